@@ -1,0 +1,288 @@
+"""Every frozen value that travels from one step to the next, and the one error class.
+
+Nothing here decides anything. A value says what it holds, in which unit, and what its empty form means;
+the steps that make it are on the floors above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
+from typing import Protocol
+
+Fact = str | int | float
+"""One figure or word that belongs to a reason."""
+
+Span = tuple[int, int]
+"""The first and the last line of a stretch of a file, both counted from 1 and both included."""
+
+
+class ContextasmError(Exception):
+    """Something the user can put right: where it is, what is wrong, and what to do about it.
+
+    `code` is the exit code of the process: 2 where the request can't be done as asked, 1 where the answer is no.
+    """
+
+    def __init__(self, where: str, what: str, todo: str, code: int = 2) -> None:
+        super().__init__(f"{where}: {what}: {todo}")
+        self.where = where
+        self.what = what
+        self.todo = todo
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file as read."""
+
+    path: str
+    """Posix path relative to the workspace."""
+    text: str
+    """The body: decoded, LF line ends, front matter taken off."""
+    line: int
+    """The line of the file, counted from 1, at which `text` begins."""
+    front: Mapping[str, str | tuple[str, ...]]
+    """The front matter's values as written; a list is a tuple."""
+    data: bytes
+    """The file's bytes as they lie on the disk."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file's bytes, in hexadecimal."""
+        return sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong that did not stop the build."""
+
+    code: str
+    path: str
+    """The file, or what else the message is about (a layer, `budget`)."""
+    line: int
+    """The line of the file, counted from 1; 0 where no line is meant."""
+    message: str
+
+
+class Workspace(Protocol):
+    """The folder that is read, as the steps see it. Nothing outside it can be reached."""
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """The paths that match, in code point order. `*` stands for any name, `**` for any folders."""
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document; a problem where it can't be read; None where there is no such file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, with nothing left open: no default, no clock."""
+
+    agent: str
+    """Empty where the profile names no agent."""
+    team: str
+    """Empty for no team."""
+    topic: str
+    """Empty for no topic."""
+    date: date
+    """The day that counts as today."""
+    budget: int
+    """Tokens."""
+    tokenizer: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A slot of the context: where its text comes from and how much room it may take."""
+
+    id: str
+    source: tuple[str, ...]
+    """Names of sources; the first that finds anything is taken."""
+    heading: tuple[str, ...]
+    """One heading, or one for each path."""
+    path: tuple[str, ...]
+    """Paths or patterns, with `{agent}` and `{team}`; one whose name is not given is skipped."""
+    line: str = ""
+    """The form of one fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
+    group: str = ""
+    """The form of the heading above fragments of one day or key; empty for none."""
+    keep: str = "start"
+    """The end of a document that is spared: `start` or `end`."""
+    top: int = 0
+    """How many fragments count, best first; 0 for all."""
+    days: int = 0
+    """The oldest age, in days, of a log that is shown."""
+    fallback_days: int = 0
+    """Where that window holds no log: the newest existing days up to this age; 0 for none."""
+    required: bool = False
+    """Always whole, whatever the budget."""
+    max_tokens: int | None = None
+    share: float | None = None
+    """Per cent of the budget for this layer."""
+    ceiling: float | None = None
+    """Per cent of the budget that this layer and everything counted before it may reach."""
+    reserve: int = 0
+    """Tokens held for this layer against those before it."""
+    fit: tuple[str, ...] = ()
+    """What is tried, in order, with what does not fit whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """An ordered list of layers and the budget they share."""
+
+    name: str
+    summary: str
+    budget: int
+    """Tokens, where nobody names another figure."""
+    marker: str
+    """`plain` or `detailed`: what the marker of a cut section says."""
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a decision fell as it did: a code of `OUTCOME` and the figures behind it."""
+
+    code: str
+    facts: tuple[tuple[str, Fact], ...] = ()
+
+    @classmethod
+    def of(cls, code: str, **facts: Fact) -> Reason:
+        """A reason with its figures named."""
+        return cls(code, tuple(facts.items()))
+
+
+OUTCOME = {
+    "required": "included",
+    "fits": "included",
+    "over-allowance": "truncated",
+    "no-room": "dropped",
+    "starved": "dropped",
+    "not-in-top": "dropped",
+    "outside-window": "excluded",
+    "future": "excluded",
+    "blank": "excluded",
+    "status": "excluded",
+    "superseded": "excluded",
+}
+"""What each reason amounts to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A piece that may enter the context whole, shortened, or not at all."""
+
+    id: str
+    path: str
+    line: int
+    """The line of the file at which `text` begins, counted from 1; 0 where the file was not opened."""
+    text: str
+    """As it would be shown. Its line number n is the file's line `line + n`."""
+    heading: str
+    """Of the section that it belongs to."""
+    group: str = ""
+    """The line shown above it and its neighbours of the same group; empty for none."""
+    place: tuple[int, ...] = ()
+    """Its position among the fragments of its section as shown, whatever the order they are chosen in."""
+    day: str = ""
+    """The date it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
+    keep: str = "start"
+    out: Reason | None = None
+    """Set by the first step that rules it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a source brought back."""
+
+    fragments: tuple[Fragment, ...] = ()
+    documents: tuple[Document, ...] = ()
+    """Every file that was opened."""
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happened to one fragment, and why."""
+
+    fragment: str
+    layer: str
+    path: str
+    lines: Span
+    """Where the fragment stands in its file; (0, 0) where the file was not opened."""
+    reason: Reason
+    before: int | None
+    """Tokens of the whole fragment; None where the file was not opened."""
+    after: int
+    """Tokens of what is shown of it."""
+    kept: tuple[Span, ...]
+    """The lines that are shown, wholly or, at the end of a cut, in part."""
+
+    @property
+    def outcome(self) -> str:
+        """One of included, shortened, truncated, dropped, excluded, merged."""
+        return OUTCOME[self.reason.code]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and the text under it, as emitted."""
+
+    layer: str
+    heading: str
+    text: str
+    tokens: int
+    """Heading, markers and the blank line after it included."""
+    truncated: bool
+    stable: bool
+    """Whether neither the date nor the topic can change it; such text is worth a provider's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a layer might take and what it took, in tokens."""
+
+    layer: str
+    limit: int | None
+    """None where the layer has no limit."""
+    wanted: int
+    """Everything that it found and that was in question, whole."""
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What `select` settled."""
+
+    sections: tuple[Section, ...]
+    decisions: tuple[Decision, ...]
+    allowances: tuple[Allowance, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The finished result."""
+
+    text: str
+    """The document: what the budget was held against, byte for byte."""
+    tokens: int
+    etag: str
+    """SHA-256 of the text in UTF-8, in hexadecimal; nothing else goes into it."""
+    profile: str
+    request: Request
+    sections: tuple[Section, ...]
+    decisions: tuple[Decision, ...]
+    allowances: tuple[Allowance, ...]
+    problems: tuple[Problem, ...]
+    documents: tuple[Document, ...]
+    """Every file of the workspace that was opened."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether anything that was in question was cut or dropped."""
+        return any(decision.outcome in {"truncated", "dropped"} for decision in self.decisions)

@@ -1,0 +1,90 @@
+"""Front matter and attributes: the small key/value forms at the edges of a Markdown text.
+
+Not YAML: what people write between two `---` lines in notes is `key: value` and lists of words, and a
+parser that knows the line of each value is what the error messages need. Anything richer is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+Value = str | tuple[str, ...]
+
+_KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
+_ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[ \t]+|(?=\})))+\}$")
+_PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What stands between the first two `---` lines."""
+
+    values: Mapping[str, Value]
+    lines: int
+    """How many lines of the text it takes, both rules included; 0 for a text without front matter."""
+    unread: tuple[int, ...]
+    """Its lines, counted from 1, that are not understood."""
+
+
+NONE = FrontMatter({}, 0, ())
+
+
+def front_matter(lines: Sequence[str]) -> FrontMatter:
+    """The front matter of a text given as lines.
+
+    A first `---` that is never closed, or that encloses no `key: value` at all, is a rule of the text and stays.
+    """
+    if not lines or lines[0].rstrip() != "---":
+        return NONE
+    end = next((n for n, line in enumerate(lines) if n and line.rstrip() in {"---", "..."}), 0)
+    values: dict[str, Value] = {}
+    unread: list[int] = []
+    key = ""
+    for number, line in enumerate(lines[1:end], 2):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if pair := _KEY.match(line):
+            key = pair[1]
+            values[key] = _value(pair[2] or "")
+        elif (item := _ITEM.match(line)) and key and isinstance(values[key], tuple):
+            values[key] = (*values[key], _scalar(item[1]))
+        elif item and key and values[key] == "":
+            values[key] = (_scalar(item[1]),)
+        else:
+            unread.append(number)
+    return FrontMatter(values, end + 1, tuple(unread)) if values else NONE
+
+
+def _value(written: str) -> Value:
+    """A scalar, or a flow list of words."""
+    written = written.strip()
+    if written.startswith("[") and written.endswith("]"):
+        return tuple(_scalar(part) for part in written[1:-1].split(",") if part.strip())
+    return _scalar(written)
+
+
+def _scalar(written: str) -> str:
+    """A value without its quotes, or without the comment behind it."""
+    written = written.strip()
+    quote = written[:1]
+    if quote in {'"', "'"} and (end := written.find(quote, 1)) > 0:
+        return written[1:end]
+    return written.split(" #", 1)[0].rstrip()
+
+
+def attributes(line: str) -> tuple[str, dict[str, str]]:
+    """A line and the attributes in braces that end it: `text {importance=0.9 tags=a,b}`.
+
+    Braces that hold anything but `name=value` pairs belong to the text.
+    """
+    bare = line.rstrip()
+    if not bare.endswith("}"):
+        return line, {}
+    start = bare.rfind("{")
+    if not _ATTRIBUTES.match(bare, start):
+        return line, {}
+    pairs = {name: quoted or plain for name, quoted, plain in _PAIR.findall(bare, start)}
+    return bare[:start].rstrip(), pairs

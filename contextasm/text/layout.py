@@ -1,0 +1,126 @@
+"""The text under one section's heading, put together from what is kept of each fragment.
+
+A marker stands wherever text is missing, and it ends a section that lacks anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from contextasm.model import Fragment, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Lines of a fragment that are shown in one piece."""
+
+    first: int
+    stop: int
+    """Half open: `lines[first:stop]`, counted from 0 in the fragment."""
+    words: str = ""
+    """The beginning of line `stop`, where the cut fell inside it."""
+    fence: str = ""
+    """The line that closes a fence cut open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is shown of one fragment."""
+
+    fragment: Fragment
+    stretches: tuple[Stretch, ...]
+    """Ascending, with something missing between each two."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.stretches == (Stretch(0, self.fragment.text.count("\n") + 1),)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The shown lines, as lines of the file."""
+        base = self.fragment.line
+        return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Text that is missing at one place."""
+
+    path: str
+    line: int
+    """The first missing line, as a line of the file."""
+    texts: tuple[str, ...]
+    """The missing lines."""
+
+
+Marker = Callable[[Gap], str]
+"""Words the line that stands where text is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the fragments of a section are joined, and what marks a gap."""
+
+    join: str
+    """What stands between two fragments of one group."""
+    marker: Marker
+
+
+def whole(fragment: Fragment) -> Kept:
+    """All of a fragment."""
+    return Kept(fragment, (Stretch(0, fragment.text.count("\n") + 1),))
+
+
+def body(kept: Sequence[Kept], missing: Sequence[Fragment], style: Style) -> str:
+    """The text under a section's heading; empty where nothing is kept.
+
+    `kept` may come in any order: each fragment has its place. `missing` are the section's fragments of which
+    nothing is shown, in the order in which they would have been kept.
+    """
+    parts: list[str | Gap] = []
+    group = ""
+    for each in sorted(kept, key=lambda each: each.fragment.place):
+        new = not parts or each.fragment.group != group
+        group = each.fragment.group
+        if parts:
+            parts.append("\n\n" if new else style.join)
+        if new and group:
+            parts.append(group + "\n")
+        parts += _pieces(each)
+    if parts:
+        _end(parts, missing)
+    return "".join(style.marker(part) if isinstance(part, Gap) else part for part in parts)
+
+
+def _pieces(kept: Kept) -> list[str | Gap]:
+    """The shown text of a fragment, with each gap where it is."""
+    fragment = kept.fragment
+    if kept.whole:
+        return [fragment.text]
+    lines = fragment.text.split("\n")
+    pieces: list[str | Gap] = []
+    at = 0
+    for stretch in (*kept.stretches, Stretch(len(lines), len(lines))):
+        if stretch.first > at:
+            pieces += ["\n"] * bool(pieces)
+            pieces.append(Gap(fragment.path, fragment.line + at, tuple(lines[at : stretch.first])))
+        if stretch.first < stretch.stop or stretch.words:
+            pieces += ["\n"] * bool(pieces)
+            text = "\n".join([*lines[stretch.first : stretch.stop], *filter(None, (stretch.words, stretch.fence))])
+            pieces.append(text if stretch.stop == len(lines) else text.rstrip("\n"))
+        at = stretch.stop
+    return pieces
+
+
+def _end(parts: list[str | Gap], missing: Sequence[Fragment]) -> None:
+    """Have the parts end in a gap if anything is missing anywhere."""
+    gaps = [part for part in parts if isinstance(part, Gap)]
+    lost = tuple(fragment.text for fragment in missing)
+    if isinstance(parts[-1], Gap):
+        parts[-1] = replace(parts[-1], texts=parts[-1].texts + lost)
+    elif missing:
+        parts += ["\n", Gap(missing[0].path, missing[0].line, lost)]
+    elif gaps:
+        parts += ["\n", gaps[0]]
