@@ -109,6 +109,8 @@ class Layer:
     """The form of one fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
     group: str = ""
     """The form of the heading above fragments of one day or key; empty for none."""
+    order: str = "given"
+    """`given`: as the source has them; `best`: by score, then the newest, then path and position."""
     keep: str = "start"
     """The end of a document that is spared: `start` or `end`."""
     top: int = 0
@@ -144,6 +146,35 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered statement, as it stands in its file (DESIGN.md section 2)."""
+
+    id: str
+    path: str
+    line: int
+    """The line of the file at which `text` begins, counted from 1."""
+    text: str
+    """Without list mark, type and attributes. Its line number n is the file's line `line + n`."""
+    type: str
+    importance: float
+    """0 to 1."""
+    created: str
+    """YYYY-MM-DD; empty for none, which counts as older than any date."""
+    accessed: str
+    status: str
+    confidence: float
+    """0 to 1."""
+    key: str
+    tier: str
+    dedup: str
+    tags: tuple[str, ...]
+    files: tuple[str, ...]
+    private: bool
+    pin: bool
+    supersedes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """Why a decision fell as it did: a code of `OUTCOME` and the figures behind it."""
 
@@ -162,7 +193,7 @@ OUTCOME = {
     "over-allowance": "truncated",
     "no-room": "dropped",
     "starved": "dropped",
-    "not-in-top": "dropped",
+    "not-in-top": "excluded",
     "outside-window": "excluded",
     "future": "excluded",
     "blank": "excluded",
@@ -191,6 +222,8 @@ class Fragment:
     day: str = ""
     """The date it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
     keep: str = "start"
+    score: tuple[tuple[str, float], ...] = ()
+    """The parts of its score by name, `total` among them; empty where nothing was scored."""
     out: Reason | None = None
     """Set by the first step that rules it out."""
 
@@ -216,11 +249,12 @@ class Decision:
     """Where the fragment stands in its file; (0, 0) where the file was not opened."""
     reason: Reason
     before: int | None
-    """Tokens of the whole fragment; None where the file was not opened."""
+    """Tokens of the whole fragment; None where it was ruled out before anything was counted."""
     after: int
     """Tokens of what is shown of it."""
     kept: tuple[Span, ...]
     """The lines that are shown, wholly or, at the end of a cut, in part."""
+    score: tuple[tuple[str, float], ...] = ()
 
     @property
     def outcome(self) -> str:

@@ -41,6 +41,13 @@ def heading(line: str) -> tuple[int, str] | None:
     return len(found[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
 
 
+def trimmed(text: str) -> tuple[int, str]:
+    """How many blank lines a text begins with, and the text without the blank ends."""
+    lines = text.split("\n")
+    blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    return blank, "\n".join(lines[blank:]).rstrip()
+
+
 def list_mark(line: str) -> int:
     """How many characters the mark of a list item takes at the start of a line; 0 where there is none."""
     found = _ITEM.match(line)
@@ -65,10 +72,10 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
 
 def _body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
     """Kind, end and closing fence of the block that begins at line `at`."""
-    if opened := _opened(lines[at]):
-        indent, ticks = opened
+    if found := opened(lines[at]):
+        indent, ticks = found
         stop = at + 1
-        while stop < len(lines) and not _closes(lines[stop], ticks):
+        while stop < len(lines) and not closes(lines[stop], ticks):
             stop += 1
         return "fence", min(stop + 1, len(lines)), " " * len(indent) + ticks
     if "|" in lines[at] and at + 1 < len(lines) and _rules_a_table(lines[at + 1]):
@@ -89,10 +96,10 @@ def _rules_a_table(line: str) -> bool:
 
 def _begins(line: str) -> bool:
     """Whether a line can't belong to the paragraph above it."""
-    return bool(_ITEM.match(line) or heading(line) or _opened(line))
+    return bool(_ITEM.match(line) or heading(line) or opened(line))
 
 
-def _opened(line: str) -> tuple[str, str] | None:
+def opened(line: str) -> tuple[str, str] | None:
     """Indent and ticks of a line that opens a fence."""
     if "```" not in line and "~~~" not in line:
         return None
@@ -102,7 +109,7 @@ def _opened(line: str) -> tuple[str, str] | None:
     return found[1], found[2]
 
 
-def _closes(line: str, ticks: str) -> bool:
+def closes(line: str, ticks: str) -> bool:
     """Whether a line closes a fence opened with these ticks."""
     bare = line.strip()
     return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)

@@ -60,11 +60,11 @@ Marker = Callable[[Gap], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
-    """How the fragments of a section are joined, and what marks a gap."""
+class Frame:
+    """What a format puts around the text of a section, and in place of what is missing."""
 
-    join: str
-    """What stands between two fragments of one group."""
+    section: Callable[[str, str, str], str]
+    """Takes a layer's id, a heading and the text under it; gives what is emitted, the blank line behind it included."""
     marker: Marker
 
 
@@ -73,10 +73,15 @@ def whole(fragment: Fragment) -> Kept:
     return Kept(fragment, (Stretch(0, fragment.text.count("\n") + 1),))
 
 
-def body(kept: Sequence[Kept], missing: Sequence[Fragment], style: Style) -> str:
+def shown(kept: Kept) -> str:
+    """The text that is shown of a fragment, without the markers."""
+    return "".join(piece for piece in _pieces(kept) if isinstance(piece, str))
+
+
+def body(kept: Sequence[Kept], missing: Sequence[Fragment], join: str, marker: Marker) -> str:
     """The text under a section's heading; empty where nothing is kept.
 
-    `kept` may come in any order: each fragment has its place. `missing` are the section's fragments of which
+    `join` stands between two fragments of one group. `kept` may come in any order: each fragment has its place. `missing` are the section's fragments of which
     nothing is shown, in the order in which they would have been kept.
     """
     parts: list[str | Gap] = []
@@ -85,13 +90,13 @@ def body(kept: Sequence[Kept], missing: Sequence[Fragment], style: Style) -> str
         new = not parts or each.fragment.group != group
         group = each.fragment.group
         if parts:
-            parts.append("\n\n" if new else style.join)
+            parts.append("\n\n" if new else join)
         if new and group:
             parts.append(group + "\n")
         parts += _pieces(each)
     if parts:
         _end(parts, missing)
-    return "".join(style.marker(part) if isinstance(part, Gap) else part for part in parts)
+    return "".join(marker(part) if isinstance(part, Gap) else part for part in parts)
 
 
 def _pieces(kept: Kept) -> list[str | Gap]:

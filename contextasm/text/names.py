@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like `name`; empty where none is alike."""
+def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
+    """The known name most like `name`, at least `alike` (0 to 1) of it; empty where there is none."""
     from difflib import get_close_matches
 
     folded = {each.casefold(): each for each in known}
-    return next((folded[found] for found in get_close_matches(name.casefold(), folded, 1, 0.5)), "")
+    return next((folded[found] for found in get_close_matches(name.casefold(), folded, 1, alike)), "")

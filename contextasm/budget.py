@@ -1,0 +1,267 @@
+"""Select: what enters the context, what is shortened and what stays out, under a hard limit.
+
+Sizes are in the counter's units, which add up; tokens are figured out from them at the end. Nothing is worded or
+emitted here: the frame says what surrounds a section, so that headings, blank lines and markers are paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from contextasm.model import Allowance, Decision, Fragment, Layer, Problem, Profile, Reason, Section, Selection
+from contextasm.text.cut import cut
+from contextasm.text.layout import Frame, Kept, body, shown, whole
+from contextasm.tokens import Counter
+
+Choice = Mapping[str, Sequence[Kept]]
+"""What is kept of a layer, by heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A layer with what was found for it."""
+
+    layer: Layer
+    pool: Sequence[Fragment]
+    sections: Mapping[str, Sequence[Fragment]]
+    """The fragments in question, by heading."""
+    counter: Counter
+    frame: Frame
+
+    def text(self, heading: str, kept: Sequence[Kept]) -> str:
+        """The text under a heading if this much is kept."""
+        there = {each.fragment.id for each in kept}
+        missing = [fragment for fragment in self.sections[heading] if fragment.id not in there]
+        return body(kept, missing, "\n" if self.layer.line else "\n\n", self.frame.marker)
+
+    def cost(self, heading: str, kept: Sequence[Kept]) -> int:
+        """The size of that section as emitted."""
+        text = self.text(heading, kept)
+        return self.counter.size(self.frame.section(self.layer.id, heading, text)) if text else 0
+
+    def total(self, choice: Choice) -> int:
+        """The size of the whole layer."""
+        return sum(self.cost(heading, kept) for heading, kept in choice.items())
+
+    @property
+    def everything(self) -> Choice:
+        """All that is in question, whole."""
+        return {heading: [*map(whole, fragments)] for heading, fragments in self.sections.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How much a layer may take, and which limit says so."""
+
+    size: int
+    by: str
+    """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A layer with what was settled for it."""
+
+    slot: _Slot
+    room: _Room
+    wanted: int
+    choice: Choice
+    used: int
+
+
+def select(
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]], budget: int, counter: Counter, frame: Frame
+) -> Selection:
+    """What is shown of the ranked fragments in `pools` (by layer id), and one decision for each of them.
+
+    `budget` is in tokens. Required layers are whole whatever it says; all others share what they leave.
+    """
+    slots = [_slot(layer, pools[layer.id], counter, frame) for layer in profile.layers]
+    full = {slot.layer.id: slot.total(slot.everything) for slot in slots}
+    booked = sum(full[slot.layer.id] for slot in slots if slot.layer.required)
+    over = booked > budget * counter.grain
+    filled: list[_Filled] = []
+    for number, slot in enumerate(slots):
+        wanted = full[slot.layer.id]
+        if slot.layer.required:
+            filled.append(_Filled(slot, _Room(wanted, "required"), wanted, slot.everything, wanted))
+            continue
+        held = sum(
+            min(later.layer.reserve * counter.grain, full[later.layer.id])
+            for later in slots[number + 1 :]
+            if not later.layer.required
+        )
+        room = _room(slot.layer, budget, counter.grain, booked, held)
+        done = _fill(slot, room, wanted)
+        booked += _booking(done)
+        filled.append(done)
+    problems = [_over_budget(booked, budget, counter)] if over else []
+    return Selection(
+        sections=tuple(section for done in filled for section in _sections(done)),
+        decisions=tuple(decision for done in filled for decision in _decisions(done)),
+        allowances=tuple(_allowance(done) for done in filled),
+        problems=(*problems, *(problem for done in filled for problem in _nothing(done))),
+    )
+
+
+def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame) -> _Slot:
+    """A layer with its fragments, sorted into sections."""
+    sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
+    for fragment in pool:
+        if fragment.out is None:
+            sections[fragment.heading].append(fragment)
+    return _Slot(layer, pool, {heading: own for heading, own in sections.items() if own}, counter, frame)
+
+
+def _room(layer: Layer, budget: int, grain: int, booked: int, held: int) -> _Room:
+    """The least of a layer's limits (DESIGN.md section 4); `booked` and `held` are sizes, `budget` is tokens."""
+    total = budget * grain
+    limits = [_Room(total - booked - held, "reserve" if held else "budget")]
+    if layer.max_tokens is not None:
+        limits.append(_Room(layer.max_tokens * grain, "max_tokens"))
+    if layer.share is not None:
+        limits.append(_Room(int(total * layer.share / 100), "share"))
+    if layer.ceiling is not None:
+        limits.append(_Room(int(total * layer.ceiling / 100) - booked, "ceiling"))
+    least = min(limits, key=lambda limit: limit.size)
+    return _Room(max(0, least.size), least.by)
+
+
+def _booking(done: _Filled) -> int:
+    """What a layer counts for with those behind it.
+
+    Not just what it used, where a larger budget would let it use more: else that room would feed a later layer at
+    this budget and not at a larger one, and a larger budget would lose a line (STYLE.md, law 7).
+    """
+    if done.wanted <= done.room.size or done.room.by == "max_tokens":
+        return done.used
+    return done.room.size
+
+
+def _fill(slot: _Slot, room: _Room, wanted: int) -> _Filled:
+    """A layer within its room: everything, else what the first step of its ladder that keeps anything keeps."""
+    if wanted <= room.size:
+        return _Filled(slot, room, wanted, slot.everything, wanted)
+    choice: Choice = {}
+    for number, step in enumerate(slot.layer.fit):
+        only_best = "drop" in slot.layer.fit[:number]
+        choice = STEPS[step](slot, room.size, only_best)
+        if choice:
+            break
+    return _Filled(slot, room, wanted, choice, slot.total(choice))
+
+
+def _drop(slot: _Slot, room: int, _only_best: bool) -> Choice:
+    """Whole fragments, best first; one that does not fit is skipped."""
+    choice: dict[str, list[Kept]] = {}
+    costs: dict[str, int] = {}
+    for fragment in slot.pool:
+        left = room - sum(costs.values()) + costs.get(fragment.heading, 0)
+        own = costs.get(fragment.heading, 0)
+        if fragment.out or own + slot.counter.size(fragment.text) > left:
+            continue
+        more = [*choice.get(fragment.heading, ()), whole(fragment)]
+        cost = slot.cost(fragment.heading, more)
+        if cost <= left:
+            choice[fragment.heading], costs[fragment.heading] = more, cost
+    return {heading: choice[heading] for heading in slot.sections if heading in choice}
+
+
+def _truncate(slot: _Slot, room: int, only_best: bool) -> Choice:
+    """Section by section as long as they fit whole, and as much of the next one as fits."""
+    choice: dict[str, Sequence[Kept]] = {}
+    for heading, fragments in slot.sections.items():
+        own = fragments[:1] if only_best else fragments
+        kept: Sequence[Kept] = [*map(whole, own)]
+        cost = slot.cost(heading, kept)
+        if cost > room:
+            kept = cut(own, room, slot.counter.size, partial(slot.cost, heading))
+        if kept:
+            choice[heading] = kept
+        if cost > room or only_best:
+            break
+        room -= cost
+    return choice
+
+
+STEPS: Mapping[str, Callable[[_Slot, int, bool], Choice]] = {"drop": _drop, "truncate": _truncate}
+"""The ladder's steps by name: a layer, its room, and whether only its best fragment is left to try."""
+
+
+def _sections(done: _Filled) -> list[Section]:
+    """What is emitted of a layer."""
+    slot = done.slot
+    sections = []
+    for heading, kept in done.choice.items():
+        text = slot.text(heading, kept)
+        tokens = slot.counter.tokens(slot.cost(heading, kept))
+        cut_short = len(kept) < len(slot.sections[heading]) or not all(each.whole for each in kept)
+        stable = slot.layer.source == ("document",)
+        sections.append(Section(slot.layer.id, heading, text, tokens, cut_short, stable))
+    return sections
+
+
+def _decisions(done: _Filled) -> list[Decision]:
+    """One decision for each fragment of a layer."""
+    kept = {(heading, each.fragment.id): each for heading, own in done.choice.items() for each in own}
+    return [_decision(done, fragment, kept.get((fragment.heading, fragment.id))) for fragment in done.slot.pool]
+
+
+def _decision(done: _Filled, fragment: Fragment, kept: Kept | None) -> Decision:
+    """What happened to one fragment."""
+    count = done.slot.counter.count
+    before = None if fragment.out else count(fragment.text)
+    after = 0 if kept is None else before if kept.whole and before else count(shown(kept))
+    return Decision(
+        fragment=fragment.id,
+        layer=done.slot.layer.id,
+        path=fragment.path,
+        lines=(fragment.line, fragment.line + fragment.text.count("\n")) if fragment.line else (0, 0),
+        reason=fragment.out or _reason(done, kept),
+        before=before,
+        after=after,
+        kept=kept.spans if kept else (),
+        score=fragment.score,
+    )
+
+
+def _reason(done: _Filled, kept: Kept | None) -> Reason:
+    """Why a fragment in question is shown as it is."""
+    if done.slot.layer.required:
+        return Reason("required")
+    if kept and kept.whole:
+        return Reason("fits")
+    code = "over-allowance" if kept else "starved" if _is_starved(done) else "no-room"
+    return Reason.of(code, allowance=done.room.size // done.slot.counter.grain, limit=done.room.by)
+
+
+def _is_starved(done: _Filled) -> bool:
+    """Whether a layer got nothing because of others, not because of a limit of its own."""
+    return not done.choice and done.room.by in {"budget", "reserve", "ceiling"}
+
+
+def _allowance(done: _Filled) -> Allowance:
+    """The layer's limit and use in tokens."""
+    counter = done.slot.counter
+    limit = None if done.room.by == "required" else done.room.size // counter.grain
+    return Allowance(done.slot.layer.id, limit, counter.tokens(done.wanted), counter.tokens(done.used))
+
+
+def _nothing(done: _Filled) -> list[Problem]:
+    """The problem of a layer that found something and may show none of it."""
+    if done.choice or not done.wanted or done.slot.layer.max_tokens == 0:
+        return []
+    layer, size = done.slot.layer.id, done.room.size // done.slot.counter.grain
+    wanted = done.slot.counter.tokens(done.wanted)
+    if _is_starved(done):
+        message = f"got nothing of {wanted} tokens: the layers before it left {size}"
+        return [Problem("starved", layer, 0, message)]
+    return [Problem("no-room", layer, 0, f"got nothing of {wanted} tokens: its limit of {size} holds no line of it")]
+
+
+def _over_budget(required: int, budget: int, counter: Counter) -> Problem:
+    """The problem of required layers that pass the budget by themselves."""
+    message = f"required layers take {counter.tokens(required)} tokens of {budget}; nothing else was let in"
+    return Problem("over-budget", "budget", 0, message)

@@ -1,0 +1,146 @@
+"""The command line: which commands there are, and the one place where an error becomes a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+from typer.main import get_command
+
+from contextasm.model import ContextasmError
+
+COMMANDS: Mapping[str, str] = {
+    "build": "Write the assembled context to standard output, or to a file.",
+    "explain": "Say what happened to every fragment, or to one line of a file, and why.",
+    "plan": "Show what each of several budgets would keep.",
+    "init": "Make a workspace, an agent or a team; nothing is overwritten.",
+    "profiles": "List the profiles, or show one.",
+    "tokenizers": "List the ways of counting tokens.",
+    "config": "Show the settings in force.",
+    "completion": "Print a completion script for bash, zsh or fish.",
+}
+"""Every command, each a module of `contextasm.commands`, with the line that `--help` gives it."""
+
+BUG = 70
+
+
+class _Terminated(BaseException):
+    """The process was asked to end."""
+
+
+class _Commands(TyperGroup):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, _context: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: Any, name: str) -> Any:
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"contextasm.commands.{name}")
+        own = typer.Typer(add_completion=False, rich_markup_mode=None)
+        own.command(name, help=module.run.__doc__, short_help=COMMANDS[name])(module.run)
+        return get_command(own)
+
+    def resolve_command(self, context: Any, words: list[str]) -> Any:
+        from contextasm.config.values import choice
+
+        if words and not words[0].startswith("-"):
+            choice(words[0], COMMANDS, "ctxasm", "command")
+        return super().resolve_command(context, words)
+
+
+def group() -> Any:
+    """The whole command line."""
+    app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+    @app.callback()
+    def ctxasm(
+        _version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True, callback=_version),
+    ) -> None:
+        """Assemble the context that an LLM agent starts from: layered, inside a hard token budget, with a receipt."""
+
+    return get_command(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from contextasm import __version__
+
+        print(f"ctxasm {__version__}")
+        raise typer.Exit
+
+
+def run(words: Sequence[str]) -> int:
+    """Run a command line; the exit code (DESIGN.md section 6)."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
+        sys.stdout.flush()
+    except ContextasmError as error:
+        return _failed(str(error), error.code)
+    except TyperException as error:
+        return _failed(_usage(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except _Terminated:
+        return 143
+    except BrokenPipeError:
+        _forget_stdout()
+        return 141
+    except SystemExit as end:  # click leaves this way when the reader of a help text has gone
+        _forget_stdout()
+        return 141 if end.code == 1 else int(end.code or 0)
+    except OSError as error:
+        _forget_stdout()
+        return _failed(f"{error.filename or 'output'}: {error.strerror or error}: try again when that is put right", 2)
+    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a line
+        return _bug(error)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(message: str, code: int) -> int:
+    """Tell of an error in one line."""
+    line = " ".join(message.split())
+    try:
+        print(f"ctxasm: error: {line}", file=sys.stderr)
+    except OSError:
+        _forget_stdout()
+    return code
+
+
+def _usage(error: TyperException) -> str:
+    """What was wrong with the command line."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "ctxasm"
+    what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
+    return f"{command}: {what}: see `{command} --help`"
+
+
+def _bug(error: Exception) -> int:
+    """Tell of a mistake of ours."""
+    if os.environ.get("CTXASM_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    what = f"{type(error).__name__}: {error}"
+    return _failed(f"ctxasm: this is a bug ({what}): please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
+
+
+def _terminate(_signal: int, _frame: object) -> NoReturn:
+    raise _Terminated
+
+
+def _forget_stdout() -> None:
+    """Have the interpreter not complain at its end about output that nobody takes."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for handle in (1, 2) if sys.stderr.closed else (1,):
+        os.dup2(nowhere, handle)
+    os.close(nowhere)

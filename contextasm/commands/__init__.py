@@ -1,0 +1,169 @@
+"""Commands: one module each, with a function `run`. What they share: the flags that make up a request, and output.
+
+Modules here import at their top only what every use of the command needs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from contextasm.model import Context, Problem
+    from contextasm.prepare import Flags, Job
+
+
+def flags(
+    *,
+    agent: Annotated[str | None, typer.Option("--agent", "-a", metavar="NAME", help="The agent.")] = None,
+    team: Annotated[
+        str | None, typer.Option("--team", "-t", metavar="NAME", help="The team; '' for none.")
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the conversation is about; - reads standard input.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", "-p", metavar="NAME|FILE", help="The profile (ctxasm profiles).")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", "-b", metavar="N", help="Tokens of the whole document, such as 8k.")
+    ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How tokens are counted (ctxasm tokenizers).")
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="The day that counts as today; `today` for the clock's.")
+    ] = None,
+    tz: Annotated[str | None, typer.Option(metavar="ZONE", help="The time zone that today is taken in.")] = None,
+    layer: Annotated[
+        list[str] | None, typer.Option(metavar="ID=N", help="Another limit for a layer, in tokens; repeatable.")
+    ] = None,
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
+    ] = None,
+) -> Flags:
+    """The flags of a request: their names, forms and help stand here and nowhere else."""
+    from contextasm.prepare import Flags
+
+    return Flags(
+        workspace=workspace,
+        agent=agent,
+        team=team,
+        topic=_stdin() if topic == "-" else topic,
+        profile=profile,
+        budget=budget,
+        tokenizer=tokenizer,
+        date=date,
+        tz=tz,
+        layers=tuple(layer or ()),
+    )
+
+
+def takes_request(run: Callable[..., int]) -> Callable[..., int]:
+    """A command whose first parameter is made of the flags above; its other parameters are flags of its own."""
+    shared = {each.name: each for each in _parameters(flags)}
+    own = _parameters(run)[1:]
+    positional = [each for each in own if each.kind is not each.KEYWORD_ONLY]
+
+    def command(**given: Any) -> int:
+        request = flags(**{name: given.pop(name) for name in shared})
+        return run(request, **given)
+
+    command.__name__, command.__doc__ = run.__name__, run.__doc__
+    rest = [each for each in own if each not in positional]
+    ordered = [each.replace(kind=each.KEYWORD_ONLY) for each in (*positional, *shared.values(), *rest)]
+    command.__signature__ = inspect.Signature(ordered, return_annotation=int)  # type: ignore[attr-defined]
+    return command
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    """A function's parameters with their types; `Flags` stays a name, for it would import what `--help` can spare."""
+    types = get_type_hints(function, localns={"Flags": Any}, include_extras=True)
+    return [each.replace(annotation=types[each.name]) for each in inspect.signature(function).parameters.values()]
+
+
+def ready(request: Flags, form: str | None = None) -> Job:
+    """The build that the flags ask for, in this process's surroundings. Raises `ContextasmError`."""
+    from dataclasses import replace
+
+    from contextasm.prepare import prepare, surroundings
+
+    return prepare(replace(request, format=form), surroundings())
+
+
+def _stdin() -> str:
+    """All of standard input, as text."""
+    from contextasm.model import ContextasmError
+
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
+    except AttributeError as error:  # closed before the process began
+        raise ContextasmError("--topic -", "standard input is closed", "pipe the topic in") from error
+    except UnicodeDecodeError as error:
+        raise ContextasmError("--topic -", f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
+
+
+def say(text: str) -> None:
+    """Write to standard output, to the last byte."""
+    from contextasm.writing import emit_stdout
+
+    emit_stdout(text.encode())
+
+
+def tell(line: str) -> None:
+    """A line for the person, on standard error; never a reason to fail."""
+    try:
+        print(line, file=sys.stderr)
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def warn(problems: Sequence[Problem], kind: str = "warning") -> None:
+    """Tell of problems, one a line."""
+    from contextasm.render.words import problem_line
+
+    for problem in problems:
+        tell(f"ctxasm: {kind}: {problem_line(problem)}")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Rows in columns: drawn on a terminal, plain in a pipe. `right` are the columns of figures."""
+    if not sys.stdout.isatty():
+        from contextasm.render.words import columns
+
+        return columns(header, rows, right)
+    from io import StringIO
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, title in enumerate(header):
+        drawn.add_column(title, justify="right" if number in right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    out = StringIO()
+    width = Console().width
+    Console(file=out, width=width, force_terminal=True).print(drawn)
+    return out.getvalue()
+
+
+def json_text(value: object) -> str:
+    """A value as JSON for people and programs."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def strict_failure(context: Context) -> int:
+    """Tell that nothing is emitted because of problems; the exit code."""
+    warn(context.problems, "error")
+    count = len(context.problems)
+    tell(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")
+    return 1

@@ -1,0 +1,40 @@
+"""`ctxasm config`: the settings in force, and where each comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextasm.commands import json_text, ready, say, table, takes_request
+
+if TYPE_CHECKING:
+    from contextasm.prepare import Flags
+
+
+def config(
+    request: Flags,
+    *,
+    origin: Annotated[bool, typer.Option("--origin", help="Where each value comes from, too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> int:
+    """Show the settings that a build with the same flags would work with."""
+    job = ready(request)
+    shown = [(key, _words(setting.value), setting.origin) for key, setting in job.settings.items()]
+    if json:
+        say(json_text([{"key": key, "value": value, "origin": source} for key, value, source in shown]))
+    elif origin:
+        say(table(("setting", "value", "from"), shown))
+    else:
+        say(table(("setting", "value"), [row[:2] for row in shown]))
+    return 0
+
+
+run = takes_request(config)
+
+
+def _words(value: object) -> str:
+    """A value as a person would write it."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,154 @@
+"""Profiles: YAML files that say which layers there are, in which order and how large. All are read by this code.
+
+A profile is shipped with the package or is a file of the user's; `extends` starts from another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from contextasm.budget import STEPS
+from contextasm.config import values
+from contextasm.config.tables import Table, load_table
+from contextasm.config.values import Read
+from contextasm.model import ContextasmError, Layer, Profile
+from contextasm.render import MARKERS
+from contextasm.sources import SOURCES
+from contextasm.text.templates import names
+
+SHIPPED = Path(__file__).parent.parent / "profiles"
+
+KEYS: dict[str, Read] = {
+    "summary": values.text,
+    "extends": values.text,
+    "budget": values.tokens,
+    "marker": values.one_of(MARKERS),
+    "layers": lambda value, _where: value,
+}
+"""What a profile may say, and how it is read."""
+
+LAYER_KEYS: dict[str, Read] = {
+    "id": values.name,
+    "heading": values.texts,
+    "source": values.some_of(SOURCES),
+    "path": values.inside,
+    "line": values.text,
+    "group": values.text,
+    "order": values.one_of(("given", "best")),
+    "keep": values.one_of(("start", "end")),
+    "top": values.count,
+    "days": values.count,
+    "fallback_days": values.count,
+    "required": values.flag,
+    "max_tokens": values.limit,
+    "share": values.per_cent,
+    "ceiling": values.per_cent,
+    "reserve": values.tokens,
+    "fit": values.some_of(STEPS),
+}
+"""What a layer may say, and how it is read."""
+
+TEMPLATES = {"path": {"agent", "team"}, "line": {"type", "text"}, "group": {"date"}}
+"""The names that may stand in braces, by key."""
+
+RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
+
+
+def shipped() -> list[str]:
+    """The names of the profiles in the package."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def load_profile(name: str, where: str, folder: Path, seen: Sequence[Path] = ()) -> Profile:
+    """The profile of this name, or in this file.
+
+    `where` is who asks for it, for messages; a file's path is taken from `folder`. Raises `ContextasmError` for an
+    unknown name, for a file that can't be read and for anything in it that is not understood.
+    """
+    path = _path(name, where, folder)
+    if path in seen:
+        raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
+    table = load_table(_read(path, where), path.name if path.parent == SHIPPED else str(path))
+    table.refuse_unknown(KEYS)
+    given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+    base = Profile(path.stem, "", 16_000, "plain", ())
+    if "extends" in given:
+        base = load_profile(str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path))
+    return Profile(
+        name=path.stem,
+        summary=str(given.get("summary", base.summary)),
+        budget=values.tokens(given.get("budget", base.budget), table.where("budget")),
+        marker=str(given.get("marker", base.marker)),
+        layers=changed(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
+    )
+
+
+def _path(name: str, where: str, folder: Path) -> Path:
+    """The file that a profile's name or path means."""
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        return (folder / name).resolve()
+    return SHIPPED / f"{values.choice(name, shipped(), where, 'profile')}.yaml"
+
+
+def _read(path: Path, where: str) -> str:
+    """The text of a profile's file."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        what = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ContextasmError(where, f"{path}: {what}", "name a profile's file that can be read") from error
+
+
+def changed(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -> tuple[Layer, ...]:
+    """The layers with what a list of tables says of them; `new` allows ids that are not among them.
+
+    Raises `ContextasmError` for what is not understood.
+    """
+    if tables is None:
+        return tuple(layers)
+    if not isinstance(tables, list) or not all(isinstance(table, Table) for table in tables):
+        raise ContextasmError(where, "is no list of layers", "write one `- id: ...` for each layer")
+    known = {layer.id: layer for layer in layers}
+    given: set[str] = set()
+    for table in tables:
+        key = layer_id(table.get("id"), known if not new else None, f"{table.where('id')}: id")
+        if key in given:
+            raise ContextasmError(table.where("id"), f"{key} is changed twice", "keep one of them")
+        given.add(key)
+        known[key] = _layer(table, known.get(key, Layer(key, (), (), ())))
+    return tuple(known.values())
+
+
+def layer_id(value: object, known: Iterable[str] | None, where: str) -> str:
+    """The id of a layer; one of `known` if that is given."""
+    key = values.name("" if value is None else value, where)
+    if key in RESERVED:
+        raise ContextasmError(where, RESERVED[key], "take another id")
+    if not key:
+        raise ContextasmError(where, "is missing", "give the layer an id, such as L3")
+    return key if known is None else values.choice(key, list(known), where, "layer")
+
+
+def _layer(table: Table, base: Layer) -> Layer:
+    """A layer with what a table says of it."""
+    table.refuse_unknown(LAYER_KEYS)
+    given = {key: LAYER_KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+    for key, allowed in TEMPLATES.items():
+        for template in values.texts(list(_texts(given.get(key, ()))), table.where(key)):
+            for name in names(template):
+                values.choice(name, sorted(allowed), f"{table.where(key)}: {key}", "name in braces")
+    layer = replace(base, **given)  # type: ignore[arg-type]
+    for key in ("heading", "source", "path"):
+        if not getattr(layer, key):
+            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
+    if len(layer.heading) not in {1, len(layer.path)}:
+        what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.path)} paths"
+        raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")
+    return layer
+
+
+def _texts(value: object) -> Iterable[str]:
+    """One template or several."""
+    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()

@@ -1,0 +1,111 @@
+"""Settings: what the command line, the environment and `ctxasm.yaml` say, each value with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from contextasm.config import values
+from contextasm.config.tables import Table, load_table
+from contextasm.config.values import Read
+from contextasm.model import ContextasmError, Document, Workspace
+from contextasm.render import FORMATS
+from contextasm.tokens import TOKENIZERS
+
+FILE = "ctxasm.yaml"
+
+
+def _day(value: object, where: str) -> date | None:
+    """A date; None for `today`."""
+    return None if value == "today" else values.day(value, where)
+
+
+def _tokenizer(value: object, where: str) -> str:
+    return values.choice(values.text(value, where), TOKENIZERS, where, "tokenizer")
+
+
+def _format(value: object, where: str) -> str:
+    return values.choice(values.text(value, where), FORMATS, where, "format")
+
+
+SETTINGS: dict[str, Read] = {
+    "agent": values.name,
+    "team": values.name,
+    "profile": values.text,
+    "budget": values.tokens,
+    "tokenizer": _tokenizer,
+    "date": _day,
+    "tz": values.text,
+    "format": _format,
+}
+"""What a flag, a variable `CTXASM_*` and the file may set, and how it is read."""
+
+FILE_KEYS = (*SETTINGS, "layers")
+
+DEFAULTS: Mapping[str, object] = {
+    "agent": "",
+    "team": "",
+    "profile": "default",
+    "tokenizer": "estimate",
+    "date": None,
+    "tz": "",
+    "format": "markdown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and where it comes from."""
+
+    value: object
+    origin: str
+    """A flag, a variable, `FILE:LINE`, `profile NAME` or `default`."""
+
+
+def load_file(workspace: Workspace) -> Table:
+    """The workspace's `ctxasm.yaml`, empty where there is none.
+
+    Raises `ContextasmError` for a file that can't be read and for a key that is not known.
+    """
+    document = workspace.read(FILE)
+    if document is None:
+        return Table(FILE, 1)
+    if not isinstance(document, Document):
+        raise ContextasmError(FILE, document.message, "make it a file that can be read")
+    table = load_table(document.data, FILE)
+    table.refuse_unknown(FILE_KEYS)
+    return table
+
+
+def settle(flags: Mapping[str, str | None], environment: Mapping[str, str], table: Table) -> dict[str, Setting]:
+    """Every setting: the flag, else the variable, else the file, else the default.
+
+    A budget that none of them names is left to the profile. Raises `ContextasmError` for a value that can't be used.
+    """
+    settled: dict[str, Setting] = {}
+    for key, read in SETTINGS.items():
+        variable = f"CTXASM_{key.upper()}"
+        flag = flags.get(key)
+        if flag is not None:
+            settled[key] = Setting(read(flag, f"--{key}"), f"--{key}")
+        elif variable in environment:
+            settled[key] = Setting(read(environment[variable], variable), variable)
+        elif key == "date" and "SOURCE_DATE_EPOCH" in environment:
+            settled[key] = Setting(_epoch_day(environment["SOURCE_DATE_EPOCH"]), "SOURCE_DATE_EPOCH")
+        elif table.get(key) is not None:
+            settled[key] = Setting(read(table[key], f"{table.where(key)}: {key}"), table.where(key))
+        elif key in DEFAULTS:
+            settled[key] = Setting(DEFAULTS[key], "default")
+    return settled
+
+
+def _epoch_day(seconds: str) -> date:
+    """The day of a time in seconds, in UTC (reproducible-builds.org, SOURCE_DATE_EPOCH)."""
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).date()
+    except (ValueError, OverflowError, OSError) as error:
+        todo = "give seconds since 1970, or unset it"
+        raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is no time", todo) from error

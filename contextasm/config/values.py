@@ -1,0 +1,128 @@
+"""Checked values: from what YAML, a flag or the environment says to what the program needs.
+
+Each function takes the value and where it stands, and raises `ContextasmError` there if it can't be used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from datetime import date
+
+from contextasm.model import ContextasmError
+from contextasm.text.names import nearest
+
+Read = Callable[[object, str], object]
+"""Takes a raw value and `WHERE: key`; gives the checked one."""
+
+_TOKENS = re.compile(r"(\d+(?:\.\d+)?)([kK]?)")
+_NAME = re.compile(r"[\w-][\w.-]*")
+
+LARGEST = 10**9
+"""Tokens; anything larger is a slip of the finger."""
+
+
+def tokens(value: object, where: str) -> int:
+    """A number of tokens, such as 4000 or `4k`."""
+    found = _TOKENS.fullmatch(str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
+    number = float(found[1]) * (1000 if found[2] else 1) if found else -1.0
+    if number < 0 or number != int(number) or number > LARGEST:
+        raise ContextasmError(where, f"{value} is no number of tokens", "give one such as 4000 or 4k")
+    return int(number)
+
+
+def limit(value: object, where: str) -> int | None:
+    """A number of tokens, or null for no limit."""
+    return None if value is None else tokens(value, where)
+
+
+def count(value: object, where: str) -> int:
+    """A whole number, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
+        raise ContextasmError(where, f"{value} is no whole number", "give 0 or more")
+    return value
+
+
+def per_cent(value: object, where: str) -> float | None:
+    """Per cents of the budget, over 1 to 100, or null for none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise ContextasmError(where, f"{value} is no per cent", "give a number from 0 to 100")
+    if 0 < value <= 1:
+        raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
+    return float(value)
+
+
+def flag(value: object, where: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ContextasmError(where, f"{value} is neither true nor false", "write true or false")
+    return value
+
+
+def text(value: object, where: str) -> str:
+    """Words."""
+    if not isinstance(value, str) or "\n" in value:
+        raise ContextasmError(where, f"{value!r} is no text of one line", "put it in quotes")
+    return value
+
+
+def texts(value: object, where: str) -> tuple[str, ...]:
+    """Words, or a list of them."""
+    return tuple(text(each, where) for each in (value if isinstance(value, list) else [value]))
+
+
+def one_of(known: Collection[str]) -> Read:
+    """One of the known names."""
+
+    def read(value: object, where: str) -> str:
+        return choice(text(value, where), known, where)
+
+    return read
+
+
+def some_of(known: Collection[str]) -> Read:
+    """Some of the known names, in the order given."""
+
+    def read(value: object, where: str) -> tuple[str, ...]:
+        return tuple(choice(each, known, where) for each in texts(value, where))
+
+    return read
+
+
+def choice(name: str, known: Collection[str], where: str, kind: str = "value") -> str:
+    """A name that is known; the message for any other gives the nearest and all."""
+    if name in known:
+        return name
+    near = nearest(name, known)
+    listed = ", ".join(known) or "none"
+    todo = f"did you mean {near}? (there are: {listed})" if near else f"choose one of: {listed}"
+    raise ContextasmError(where, f"unknown {kind} {name}", todo)
+
+
+def name(value: object, where: str) -> str:
+    """The name of an agent or team: one path component (DESIGN.md section 2); empty for none."""
+    if not isinstance(value, str | int) or isinstance(value, bool) or (value and not _NAME.fullmatch(str(value))):
+        todo = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
+        raise ContextasmError(where, f"{value} can't be a name", todo)
+    return str(value)
+
+
+def day(value: object, where: str) -> date:
+    """A date, YYYY-MM-DD."""
+    try:
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+
+
+def inside(value: object, where: str) -> tuple[str, ...]:
+    """Paths or patterns that stay inside the workspace."""
+    found = texts(value, where)
+    for path in found:
+        if path.startswith(("/", "~")) or "\\" in path or not path or {"", ".", ".."} & set(path.split("/")):
+            raise ContextasmError(where, f"{path} is no path inside the workspace", "give it relative to the workspace")
+    return found

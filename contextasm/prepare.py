@@ -1,0 +1,236 @@
+"""Prepare: from a command line, the environment and the workspace's files to a request with nothing left open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from contextasm.assemble import assemble
+from contextasm.config import values
+from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
+from contextasm.config.settings import Setting, load_file, settle
+from contextasm.config.tables import Table
+from contextasm.model import Context, ContextasmError, Layer, Profile, Request
+from contextasm.store import CountCache, table
+from contextasm.text.templates import names
+from contextasm.tokens import ESTIMATE, Counter, exact
+from contextasm.workspace import Folder, find
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What was typed, nothing checked yet; None for what was not."""
+
+    workspace: str | None = None
+    agent: str | None = None
+    team: str | None = None
+    topic: str | None = None
+    profile: str | None = None
+    budget: str | None = None
+    tokenizer: str | None = None
+    date: str | None = None
+    tz: str | None = None
+    format: str | None = None
+    layers: tuple[str, ...] = ()
+    """`ID=N`, one for each `--layer`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a process finds itself in."""
+
+    environment: Mapping[str, str]
+    folder: Path
+    """The current one."""
+    now: Callable[[], float]
+    """The time in seconds since 1970; asked for once, and only where nothing else names the day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A build that is ready to run."""
+
+    workspace: Folder
+    settings: Mapping[str, Setting]
+    profile: Profile
+    request: Request
+    counter: Counter
+    counts: CountCache | None
+    """The remembered counts of an exact tokenizer."""
+
+    def run(self, request: Request | None = None) -> Context:
+        """The context for the request, or for another one with the same profile and tokenizer."""
+        context = assemble(self.workspace, self.profile, request or self.request, self.counter)
+        if self.counts:
+            self.counts.save()
+        return context
+
+
+def open_workspace(flags: Flags, around: Surroundings) -> Folder:
+    """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
+    named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
+    return Folder(around.folder / named if named else find(around.folder))
+
+
+def prepare(flags: Flags, around: Surroundings) -> Job:
+    """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
+    workspace = open_workspace(flags, around)
+    file = load_file(workspace)
+    typed = {key: getattr(flags, key) for key in ("agent", "team", "profile", "budget", "tokenizer", "date", "tz")}
+    settings = settle({**typed, "format": flags.format}, around.environment, file)
+    profile = _profile(flags, settings, file, workspace, around)
+    settings |= _layer_settings(profile, file, flags)
+    settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
+    settings["agent"] = _agent(settings["agent"], profile, workspace)
+    _check_team(settings["team"], profile, workspace)
+    settings["date"] = _day(settings, around)
+    tokenizer = str(settings["tokenizer"].value)
+    counter, counts = _counter(tokenizer, around.environment)
+    day = settings["date"].value
+    assert isinstance(day, date)
+    request = Request(
+        agent=str(settings["agent"].value),
+        team=str(settings["team"].value),
+        topic=flags.topic or "",
+        date=day,
+        budget=values.tokens(settings["budget"].value, "budget"),
+        tokenizer=tokenizer,
+        format=str(settings["format"].value),
+    )
+    return Job(workspace, settings, profile, request, counter, counts)
+
+
+def _profile(
+    flags: Flags, settings: Mapping[str, Setting], file: Table, workspace: Folder, around: Surroundings
+) -> Profile:
+    """The profile that is named, with what the file and the flags change of its layers."""
+    setting = settings["profile"]
+    from_file = setting.origin.startswith(file.path)
+    name = str(setting.value)
+    if from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
+        values.inside(name, setting.origin)
+    folder = Path(workspace.root) if from_file else around.folder
+    profile = load_profile(name, setting.origin, folder)
+    layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
+    return replace(profile, layers=_limited(layers, flags.layers))
+
+
+def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
+    """The layers with the limits that `--layer ID=N` sets."""
+    by_id = {layer.id: layer for layer in layers}
+    for limit in limits:
+        key, equals, number = limit.partition("=")
+        if not equals:
+            raise ContextasmError("--layer", f"{limit} has no =", "write ID=N, such as L3=1500")
+        layer = by_id[layer_id(key, by_id, "--layer")]
+        if layer.required:
+            raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
+        by_id[key] = replace(layer, max_tokens=values.tokens(number, f"--layer {key}"))
+    return tuple(by_id.values())
+
+
+def _layer_settings(profile: Profile, file: Table, flags: Flags) -> dict[str, Setting]:
+    """What the layers say other than the defaults, each with where it comes from."""
+    tables = file.get("layers")
+    changes = [each for each in tables if isinstance(each, Table)] if isinstance(tables, list) else []
+    lines = {(each["id"], key): each.where(key) for each in changes for key in each}
+    typed = {limit.partition("=")[0] for limit in flags.layers}
+    found: dict[str, Setting] = {}
+    for layer in profile.layers:
+        plain = Layer(layer.id, (), (), ())
+        for key in LAYER_KEYS:
+            if getattr(layer, key) != getattr(plain, key):
+                origin = lines.get((layer.id, key), f"profile {profile.name}")
+                origin = "--layer" if key == "max_tokens" and layer.id in typed else origin
+                found[f"layers.{layer.id}.{key}"] = Setting(getattr(layer, key), origin)
+    return found
+
+
+def _uses(profile: Profile, name: str) -> bool:
+    """Whether a path of the profile names the agent, or the team."""
+    return any(name in names(path) for layer in profile.layers for path in layer.path)
+
+
+def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
+    """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
+    if not _uses(profile, "agent"):
+        _refuse_unused(setting, profile, "agent")
+        return setting
+    known = sorted(path.split("/")[1] for path in workspace.list("agents/*/IDENTITY.md"))
+    if not setting.value:
+        if len(known) != 1:
+            there = f"there are {', '.join(known)}" if known else "make one with `ctxasm init --agent NAME`"
+            raise ContextasmError("agent", "none named", f"name one with -a NAME; {there}")
+        return Setting(known[0], "the only agent")
+    agent = str(setting.value)
+    if not workspace.list(f"agents/{agent}"):
+        values.choice(agent, known, setting.origin, "agent")
+    for path in (f"agents/{agent}/IDENTITY.md", f"agents/{agent}/INSTRUCTIONS.md"):
+        if workspace.read(path) is None:
+            todo = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+            raise ContextasmError(path, "is missing", todo)
+    return setting
+
+
+def _check_team(setting: Setting, profile: Profile, workspace: Folder) -> None:
+    """Raise for a team that is not there."""
+    if not _uses(profile, "team"):
+        _refuse_unused(setting, profile, "team")
+    elif setting.value and not workspace.list(f"teams/{setting.value}"):
+        known = sorted({path.split("/")[1] for path in workspace.list("teams/*/*.md")})
+        values.choice(str(setting.value), known, setting.origin, "team")
+
+
+def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
+    """Raise for a name on the command line that the profile has no use for."""
+    if setting.value and setting.origin.startswith("--"):
+        raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
+
+
+def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+    """The day that counts as today: the one that is named, else the clock's in the time zone."""
+    setting = settings["date"]
+    if setting.value:
+        return setting
+    zone = str(settings["tz"].value)
+    if not zone:
+        return Setting(date.fromtimestamp(around.now()), "the clock, local time")
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    try:
+        return Setting(datetime.fromtimestamp(around.now(), ZoneInfo(zone)).date(), f"the clock, {zone}")
+    except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for a name it has not
+        todo = "name one such as Europe/Berlin or UTC"
+        raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", todo) from error
+
+
+def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
+    """The counter of a tokenizer, and the counts that it remembers."""
+    if name == ESTIMATE.name:
+        return ESTIMATE, None
+    counts = CountCache(_cache_folder(environment), name)
+    return exact(name, lambda: table(name), counts), counts
+
+
+def _cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where counts are remembered (XDG base directories); None where they are not to be."""
+    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
+        return None
+    base = environment.get("XDG_CACHE_HOME", "")
+    if not base.startswith("/"):
+        home = environment.get("HOME", "")
+        if not home.startswith("/"):
+            return None
+        base = f"{home}/.cache"
+    return Path(base) / "ctxasm"
+
+
+def surroundings() -> Surroundings:
+    """Those of this process."""
+    import time
+
+    return Surroundings(os.environ, Path.cwd(), time.time)

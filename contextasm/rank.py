@@ -1,0 +1,28 @@
+"""Rank: the order in which fragments are worth keeping, and how many of them count at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from contextasm.model import Fragment, Layer, Reason
+
+
+def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
+    """A layer's fragments, best first and each with its place; of those in question, all behind `layer.top` are out.
+
+    No tie is left to chance: score, then the newer, then path, then the later in its file (DESIGN.md section 4).
+    """
+    if layer.order == "best":
+        ordered = sorted(fragments, key=lambda each: (each.path, -each.line))
+        ordered.sort(key=lambda each: (dict(each.score).get("total", 0.0), each.day), reverse=True)
+        fragments = [replace(fragment, place=(n,)) for n, fragment in enumerate(ordered)]
+    if not layer.top:
+        return tuple(fragments)
+    ranked: list[Fragment] = []
+    count = 0
+    for fragment in fragments:
+        count += fragment.out is None
+        late = fragment.out is None and count > layer.top
+        ranked.append(replace(fragment, out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
+    return tuple(ranked)

@@ -1,0 +1,148 @@
+"""The wording of decisions, problems and tables: every sentence that tells of a build stands here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from contextasm.model import Context, Decision, Problem, Reason, Section
+
+Rows = Sequence[Sequence[str]]
+
+REASONS: Mapping[str, str] = {
+    "required": "its layer is required",
+    "fits": "it fits",
+    "over-allowance": "only a part fits the {allowance} tokens of {limit}",
+    "no-room": "it does not fit the {allowance} tokens of {limit}",
+    "starved": "the layers before it left {allowance} tokens",
+    "not-in-top": "rank {rank}, and {top} are shown",
+    "outside-window": "{age} days old, and {days} are shown",
+    "future": "dated after the day of the build",
+    "blank": "the file is blank",
+    "status": "its status is {status}",
+    "superseded": "superseded by {by}",
+}
+"""Each reason in words."""
+
+
+def reason_words(reason: Reason) -> str:
+    """Why a decision fell as it did."""
+    return REASONS[reason.code].format(**dict(reason.facts))
+
+
+FATES: Mapping[str, str] = {
+    "front-matter": "front matter is never shown",
+    "blank-line": "a blank line between fragments",
+    "between": "belongs to no fragment of this layer",
+    "not-read": "no layer reads this file",
+}
+"""Why a line that belongs to no fragment is not shown."""
+
+
+def fate_words(decision: Decision | None, code: str) -> str:
+    """Outcome and reason of one line of a file: of the decision that settled it, else of a code of `FATES`."""
+    return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else FATES[code]
+
+
+def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and columns of figures of the table of decisions.
+
+    Files that were never opened are one row a folder, unless `every` one is asked for.
+    """
+    rows: list[Sequence[str]] = []
+    for (unopened, _, _), group in groupby(decisions, key=_folded):
+        own = [*group]
+        if every or not unopened or len(own) < 3:
+            rows += map(_decision_row, own)
+        else:
+            first, last = sorted((own[0].path, own[-1].path))
+            span = f"{first} .. {last.rpartition('/')[2]}"
+            rows.append((own[0].layer, own[0].outcome, "0", "-", span, f"{len(own)} files: {_common_reason(own)}"))
+    return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
+
+
+def _folded(decision: Decision) -> tuple[bool, str, str]:
+    """What decisions that share a row have in common."""
+    return decision.lines == (0, 0), decision.layer, decision.reason.code
+
+
+def _common_reason(decisions: Sequence[Decision]) -> str:
+    """The reason of several files at once."""
+    facts = dict(decisions[0].reason.facts)
+    if decisions[0].reason.code != "outside-window":
+        return reason_words(decisions[0].reason)
+    return f"older than the {facts['days']} days that are shown"
+
+
+def _decision_row(decision: Decision) -> tuple[str, ...]:
+    """Layer, outcome, tokens shown, tokens there were, place and reason."""
+    place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
+    before = "-" if decision.before is None else f"{decision.before:,}"
+    return (decision.layer, decision.outcome, f"{decision.after:,}", before, place, reason_words(decision.reason))
+
+
+def section_rows(sections: Sequence[Section]) -> Rows:
+    """Layer, heading and tokens of what is emitted."""
+    return [(each.layer, each.heading, f"{each.tokens:,}", "cut" if each.truncated else "") for each in sections]
+
+
+def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and columns of figures of what each of several budgets keeps, layer by layer."""
+    header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
+    rows: list[Sequence[str]] = []
+    for shares in zip(*(context.allowances for context in contexts), strict=True):
+        cells = (f"{each.used:,}{' cut' if each.used < each.wanted else ''}" for each in shares)
+        rows.append([shares[0].layer, f"{shares[0].wanted:,}", *cells])
+    rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
+    rows.append(["problems", "", *(", ".join(dict.fromkeys(each.code for each in context.problems)) or "-" for context in contexts)])
+    return header, rows, range(1, len(header))
+
+
+def receipt(context: Context) -> str:
+    """One line: what the budget was spent on and what had to stay out."""
+    counts = {"truncated": 0, "dropped": 0, "excluded": 0}
+    for decision in context.decisions:
+        if decision.outcome in counts:
+            counts[decision.outcome] += 1
+    layers = " ".join(f"{each.layer}={each.used:,}" for each in context.allowances if each.used)
+    left_out = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
+    request = context.request
+    return (
+        f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
+        f"{': ' + layers if layers else ''}{'; ' + left_out if left_out else ''}"
+    )
+
+
+def problem_line(problem: Problem) -> str:
+    """A problem in one line."""
+    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    return f"{place}: {problem.message} [{problem.code}]"
+
+
+def columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+    """Rows in plain columns, two blanks between them. `right` are the columns of figures."""
+    lines = [tuple(header), *(tuple(row) for row in rows)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(header))]
+    shown = (
+        "  ".join(cell.rjust(width) if n in right else cell.ljust(width) for n, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        for line in lines
+    )
+    return "".join(line.rstrip() + "\n" for line in shown)
+
+
+def plan_data(contexts: Sequence[Context]) -> dict[str, object]:
+    """The plan as plain values (schema `ctxasm.plan/1`)."""
+    return {
+        "schema": "ctxasm.plan/1",
+        "budgets": [
+            {
+                "budget": context.request.budget,
+                "tokens": context.tokens,
+                "layers": [
+                    {"layer": each.layer, "wanted": each.wanted, "used": each.used} for each in context.allowances
+                ],
+                "problems": [problem.code for problem in context.problems],
+            }
+            for context in contexts
+        ],
+    }

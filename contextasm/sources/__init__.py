@@ -1,0 +1,37 @@
+"""Sources: each finds the fragments of a layer. A new one is a module here and a line in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from contextasm.model import Found, Layer, Profile, Request, Workspace
+from contextasm.sources.daily import daily
+from contextasm.sources.document import document
+from contextasm.sources.memories import recent
+
+Source = Callable[[Workspace, Layer, Request], Found]
+
+SOURCES: Mapping[str, Source] = {
+    "document": document,
+    "daily": daily,
+    "recent": recent,
+}
+"""Every source by the name that profiles use."""
+
+
+def retrieve(workspace: Workspace, profile: Profile, request: Request) -> dict[str, Found]:
+    """What is found for each layer, by the layer's id.
+
+    Raises `ContextasmError` where a file of a required layer can't be read.
+    """
+    return {layer.id: _first_that_finds(workspace, layer, request) for layer in profile.layers}
+
+
+def _first_that_finds(workspace: Workspace, layer: Layer, request: Request) -> Found:
+    """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
+    found = Found()
+    for name in layer.source:
+        found = SOURCES[name](workspace, layer, request)
+        if any(fragment.out is None for fragment in found.fragments):
+            break
+    return found

@@ -1,0 +1,166 @@
+"""How many tokens a text has: an estimate by length, and exact counts with OpenAI's published tables.
+
+Nothing here opens a file, a socket or the environment: the tables and the remembered counts come in as
+values. `tiktoken` is imported in one function, and only once a text has to be counted that nobody remembers.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from contextasm.model import ContextasmError
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A way of counting tokens."""
+
+    name: str
+    grain: int
+    """How many units make one token."""
+    size: Callable[[str], int]
+    """The units of a text.
+
+    Those of an estimate add up over its parts; exact tokens need not, since one may reach across a cut.
+    """
+
+    def tokens(self, units: int) -> int:
+        """So many units in tokens, a begun token being a whole one."""
+        return -(-units // self.grain)
+
+    def count(self, text: str) -> int:
+        """The tokens of a text; 0 for the empty one."""
+        return self.tokens(self.size(text))
+
+
+class Counts(Protocol):
+    """Counts remembered from earlier builds, of one encoding."""
+
+    def get(self, text: str) -> int | None:
+        """The tokens of a text; None where it was never counted."""
+
+    def put(self, text: str, count: int) -> None:
+        """Remember the tokens of a text."""
+
+
+def _utf16_units(text: str) -> int:
+    """A character outside the basic plane is two units, as in JavaScript's `length`."""
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+ESTIMATE = Counter("estimate", 4, _utf16_units)
+"""`ceil(n/4)`, n in UTF-16 code units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What defines an exact count, apart from the table itself."""
+
+    pattern: str
+    """Cuts a text into the pieces that tokens never cross; as `tiktoken` has it."""
+    sha256: str
+    """Of the table as published."""
+    packed: str
+    """SHA-256 of the table as shipped in this package."""
+
+
+ENCODINGS = {
+    "cl100k_base": Encoding(
+        pattern=(
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+            r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+        ),
+        sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        packed="b81fbf144ceea1eefe9320d9002c380ea0a2a4bf6038076488126ed39afbde1b",
+    ),
+    "o200k_base": Encoding(
+        pattern=(
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+        sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        packed="43f7a300f958989a871f8e9d3800e118295cb420cdf105ebd1428f2195d8d2db",
+    ),
+}
+
+TOKENIZERS = {
+    "estimate": "a quarter of the length in UTF-16 code units, rounded up; needs no table",
+    "cl100k_base": "exact for GPT-4, GPT-3.5 and the text-embedding-3 models",
+    "o200k_base": "exact for GPT-4o, GPT-4.1, the o-series and GPT-5",
+}
+"""Every counter's name, and what it is for."""
+
+_BLOCK = 1 << 20
+"""Characters up to which a text is encoded in one call: the list of its tokens takes some 10 MB."""
+
+_SAFE_CUT = re.compile(r"(?<=[^\W_])[ \n]")
+"""White space after a letter or digit: no alternative of either pattern goes on across it, nor looks back."""
+
+_SPACES = r"\s+(?!\S)"
+_SPACES_ANY_LENGTH = r"(?:\s{256}(?=\s))++(?:\s+(?!\S))?|\s+(?!\S)"
+"""Matches what `_SPACES` does, but takes 256 at a time and never goes back over them.
+
+The matcher notes each step that it might go back to, and gives up at a million: on a megabyte of spaces
+tiktoken raises, and its older versions panic, which no `except Exception` catches.
+"""
+
+
+def exact(name: str, table: Callable[[], bytes], counts: Counts) -> Counter:
+    """The counter of an encoding. Its packed table is asked for only when a text is not in `counts`."""
+    encoder = cache(lambda: _encoder(name, table()))
+
+    def size(text: str) -> int:
+        if not text:
+            return 0
+        known = counts.get(text)
+        if known is None:
+            encode = encoder()
+            known = sum(encode(block) for block in _blocks(text))
+            counts.put(text, known)
+        return known
+
+    return Counter(name, 1, size)
+
+
+def unpack(packed: bytes) -> dict[bytes, int]:
+    """Every token with its rank, from the form that `tools/pack_tables.py` writes."""
+    data = zlib.decompress(packed)
+    ranks: dict[bytes, int] = {}
+    end = 4
+    for rank in range(int.from_bytes(data[:4], "big")):
+        start = end + 1
+        end = start + data[end]
+        ranks[data[start:end]] = rank
+    return ranks
+
+
+def _encoder(name: str, packed: bytes) -> Callable[[str], int]:
+    try:
+        import tiktoken
+    except ImportError as error:
+        raise ContextasmError(
+            f"tokenizer {name}",
+            f"tiktoken can't be imported ({error})",
+            "install tiktoken, or use --tokenizer estimate",
+        ) from error
+    pattern = ENCODINGS[name].pattern.replace(_SPACES, _SPACES_ANY_LENGTH)
+    encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=unpack(packed), special_tokens={})
+    # Not `encode_ordinary`: where the matcher gives up, that one panics, and this one raises a ValueError.
+    return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The text in parts whose tokens add up to its own; whole where it is short or offers no safe cut."""
+    start = 0
+    while len(text) - start > _BLOCK and (cut := _SAFE_CUT.search(text, start + _BLOCK)):
+        yield text[start : cut.start()]
+        start = cut.start()
+    yield text[start:]

@@ -1,0 +1,160 @@
+"""The workspace on disk: found, listed and read. Nothing outside it is opened, and nothing in it is changed.
+
+A file that can't be read is a `Problem`; who asked for it decides how bad that is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from fnmatch import translate
+from pathlib import Path
+
+from contextasm.model import ContextasmError, Document, Problem
+from contextasm.text.front import front_matter
+from contextasm.text.templates import is_pattern
+
+MARKS = ("ctxasm.yaml", "agents")
+"""What makes a folder a workspace."""
+
+_KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+
+
+def find(start: Path) -> Path:
+    """The nearest folder, upwards from `start`, that is a workspace. Raises `ContextasmError` if there is none."""
+    for folder in (start, *start.parents):
+        if any((folder / mark).exists() for mark in MARKS):
+            return folder
+    todo = "name one with -w DIR, or make one with `ctxasm init`"
+    raise ContextasmError(str(start), "no workspace here or above (no ctxasm.yaml, no agents/)", todo)
+
+
+class Folder:
+    """A workspace that is a folder (`model.Workspace`)."""
+
+    def __init__(self, root: Path) -> None:
+        """Raise `ContextasmError` where `root` is no folder."""
+        if not root.is_dir():
+            what = "is no folder" if root.exists() else "does not exist"
+            raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
+        self.root = os.path.realpath(root)
+        self._inside: dict[str, bool] = {}
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
+        return sorted(set(self._matching("", pattern.split("/"))))
+
+    def _matching(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
+        """The paths below a folder that match the rest of a pattern."""
+        if not self._is_inside(folder):
+            yield folder
+            return
+        first, rest = parts[0], parts[1:]
+        if not is_pattern(first):
+            path = _joined(folder, first)
+            if rest:
+                yield from self._matching(path, rest)
+            elif os.path.lexists(self._full(path)):
+                yield path
+            return
+        matches = re.compile(translate(first)).match
+        for entry in self._entries(folder):
+            path = _joined(folder, entry.name)
+            if entry.name.startswith("."):
+                continue
+            if first == "**" and entry.is_dir(follow_symlinks=False):
+                yield from self._matching(path, parts)
+            elif first != "**" and matches(entry.name):
+                if rest and entry.is_dir():
+                    yield from self._matching(path, rest)
+                elif not rest and not entry.is_dir(follow_symlinks=False):
+                    yield path
+        if first == "**" and rest:
+            yield from self._matching(folder, rest)
+
+    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        """What a folder holds; nothing where there is no such folder."""
+        try:
+            with os.scandir(self._full(folder)) as entries:
+                yield from entries
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise ContextasmError(folder, f"can't be listed: {error.strerror}", "make it readable") from error
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document; a problem where it can't be read; None where there is no such file."""
+        if {"", ".", ".."} & set(path.split("/")):
+            return Problem("outside-workspace", path, 0, "is no path inside the workspace")
+        try:
+            if not self._is_inside(os.path.dirname(path)):
+                return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
+            data = self._bytes(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
+        return data if isinstance(data, Problem) else _document(path, data)
+
+    def relative(self, path: str) -> str:
+        """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""
+        full = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
+        if self._holds(full) and not os.path.lexists(self._full(path)):
+            return os.path.relpath(full, self.root)
+        return path
+
+    def _bytes(self, path: str) -> bytes | Problem:
+        """The bytes of a regular file. Never waits: a pipe is opened without blocking, and closed again."""
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            handle = os.open(self._full(path), flags)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            target = os.path.realpath(self._full(path))
+            if not self._holds(target):
+                return Problem("outside-workspace", path, 0, "is a link that leads out of the workspace")
+            handle = os.open(target, flags)
+        with open(handle, "rb", buffering=0) as file:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                kind = next((words for test, words in _KINDS if test(status.st_mode)), "a device")
+                return Problem("not-a-file", path, 0, f"is {kind}, not a file")
+            return file.readall()
+
+    def _is_inside(self, folder: str) -> bool:
+        """Whether a folder, links followed, lies in the workspace."""
+        if folder not in self._inside:
+            self._inside[folder] = self._holds(os.path.realpath(self._full(folder)))
+        return self._inside[folder]
+
+    def _holds(self, real: str) -> bool:
+        """Whether a path without links lies in the workspace."""
+        return real == self.root or real.startswith(self.root.rstrip("/") + "/")
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}/{path}"
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _document(path: str, data: bytes) -> Document | Problem:
+    """A document from a file's bytes: decoded, with LF line ends, its front matter taken off."""
+    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
+        return Problem("not-text", path, 0, what)
+    text = text.replace("\r\n", "\n")
+    if not text.startswith("---"):
+        return Document(path, text, 1, {}, data)
+    lines = text.split("\n")
+    front = front_matter(lines)
+    return Document(path, "\n".join(lines[front.lines :]), front.lines + 1, front.values, data)
