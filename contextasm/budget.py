@@ -7,8 +7,8 @@ emitted here: the frame says what surrounds a section, so that headings, blank l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from contextasm.model import Allowance, Decision, Fragment, Layer, Problem, Profile, Reason, Section, Selection
 from contextasm.text.cut import cut
@@ -19,8 +19,7 @@ Choice = Mapping[str, Sequence[Kept]]
 """What is kept of a layer, by heading."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
+class _Slot(NamedTuple):
     """A layer with what was found for it."""
 
     layer: Layer
@@ -51,8 +50,7 @@ class _Slot:
         return {heading: [*map(whole, fragments)] for heading, fragments in self.sections.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
+class _Room(NamedTuple):
     """How much a layer may take, and which limit says so."""
 
     size: int
@@ -60,8 +58,7 @@ class _Room:
     """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Filled:
+class _Filled(NamedTuple):
     """A layer with what was settled for it."""
 
     slot: _Slot

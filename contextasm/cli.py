@@ -84,26 +84,31 @@ def run(words: Sequence[str]) -> int:
     try:
         code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
         sys.stdout.flush()
-    except ContextasmError as error:
-        return _failed(str(error), error.code)
-    except TyperException as error:
-        return _failed(_usage(error), 2)
-    except (KeyboardInterrupt, typer.Abort):
-        return 130
-    except _Terminated:
-        return 143
-    except BrokenPipeError:
-        _forget_stdout()
-        return 141
-    except SystemExit as end:  # click leaves this way when the reader of a help text has gone
-        _forget_stdout()
-        return 141 if end.code == 1 else int(end.code or 0)
-    except OSError as error:
-        _forget_stdout()
-        return _failed(f"{error.filename or 'output'}: {error.strerror or error}: try again when that is put right", 2)
-    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a line
-        return _bug(error)
+    except BaseException as error:  # noqa: BLE001 - the one boundary
+        return _ended(error)
     return code if isinstance(code, int) else 0
+
+
+def _ended(error: BaseException) -> int:
+    """What an error amounts to: a line for the person, where there is something to say, and the exit code."""
+    match error:
+        case ContextasmError():
+            code = _failed(str(error), error.code)
+        case TyperException():
+            code = _failed(_usage(error), 2)
+        case KeyboardInterrupt() | typer.Abort():
+            code = 130
+        case _Terminated():
+            code = 143
+        case BrokenPipeError() | SystemExit():  # typer leaves by the second when the reader of a help text has gone
+            _forget_stdout()
+            code = 141
+        case OSError():
+            _forget_stdout()
+            code = _failed(f"{error.filename or 'output'}: {error.strerror or error}: put that right and try again", 2)
+        case _:
+            code = _bug(error)
+    return code
 
 
 def _failed(message: str, code: int) -> int:
@@ -124,12 +129,12 @@ def _usage(error: TyperException) -> str:
     return f"{command}: {what}: see `{command} --help`"
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: BaseException) -> int:
     """Tell of a mistake of ours."""
     if os.environ.get("CTXASM_DEBUG"):
         import traceback
 
-        traceback.print_exc()
+        traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}"
     return _failed(f"ctxasm: this is a bug ({what}): please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
 

@@ -1,5 +1,8 @@
 """Every frozen value that travels from one step to the next, and the one error class.
 
+Named tuples, not dataclasses: making a frozen dataclass takes half a millisecond, and a build needs forty of them
+(measured; benchmarks/run.py).
+
 Nothing here decides anything. A value says what it holds, in which unit, and what its empty form means;
 the steps that make it are on the floors above.
 """
@@ -7,10 +10,9 @@ the steps that make it are on the floors above.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Fact = str | int | float
 """One figure or word that belongs to a reason."""
@@ -33,8 +35,7 @@ class ContextasmError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One file as read."""
 
     path: str
@@ -54,8 +55,7 @@ class Document:
         return sha256(self.data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong that did not stop the build."""
 
     code: str
@@ -76,8 +76,7 @@ class Workspace(Protocol):
         """The document; a problem where it can't be read; None where there is no such file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is asked for, with nothing left open: no default, no clock."""
 
     agent: str
@@ -94,8 +93,7 @@ class Request:
     format: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """A slot of the context: where its text comes from and how much room it may take."""
 
     id: str
@@ -132,8 +130,7 @@ class Layer:
     """What is tried, in order, with what does not fit whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """An ordered list of layers and the budget they share."""
 
     name: str
@@ -145,8 +142,7 @@ class Profile:
     layers: tuple[Layer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """One remembered statement, as it stands in its file (DESIGN.md section 2)."""
 
     id: str
@@ -174,8 +170,7 @@ class Memory:
     supersedes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why a decision fell as it did: a code of `OUTCOME` and the figures behind it."""
 
     code: str
@@ -203,8 +198,7 @@ OUTCOME = {
 """What each reason amounts to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(NamedTuple):
     """A piece that may enter the context whole, shortened, or not at all."""
 
     id: str
@@ -228,8 +222,7 @@ class Fragment:
     """Set by the first step that rules it out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What a source brought back."""
 
     fragments: tuple[Fragment, ...] = ()
@@ -238,8 +231,7 @@ class Found:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What happened to one fragment, and why."""
 
     fragment: str
@@ -262,8 +254,7 @@ class Decision:
         return OUTCOME[self.reason.code]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A heading and the text under it, as emitted."""
 
     layer: str
@@ -276,8 +267,7 @@ class Section:
     """Whether neither the date nor the topic can change it; such text is worth a provider's cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """What a layer might take and what it took, in tokens."""
 
     layer: str
@@ -288,8 +278,7 @@ class Allowance:
     used: int
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """What `select` settled."""
 
     sections: tuple[Section, ...]
@@ -298,8 +287,7 @@ class Selection:
     problems: tuple[Problem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The finished result."""
 
     text: str

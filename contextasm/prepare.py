@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
@@ -20,8 +20,7 @@ from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """What was typed, nothing checked yet; None for what was not."""
 
     workspace: str | None = None
@@ -38,8 +37,7 @@ class Flags:
     """`ID=N`, one for each `--layer`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a process finds itself in."""
 
     environment: Mapping[str, str]
@@ -49,8 +47,7 @@ class Surroundings:
     """The time in seconds since 1970; asked for once, and only where nothing else names the day."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A build that is ready to run."""
 
     workspace: Folder
@@ -115,7 +112,7 @@ def _profile(
     folder = Path(workspace.root) if from_file else around.folder
     profile = load_profile(name, setting.origin, folder)
     layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
-    return replace(profile, layers=_limited(layers, flags.layers))
+    return profile._replace(layers=_limited(layers, flags.layers))
 
 
 def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
@@ -128,7 +125,7 @@ def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer,
         layer = by_id[layer_id(key, by_id, "--layer")]
         if layer.required:
             raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
-        by_id[key] = replace(layer, max_tokens=values.tokens(number, f"--layer {key}"))
+        by_id[key] = layer._replace(max_tokens=values.tokens(number, f"--layer {key}"))
     return tuple(by_id.values())
 
 
@@ -197,7 +194,7 @@ def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
         return setting
     zone = str(settings["tz"].value)
     if not zone:
-        return Setting(date.fromtimestamp(around.now()), "the clock, local time")
+        return Setting(date.fromtimestamp(around.now()), "the clock, local time")  # noqa: DTZ012 - local
     from datetime import datetime
     from zoneinfo import ZoneInfo
 

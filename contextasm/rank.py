@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from contextasm.model import Fragment, Layer, Reason
 
@@ -16,7 +15,7 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     if layer.order == "best":
         ordered = sorted(fragments, key=lambda each: (each.path, -each.line))
         ordered.sort(key=lambda each: (dict(each.score).get("total", 0.0), each.day), reverse=True)
-        fragments = [replace(fragment, place=(n,)) for n, fragment in enumerate(ordered)]
+        fragments = [fragment._replace(place=(n,)) for n, fragment in enumerate(ordered)]
     if not layer.top:
         return tuple(fragments)
     ranked: list[Fragment] = []
@@ -24,5 +23,5 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     for fragment in fragments:
         count += fragment.out is None
         late = fragment.out is None and count > layer.top
-        ranked.append(replace(fragment, out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
+        ranked.append(fragment._replace(out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
     return tuple(ranked)

@@ -47,8 +47,9 @@ class CountCache:
     The header is as long as a record, so a second one among the records is a count that no text asks for.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._path = folder / f"{name}.counts"
+    def __init__(self, folder: Path | None, name: str) -> None:
+        """Counts kept in `folder`; None keeps them for this process alone."""
+        self._path = folder / f"{name}.counts" if folder else Path(os.devnull)
         self._header = _MAGIC + bytes.fromhex(ENCODINGS[name].sha256)[: _RECORD.size - len(_MAGIC)]
         self._counts: dict[bytes, int] | None = None
         self._added: dict[bytes, int] = {}
@@ -66,7 +67,7 @@ class CountCache:
 
     def save(self) -> None:
         """Add the new counts to the file, or write it afresh where it is damaged, foreign or too large."""
-        if not self._added:
+        if not self._added or self._path == Path(os.devnull):
             return
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

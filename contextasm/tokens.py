@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from contextasm.model import ContextasmError
 
@@ -59,8 +59,7 @@ ESTIMATE = Counter("estimate", 4, _utf16_units)
 """`ceil(n/4)`, n in UTF-16 code units."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """What defines an exact count, apart from the table itself."""
 
     pattern: str
@@ -101,7 +100,7 @@ TOKENIZERS = {
 _BLOCK = 1 << 20
 """Characters up to which a text is encoded in one call: the list of its tokens takes some 10 MB."""
 
-_SAFE_CUT = re.compile(r"(?<=[^\W_])[ \n]")
+_SAFE_CUT = r"(?<=[^\W_])[ \n]"
 """White space after a letter or digit: no alternative of either pattern goes on across it, nor looks back."""
 
 _SPACES = r"\s+(?!\S)"
@@ -160,7 +159,8 @@ def _encoder(name: str, packed: bytes) -> Callable[[str], int]:
 def _blocks(text: str) -> Iterator[str]:
     """The text in parts whose tokens add up to its own; whole where it is short or offers no safe cut."""
     start = 0
-    while len(text) - start > _BLOCK and (cut := _SAFE_CUT.search(text, start + _BLOCK)):
+    safe_cut = re.compile(_SAFE_CUT)
+    while len(text) - start > _BLOCK and (cut := safe_cut.search(text, start + _BLOCK)):
         yield text[start : cut.start()]
         start = cut.start()
     yield text[start:]

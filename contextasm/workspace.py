@@ -50,37 +50,41 @@ class Folder:
 
     def _matching(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
         """The paths below a folder that match the rest of a pattern."""
+        first, rest = parts[0], parts[1:]
         if not self._is_inside(folder):
             yield folder
-            return
-        first, rest = parts[0], parts[1:]
-        if not is_pattern(first):
-            path = _joined(folder, first)
-            if rest:
-                yield from self._matching(path, rest)
-            elif os.path.lexists(self._full(path)):
-                yield path
-            return
-        matches = re.compile(translate(first)).match
+        elif first == "**":
+            yield from self._anywhere(folder, rest)
+        elif is_pattern(first):
+            yield from self._alike(folder, first, rest)
+        elif rest:
+            yield from self._matching(_joined(folder, first), rest)
+        elif os.path.lexists(self._full(_joined(folder, first))):
+            yield _joined(folder, first)
+
+    def _anywhere(self, folder: str, rest: Sequence[str]) -> Iterator[str]:
+        """The paths in a folder and in the folders below it; links to folders are not followed."""
+        yield from self._matching(folder, rest)
         for entry in self._entries(folder):
-            path = _joined(folder, entry.name)
-            if entry.name.startswith("."):
+            if entry.is_dir(follow_symlinks=False):
+                yield from self._anywhere(_joined(folder, entry.name), rest)
+
+    def _alike(self, folder: str, name: str, rest: Sequence[str]) -> Iterator[str]:
+        """The paths in a folder that begin with a name like this one."""
+        matches = re.compile(translate(name)).match
+        for entry in self._entries(folder):
+            if not matches(entry.name):
                 continue
-            if first == "**" and entry.is_dir(follow_symlinks=False):
-                yield from self._matching(path, parts)
-            elif first != "**" and matches(entry.name):
-                if rest and entry.is_dir():
-                    yield from self._matching(path, rest)
-                elif not rest and not entry.is_dir(follow_symlinks=False):
-                    yield path
-        if first == "**" and rest:
-            yield from self._matching(folder, rest)
+            if rest and entry.is_dir():
+                yield from self._matching(_joined(folder, entry.name), rest)
+            elif not rest and not entry.is_dir(follow_symlinks=False):
+                yield _joined(folder, entry.name)
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """What a folder holds; nothing where there is no such folder."""
+        """What a folder holds, hidden names aside; nothing where there is no such folder."""
         try:
             with os.scandir(self._full(folder)) as entries:
-                yield from entries
+                yield from (entry for entry in entries if not entry.name.startswith("."))
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:

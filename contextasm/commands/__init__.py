@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 def flags(
     *,
     agent: Annotated[str | None, typer.Option("--agent", "-a", metavar="NAME", help="The agent.")] = None,
-    team: Annotated[
-        str | None, typer.Option("--team", "-t", metavar="NAME", help="The team; '' for none.")
-    ] = None,
+    team: Annotated[str | None, typer.Option("--team", "-t", metavar="NAME", help="The team; '' for none.")] = None,
     topic: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What the conversation is about; - reads standard input.")
     ] = None,
@@ -88,11 +86,9 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
 
 def ready(request: Flags, form: str | None = None) -> Job:
     """The build that the flags ask for, in this process's surroundings. Raises `ContextasmError`."""
-    from dataclasses import replace
-
     from contextasm.prepare import prepare, surroundings
 
-    return prepare(replace(request, format=form), surroundings())
+    return prepare(request._replace(format=form), surroundings())
 
 
 def _stdin() -> str:

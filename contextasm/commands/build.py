@@ -27,9 +27,7 @@ def build(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if the -o file is stale.")
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Any problem: write nothing and exit 1.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Any problem: write nothing and exit 1.")] = False,
     if_none_match: Annotated[
         str | None, typer.Option(metavar="ETAG", help="Write nothing and exit 3 if the etag is this one.")
     ] = None,
@@ -92,7 +90,9 @@ def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
         header, rows, right = decision_table(context.decisions, every=verbose)
         tell(columns(header, rows, right).rstrip("\n"))
     if verbose:
-        settings = {key: f"{setting.value} ({setting.origin})" for key, setting in job.settings.items() if "." not in key}
+        settings = {
+            key: f"{setting.value} ({setting.origin})" for key, setting in job.settings.items() if "." not in key
+        }
         tell(columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip("\n"))
         tell(columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n"))
     tell(receipt(context))

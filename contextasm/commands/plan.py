@@ -19,14 +19,12 @@ def plan(
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show what each of several budgets would keep, layer by layer."""
-    from dataclasses import replace
-
     from contextasm.config.values import tokens
     from contextasm.render.words import plan_data, plan_table
 
     sizes = [tokens(each, "--budgets") for each in budgets.split(",")]
     job = ready(request)
-    contexts = [job.run(replace(job.request, budget=size)) for size in sizes]
+    contexts = [job.run(job.request._replace(budget=size)) for size in sizes]
     if json:
         say(json_text(plan_data(contexts)))
     else:

@@ -6,7 +6,6 @@ A profile is shipped with the package or is a file of the user's; `extends` star
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from contextasm.budget import STEPS
@@ -139,7 +138,7 @@ def _layer(table: Table, base: Layer) -> Layer:
         for template in values.texts(list(_texts(given.get(key, ()))), table.where(key)):
             for name in names(template):
                 values.choice(name, sorted(allowed), f"{table.where(key)}: {key}", "name in braces")
-    layer = replace(base, **given)  # type: ignore[arg-type]
+    layer = base._replace(**given)  # type: ignore[arg-type]
     for key in ("heading", "source", "path"):
         if not getattr(layer, key):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")

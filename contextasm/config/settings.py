@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from contextasm.config import values
 from contextasm.config.tables import Table, load_table
@@ -54,8 +54,7 @@ DEFAULTS: Mapping[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A value and where it comes from."""
 
     value: object

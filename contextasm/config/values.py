@@ -15,8 +15,8 @@ from contextasm.text.names import nearest
 Read = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
 
-_TOKENS = re.compile(r"(\d+(?:\.\d+)?)([kK]?)")
-_NAME = re.compile(r"[\w-][\w.-]*")
+_TOKENS = r"(\d+(?:\.\d+)?)([kK]?)"
+_NAME = r"[\w-][\w.-]*"
 
 LARGEST = 10**9
 """Tokens; anything larger is a slip of the finger."""
@@ -24,7 +24,7 @@ LARGEST = 10**9
 
 def tokens(value: object, where: str) -> int:
     """A number of tokens, such as 4000 or `4k`."""
-    found = _TOKENS.fullmatch(str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
+    found = re.fullmatch(_TOKENS, str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
     number = float(found[1]) * (1000 if found[2] else 1) if found else -1.0
     if number < 0 or number != int(number) or number > LARGEST:
         raise ContextasmError(where, f"{value} is no number of tokens", "give one such as 4000 or 4k")
@@ -103,7 +103,7 @@ def choice(name: str, known: Collection[str], where: str, kind: str = "value") -
 
 def name(value: object, where: str) -> str:
     """The name of an agent or team: one path component (DESIGN.md section 2); empty for none."""
-    if not isinstance(value, str | int) or isinstance(value, bool) or (value and not _NAME.fullmatch(str(value))):
+    if not isinstance(value, str | int) or isinstance(value, bool) or (value and not re.fullmatch(_NAME, str(value))):
         todo = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
         raise ContextasmError(where, f"{value} can't be a name", todo)
     return str(value)

@@ -16,7 +16,7 @@ MARKER = "... [truncated]"
 SCHEMA = "ctxasm.context/1"
 MANIFEST_SCHEMA = "ctxasm.manifest/1"
 
-_UNFIT_FOR_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_UNFIT_FOR_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 
 
 def _markdown(_layer: str, title: str, text: str) -> str:
@@ -31,7 +31,7 @@ def _xml(layer: str, title: str, text: str) -> str:
 def _escaped(text: str) -> str:
     """Text that can't close its element; what XML has no form for becomes the replacement character."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return _UNFIT_FOR_XML.sub("\ufffd", text)
+    return re.sub(_UNFIT_FOR_XML, "\ufffd", text)
 
 
 def _detailed(count: Callable[[str], int]) -> Callable[[Gap], str]:

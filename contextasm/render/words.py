@@ -94,7 +94,13 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
         cells = (f"{each.used:,}{' cut' if each.used < each.wanted else ''}" for each in shares)
         rows.append([shares[0].layer, f"{shares[0].wanted:,}", *cells])
     rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
-    rows.append(["problems", "", *(", ".join(dict.fromkeys(each.code for each in context.problems)) or "-" for context in contexts)])
+    rows.append(
+        [
+            "problems",
+            "",
+            *(", ".join(dict.fromkeys(each.code for each in context.problems)) or "-" for context in contexts),
+        ]
+    )
     return header, rows, range(1, len(header))
 
 
@@ -124,7 +130,10 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequenc
     lines = [tuple(header), *(tuple(row) for row in rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(header))]
     shown = (
-        "  ".join(cell.rjust(width) if n in right else cell.ljust(width) for n, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        "  ".join(
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
         for line in lines
     )
     return "".join(line.rstrip() + "\n" for line in shown)

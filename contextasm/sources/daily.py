@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from contextasm.model import Document, Found, Fragment, Layer, Problem, Reason, Request, Workspace
 from contextasm.text.blocks import trimmed
@@ -17,8 +17,7 @@ from contextasm.text.templates import fill, paths
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md")
 
 
-@dataclass(frozen=True, slots=True)
-class _Log:
+class _Log(NamedTuple):
     """A log's file, not opened yet."""
 
     path: str

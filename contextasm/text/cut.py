@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment
 from contextasm.text.blocks import Block, keep_order, list_mark
@@ -31,8 +30,7 @@ Cost = Callable[[Sequence[Kept]], int]
 State = TypeVar("State")
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A block of one of the fragments, and what is shown of it."""
 
     number: int
@@ -54,17 +52,16 @@ def cut(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tup
 
     count = _furthest(growing(), room, lambda count: cost(_kept(fragments, pieces[:count])) <= room) or 0
     chosen = pieces[:count]
-    for piece in pieces[count : count + 1]:
-        part = _part(
-            piece.block,
-            lines[piece.number],
-            room,
-            size,
-            lambda stretch: cost(_kept(fragments, [*chosen, replace(piece, stretch=stretch)])) <= room,
-        )
-        if part:
-            return _kept(fragments, [*chosen, replace(piece, stretch=part)])
-    return _kept(fragments, chosen)
+    if count == len(pieces):
+        return _kept(fragments, chosen)
+    after = pieces[count]
+
+    def with_part(stretch: Stretch) -> tuple[Kept, ...]:
+        return _kept(fragments, [*chosen, after._replace(stretch=stretch)])
+
+    left = room - (cost(_kept(fragments, chosen)) if chosen else 0)
+    part = _part(after.block, lines[after.number], left, size, lambda stretch: cost(with_part(stretch)) <= room)
+    return with_part(part) if part else _kept(fragments, chosen)
 
 
 def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> Iterator[_Piece]:
@@ -91,21 +88,25 @@ def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[St
     return reached[-1] if reached else None
 
 
-def _part(
-    block: Block, lines: Sequence[str], room: int, size: Size, fits: Callable[[Stretch], bool]
-) -> Stretch | None:
-    """The most of one block that fits: its first lines, and of plain text the first words of the next line."""
+def _part(block: Block, lines: Sequence[str], left: int, size: Size, fits: Callable[[Stretch], bool]) -> Stretch | None:
+    """The most of one block that fits: its first lines, and of plain text the first words of the next line.
+
+    `left` is the room that is not taken by the blocks before it; looking further than that would be in vain.
+    """
     stop = block.stop
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
     least = block.body + LEAST_LINES.get(block.kind, stop)
     rows = ((Stretch(block.first, end, fence=block.fence), size(lines[end - 1])) for end in range(least, stop))
-    by_line = _furthest(rows, room, fits)
+    by_line = _furthest(rows, left, fits)
     if block.kind != "text":
         return by_line
     at = by_line.stop if by_line else block.body
-    words = ((Stretch(block.first, at, lines[at][:end]), size(lines[at][start:end])) for start, end in _words(lines[at]))
-    return _furthest(words, room, fits) or by_line
+    left -= sum(size(line) for line in lines[block.first : at])
+    words = (
+        (Stretch(block.first, at, lines[at][:end]), size(lines[at][start:end])) for start, end in _words(lines[at])
+    )
+    return _furthest(words, left, fits) or by_line
 
 
 def _words(line: str) -> Iterator[tuple[int, int]]:
@@ -132,7 +133,7 @@ def _kept(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Kept
     for piece in sorted(pieces, key=lambda piece: (piece.number, piece.block.first)):
         own = stretches.setdefault(piece.number, [])
         if own and own[-1].stop == piece.stretch.first and not own[-1].words and not own[-1].fence:
-            own[-1] = replace(piece.stretch, first=own[-1].first)
+            own[-1] = piece.stretch._replace(first=own[-1].first)
         else:
             own.append(piece.stretch)
     return tuple(Kept(fragments[number], tuple(own)) for number, own in stretches.items())

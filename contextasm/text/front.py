@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Value = str | tuple[str, ...]
 
@@ -18,8 +18,7 @@ _ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[
 _PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(NamedTuple):
     """What stands between the first two `---` lines."""
 
     values: Mapping[str, Value]

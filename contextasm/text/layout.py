@@ -6,13 +6,12 @@ A marker stands wherever text is missing, and it ends a section that lacks anyth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from contextasm.model import Fragment, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Lines of a fragment that are shown in one piece."""
 
     first: int
@@ -24,8 +23,7 @@ class Stretch:
     """The line that closes a fence cut open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What is shown of one fragment."""
 
     fragment: Fragment
@@ -44,8 +42,7 @@ class Kept:
         return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """Text that is missing at one place."""
 
     path: str
@@ -59,8 +56,7 @@ Marker = Callable[[Gap], str]
 """Words the line that stands where text is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """What a format puts around the text of a section, and in place of what is missing."""
 
     section: Callable[[str, str, str], str]
@@ -81,8 +77,8 @@ def shown(kept: Kept) -> str:
 def body(kept: Sequence[Kept], missing: Sequence[Fragment], join: str, marker: Marker) -> str:
     """The text under a section's heading; empty where nothing is kept.
 
-    `join` stands between two fragments of one group. `kept` may come in any order: each fragment has its place. `missing` are the section's fragments of which
-    nothing is shown, in the order in which they would have been kept.
+    `join` stands between two fragments of one group. `kept` may come in any order: each fragment has its place.
+    `missing` are the section's fragments of which nothing is shown, in the order in which they would have been kept.
     """
     parts: list[str | Gap] = []
     group = ""
@@ -124,7 +120,7 @@ def _end(parts: list[str | Gap], missing: Sequence[Fragment]) -> None:
     gaps = [part for part in parts if isinstance(part, Gap)]
     lost = tuple(fragment.text for fragment in missing)
     if isinstance(parts[-1], Gap):
-        parts[-1] = replace(parts[-1], texts=parts[-1].texts + lost)
+        parts[-1] = parts[-1]._replace(texts=parts[-1].texts + lost)
     elif missing:
         parts += ["\n", Gap(missing[0].path, missing[0].line, lost)]
     elif gaps:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import sha256
+from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.blocks import closes, heading, opened, trimmed
 from contextasm.text.front import Value, attributes
 from contextasm.text.names import nearest
 
-FIELDS = (
-    "id type importance created accessed status confidence key tier dedup tags files private pin supersedes".split()
-)
+FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
 """What a memory may say about itself (DESIGN.md section 2)."""
 
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
@@ -37,8 +35,7 @@ Report = Callable[[int, str], None]
 """Takes a line of the file and what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Bullet:
+class _Bullet(NamedTuple):
     """A top-level list item."""
 
     first: int
@@ -64,9 +61,7 @@ def memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...
     if front.get("type"):
         found = [_one_a_file(document, front, report)]
     else:
-        found = [
-            _from_bullet(document, bullet, front, report) for bullet in _bullets(document.text.split("\n"))
-        ]
+        found = [_from_bullet(document, bullet, front, report) for bullet in _bullets(document.text.split("\n"))]
     found = [memory for memory in found if memory.text.strip()]
     if document.text.strip() and not found:
         message = "holds no memory; write each as a bullet, `- [type] text`"
@@ -88,8 +83,7 @@ def distinct(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem
             if memory.id != memory_id(memory.path, memory.text):
                 message = f"id {memory.id} is taken by an earlier memory; give it another"
                 problems.append(Problem("duplicate-id", memory.path, memory.line, message))
-            memory = replace(memory, id=f"{memory.id}~{count}")
-        own.append(memory)
+        own.append(memory if count == 1 else memory._replace(id=f"{memory.id}~{count}"))
     return tuple(own), tuple(problems)
 
 

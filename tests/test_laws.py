@@ -1,0 +1,439 @@
+"""The laws that hold for every workspace, profile and budget (STYLE.md section 4), on random ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import regex
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from contextasm.assemble import assemble
+from contextasm.model import OUTCOME, Context, Document, Layer, Problem, Profile, Span
+from contextasm.rank import rank
+from contextasm.render import MARKER, MARKERS
+from contextasm.sources import retrieve
+from contextasm.text.blocks import blocks, closes, opened
+from contextasm.text.cut import cut
+from contextasm.text.layout import Frame, Kept, body, shown
+from contextasm.model import Fragment
+from contextasm.tokens import ESTIMATE, Counter
+from contextasm.workspace import Folder
+from tests.workspaces import (
+    BLOCKS,
+    DEFAULT,
+    OPEN_FENCES,
+    Content,
+    Files,
+    budgets,
+    build,
+    codes,
+    o200k,
+    profiles,
+    request,
+    texts,
+    workspaces,
+)
+
+TEXT_LAYERS = {"L1", "L2", "L3", "L7"}
+"""Running text; the other layers hold ranked fragments."""
+
+
+def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run on so many examples, the same ones each time."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+counters = pytest.mark.parametrize("counter", [pytest.param(lambda: ESTIMATE, id="estimate"), pytest.param(o200k, id="o200k_base")])
+formats = pytest.mark.parametrize("form", ["markdown", "xml"])
+
+
+@formats
+@counters
+@law(60)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_document_counted_anew_keeps_to_the_budget(
+    counter: Callable[[], Counter], form: str, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """Unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
+    context = build(files, profile, counter(), budget=budget, format=form)
+    assert context.tokens == counter().count(context.text)
+    required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.required))
+    least = build(files, required, counter(), budget=10**9, format=form)
+    if least.tokens > budget:
+        assert context.text == least.text
+    else:
+        assert context.tokens <= budget
+    assert ("over-budget" in codes(context)) == (least.tokens > budget)
+
+
+@counters
+@law(30)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_no_layer_takes_more_than_its_limits(
+    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """Heading, blank line and markers included."""
+    context = build(files, profile, counter(), budget=budget)
+    for layer, allowance in zip(profile.layers, context.allowances, strict=True):
+        assert allowance.layer == layer.id
+        own = "".join(f"## {each.heading}\n{each.text}\n\n" for each in context.sections if each.layer == layer.id)
+        if layer.required:
+            assert allowance.limit is None
+            continue
+        assert allowance.limit is not None
+        assert allowance.used <= allowance.limit
+        if counter() is ESTIMATE:
+            assert counter().count(own) == allowance.used
+        assert allowance.used <= (budget if layer.max_tokens is None else layer.max_tokens)
+        assert layer.share is None or allowance.used <= budget * layer.share / 100 + 1
+
+
+@counters
+@law(25)
+@given(files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+def test_equal_inputs_give_an_equal_context(
+    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+) -> None:
+    """Also where the workspace holds the same files in another order."""
+    shuffled = [*files.items()]
+    Random(seed).shuffle(shuffled)
+    assert build(files, profile, counter(), budget=budget) == build(dict(shuffled), profile, counter(), budget=budget)
+
+
+@law(25)
+@given(files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+def test_order_in_which_the_disk_lists_files_does_not_matter(
+    files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+) -> None:
+    """A folder on the disk gives what the dict gives, whatever the order of its entries."""
+    with TemporaryDirectory() as name, shuffled_folders(seed):
+        write(Path(name), files)
+        there = assemble(Folder(Path(name)), profile, request(budget=budget), ESTIMATE)
+    assert there == build(files, profile, budget=budget)
+
+
+class Shuffled(list[Any]):
+    """Entries of a folder in an order of chance, as `os.scandir` gives them."""
+
+    def __enter__(self) -> Shuffled:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def shuffled_folders(seed: int) -> AbstractContextManager[object]:
+    """Let every folder list its entries in an order of chance."""
+    scandir, random = os.scandir, Random(seed)
+
+    def shuffled(path: str) -> Shuffled:
+        with scandir(path) as entries:
+            own = Shuffled(sorted(entries, key=lambda entry: entry.name))
+        random.shuffle(own)
+        return own
+
+    return patch("os.scandir", shuffled)
+
+
+def write(root: Path, files: Mapping[str, Content]) -> None:
+    """The files, on the disk."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        assert not isinstance(content, Problem)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+NAMES = ("a", "b", "a.md", "b.md", ".hidden", "é.md", "2025-03-14.md", "[x].md", "A.md", "a b.md")
+
+trees = st.dictionaries(
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join),
+    st.sampled_from((b"", b"text", b"\xff", b"\xef\xbb\xbfbom", b"---\ntype: a\n---\nx", b"a\r\nb", "é".encode("utf-16"))),
+    max_size=12,
+)
+
+PATTERNS = ("*", "*.md", "a/*.md", "a/b", "a", "**/*.md", "**/a", "a/**/*.md", "*/*/*", "**", "a/**", "[ab].md", "?.md", "**/.hidden", ".hidden/*", "*/a/*.md", "b.md/*", "**/**/b")
+
+
+@law(120)
+@given(trees)
+def test_workspace_in_memory_lists_and_reads_what_a_folder_does(tree: dict[str, bytes]) -> None:
+    """So whatever is tested in memory holds on the disk."""
+    folders = {path.rpartition("/")[0] for path in tree}
+    assume(not any(path == each or each.startswith(f"{path}/") for path in tree for each in folders))
+    with TemporaryDirectory() as name:
+        write(Path(name), tree)
+        disk, memory = Folder(Path(name)), Files(tree)
+        for pattern in PATTERNS:
+            assert memory.list(pattern) == disk.list(pattern), pattern
+        for path in (*tree, *folders - {""}, "missing.md", "a/missing.md", "../a.md", "a//b", "", *(f"{each}/x" for each in tree)):
+            assert memory.read(path) == disk.read(path), path
+
+
+@counters
+@law(30)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_every_fragment_found_has_exactly_one_decision(
+    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """In the order in which they were ranked."""
+    context = build(files, profile, counter(), budget=budget)
+    found = retrieve(Files(files), profile, request(budget=budget))
+    ranked = [(layer.id, each.id) for layer in profile.layers for each in rank(found[layer.id].fragments, layer)]
+    assert [(each.layer, each.fragment) for each in context.decisions] == ranked
+    assert len(set(ranked)) == len(ranked)
+
+
+@counters
+@law(40)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_decision_agrees_with_what_is_shown(
+    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """Kept lines lie in the fragment and in its file, in order; what is out keeps none; no part is larger than the whole."""
+    context = build(files, profile, counter(), budget=budget)
+    for decision in context.decisions:
+        first, last = decision.lines
+        edges = [edge for span in decision.kept for edge in span]
+        assert edges == sorted(edges)
+        assert all(first <= edge <= last for edge in edges)
+        assert len({*edges}) >= len(decision.kept)
+        assert bool(decision.kept) == (decision.outcome in {"included", "truncated"})
+        assert (decision.kept == (decision.lines,)) == (decision.outcome == "included") or decision.outcome == "truncated"
+        assert (decision.before is None) == (decision.outcome == "excluded")
+        if counter() is ESTIMATE:
+            assert decision.after <= (decision.before or 0)
+        assert (decision.after == 0) == (not decision.kept)
+        if decision.lines != (0, 0):
+            read = Files(files).read(decision.path)
+            assert isinstance(read, Document)
+            assert read.line <= first <= last <= read.line + read.text.count("\n")
+    assert {each.reason.code for each in context.decisions} <= {*OUTCOME}
+
+
+@counters
+@formats
+@law(15)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_required_layer_is_whole(
+    form: str, counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """IDENTITY.md and INSTRUCTIONS.md, byte for byte, at any budget."""
+    context = build(files, profile, counter(), budget=budget, format=form)
+    whole = {each.heading: each.text for each in context.sections}
+    for heading, name in (("Identity", "IDENTITY"), ("Instructions", "INSTRUCTIONS")):
+        read = Files(files).read(f"agents/luna/{name}.md")
+        assert isinstance(read, Document)
+        lines = read.text.rstrip().split("\n")
+        while lines and not lines[0].strip():
+            del lines[0]
+        assert whole.get(heading, "") == "\n".join(lines)
+
+
+@counters
+@law(110)
+@given(files=workspaces(), profile=profiles(), budget=budgets, more=st.one_of(st.integers(1, 40), st.integers(1, 4_000)))
+def test_larger_budget_never_loses_a_line_of_text(
+    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int, more: int
+) -> None:
+    """What a smaller one kept, be it a line or the first words of one (law 7)."""
+    small, large = (build(files, profile, counter(), budget=size) for size in (budget, budget + more))
+    loses_nothing(small, large)
+
+
+def loses_nothing(small: Context, large: Context) -> None:
+    """Every line of running text in one context is in the other, at least as long."""
+    for before, after in zip(small.decisions, large.decisions, strict=True):
+        if before.layer in TEXT_LAYERS:
+            assert lines_of(before.kept) <= lines_of(after.kept), (before, after)
+    for section in small.sections:
+        if section.layer in TEXT_LAYERS:
+            there = [*text_lines(large, section.heading)]
+            for line in text_lines(small, section.heading):
+                assert any(each.startswith(line) for each in there), line
+
+
+def lines_of(kept: tuple[Span, ...]) -> set[int]:
+    """The lines of spans, one by one."""
+    return {line for first, last in kept for line in range(first, last + 1)}
+
+
+def text_lines(context: Context, heading: str) -> Iterator[str]:
+    """The lines of a section that are no markers."""
+    for section in context.sections:
+        if section.heading == heading:
+            yield from (line for line in section.text.split("\n") if not line.startswith(MARKER))
+
+
+@counters
+@law(40)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_section_ends_in_the_marker_just_where_it_lacks_anything(
+    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """And says of itself that it is cut."""
+    context = build(files, profile, counter(), budget=budget)
+    found = retrieve(Files(files), profile, request())
+    title = {(layer, each.id): each.heading for layer, own in found.items() for each in own.fragments}
+    for section in context.sections:
+        lacking = any(
+            each.outcome in {"truncated", "dropped"}
+            for each in context.decisions
+            if each.layer == section.layer and title[each.layer, each.fragment] == section.heading
+        )
+        assert section.truncated == lacking
+        if lacking:
+            assert section.text.rpartition("\n")[2].startswith(MARKER)
+    assert context.truncated == any(each.outcome in {"truncated", "dropped"} for each in context.decisions)
+
+
+@law(60)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_text_that_is_shown_stands_in_a_file(files: Mapping[str, Content], profile: Profile, budget: int) -> None:
+    """Every line of running text is one of its files, or the beginning of one; else a marker, a date or the end of a fence."""
+    context = build(files, profile, budget=budget)
+    known = {line for each in context.documents for line in each.text.split("\n")}
+    for section in context.sections:
+        if section.layer not in TEXT_LAYERS:
+            continue
+        for line in section.text.split("\n"):
+            added = line.startswith((MARKER, "### 2025-")) or bool(regex.fullmatch(r"\s*(`{3,}|~{3,})", line))
+            assert added or line in known or any(is_beginning(line, each) for each in known), line
+
+
+def is_beginning(part: str, line: str) -> bool:
+    """Whether a line begins with this part, no letter being torn."""
+    ends = {found.end() for found in regex.finditer(r"\X", line)}
+    return line.startswith(part) and len(part) in ends
+
+
+# Cuts by themselves: here every state of a cut can be looked at.
+
+
+def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
+    """Fragments in keep order."""
+    return [
+        Fragment(f"{n}.md", f"{n}.md", 1, text, "Text", group=f"### {n}", place=(n,), keep=keep)
+        for n, text in enumerate(contents)
+    ]
+
+
+def framed(marker: str) -> Frame:
+    """Sections without anything around them."""
+    return Frame(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
+
+
+def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Kept, ...], str]:
+    """What is kept in a room of so many UTF-16 units, and the text."""
+
+    def text(kept: object) -> str:
+        assert isinstance(kept, list | tuple)
+        there = {each.fragment.id for each in kept}
+        missing = [each for each in fragments if each.id not in there]
+        return body(kept, missing, "\n\n", framed(marker).marker)
+
+    kept = cut(fragments, room, ESTIMATE.size, lambda kept: ESTIMATE.size(text(kept)))
+    return kept, text(kept)
+
+
+contents = st.lists(
+    st.lists(st.sampled_from((*BLOCKS, *OPEN_FENCES)), min_size=1, max_size=8).map("\n\n".join).map(str.strip).filter(bool),
+    min_size=1,
+    max_size=3,
+)
+keeps = st.sampled_from(("start", "end"))
+markers = st.sampled_from(("plain", "detailed"))
+
+
+@law(250)
+@given(contents, keeps, markers, st.one_of(st.integers(0, 200), st.integers(0, 2_000)))
+def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str, marker: str, room: int) -> None:
+    """Words are cut between graphemes and in running text only; a fence that is cut is closed; headings head something."""
+    kept, text = cut_to(fragments_of(contents, keep), room, marker)
+    assert ESTIMATE.size(text) <= room or not kept
+    for each in kept:
+        lines = each.fragment.text.split("\n")
+        for stretch in each.stretches:
+            assert 0 <= stretch.first <= stretch.stop <= len(lines)
+            block = next((block for block in blocks(lines) if block.first <= stretch.stop < block.stop), None)
+            if stretch.words:
+                assert block is not None
+                assert block.kind == "text"
+                assert is_beginning(stretch.words, lines[stretch.stop])
+            if block is None or stretch.stop == block.first:
+                continue
+            assert stretch.stop >= block.body + (not stretch.words), "a heading stands alone"
+            if block.kind == "table":
+                assert stretch.stop >= block.body + 3
+            if block.kind == "fence":
+                fence = opened(lines[block.body])
+                assert fence is not None
+                assert closes(stretch.fence, fence[1]) or closes(lines[stretch.stop - 1], fence[1])
+                assert stretch.stop >= block.body + 2
+
+
+@law(250)
+@given(contents, keeps, markers, st.integers(0, 1_200), st.integers(1, 200))
+def test_cut_in_more_room_keeps_at_least_as_much(contents: list[str], keep: str, marker: str, room: int, more: int) -> None:
+    """Line by line, and of a line that is cut the more words."""
+    fragments = fragments_of(contents, keep)
+    small, large = ({each.fragment.id: each for each in cut_to(fragments, size, marker)[0]} for size in (room, room + more))
+    for key, each in small.items():
+        assert key in large
+        assert lines_of(each.spans) <= lines_of(large[key].spans)
+        there = shown(large[key]).split("\n")
+        # A fence that was closed where it was cut need not be closed there any more.
+        added = {stretch.fence for stretch in each.stretches}
+        assert all(line in added or any(other.startswith(line) for other in there) for line in shown(each).split("\n"))
+
+
+@law(150)
+@given(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=9).map("\n\n".join).filter(str.strip), keeps, st.integers(0, 1_500))
+def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> None:
+    """A reader who renders the document sees it as a line of text."""
+    _, cut_text = cut_to(fragments_of([text.strip()], keep), room, "plain")
+    open_ticks = ""
+    for line in cut_text.split("\n"):
+        if open_ticks:
+            assert line != MARKER or "... [truncated]" in text
+            open_ticks = "" if closes(line, open_ticks) else open_ticks
+        elif found := opened(line):
+            open_ticks = found[1]
+    assert not open_ticks
+
+
+@law(200)
+@given(texts)
+def test_blocks_hold_every_line_once(text: str) -> None:
+    """In file order, without a gap."""
+    lines = text.split("\n")
+    found = [*blocks(lines)]
+    assert [line for block in found for line in lines[block.first : block.stop]] == lines
+    assert all(block.first <= block.body <= block.stop for block in found)
+
+
+def test_default_profile_is_the_one_the_laws_speak_of() -> None:
+    """A new layer has to be sorted into those of running text and those of ranked fragments."""
+    ranked = {layer.id for layer in DEFAULT.layers if is_ranked(layer)}
+    assert ranked | TEXT_LAYERS == {layer.id for layer in DEFAULT.layers}
+    assert not ranked & TEXT_LAYERS
+
+
+def is_ranked(layer: Layer) -> bool:
+    """Whether a layer's fragments are chosen best first."""
+    return layer.order == "best"

@@ -1,0 +1,283 @@
+"""What tests start from: workspaces made of a dict, builds in one line, and random workspaces.
+
+`Files` is one like `contextasm.workspace.Folder`; that the two agree is tested in `test_laws.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from contextasm.assemble import assemble
+from contextasm.config.profiles import load_profile
+from contextasm.model import Context, Document, Problem, Profile, Request
+from contextasm.store import table
+from contextasm.text.templates import is_pattern
+from contextasm.tokens import ESTIMATE, Counter, exact
+from contextasm.workspace import _document
+
+Content = str | bytes | Problem
+"""What a file holds, or what keeps it from being read."""
+
+DAY = date(2025, 3, 14)
+"""The day of every build in the tests."""
+
+DEFAULT = load_profile("default", "tests", Path())
+
+
+class Files:
+    """A workspace that is a dict from path to content (`model.Workspace`)."""
+
+    def __init__(self, files: Mapping[str, Content]) -> None:
+        self._files = dict(files)
+        self._folders = {path[:at] for path in files for at, letter in enumerate(path) if letter == "/"}
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """The files that match; a folder only where the last name of the pattern has no wildcard."""
+        names = pattern.split("/")
+        files = (path for path in self._files if _matches(path.split("/"), names))
+        folders = (path for path in self._folders if _matches(path.split("/"), names))
+        return sorted({*files, *(() if is_pattern(names[-1]) else folders)})
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document, decoded as one on the disk is."""
+        if {"", ".", ".."} & set(path.split("/")):
+            return Problem("outside-workspace", path, 0, "is no path inside the workspace")
+        if path in self._folders:
+            return Problem("not-a-file", path, 0, "is a folder, not a file")
+        content = self._files.get(path)
+        if content is None or isinstance(content, Problem):
+            return content
+        return _document(path, content if isinstance(content, bytes) else content.encode())
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the names of a path match those of a pattern; no wildcard stands for a hidden name."""
+    if not pattern or not parts:
+        return not pattern and not parts
+    first, rest = pattern[0], pattern[1:]
+    if not is_pattern(first):
+        return parts[0] == first and _matches(parts[1:], rest)
+    hidden = parts[0].startswith(".")
+    if first == "**":
+        return bool(rest) and (_matches(parts, rest) or (not hidden and _matches(parts[1:], pattern)))
+    return not hidden and bool(re.match(translate(first), parts[0])) and _matches(parts[1:], rest)
+
+
+def request(**asked: Any) -> Request:
+    """A request of agent luna in team writers, with what is asked for in other words."""
+    plain = Request("luna", "writers", "", DAY, 16_000, "estimate", "markdown")
+    return plain._replace(**asked)
+
+
+def limited(*, marker: str = "plain", **layers: Mapping[str, Any]) -> Profile:
+    """The default profile with other limits: `limited(L3={"max_tokens": 50})`."""
+    changed = (layer._replace(**layers.get(layer.id, {})) for layer in DEFAULT.layers)
+    return DEFAULT._replace(marker=marker, layers=tuple(changed))
+
+
+def build(
+    files: Mapping[str, Content], profile: Profile = DEFAULT, counter: Counter = ESTIMATE, **asked: Any
+) -> Context:
+    """The context of a workspace given as a dict."""
+    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter)
+
+
+def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:
+    """The files of agent luna; `KNOWLEDGE="..."` adds one."""
+    files = {"IDENTITY": identity, "INSTRUCTIONS": instructions, **more}
+    return {f"agents/luna/{name}.md": text for name, text in files.items()}
+
+
+def team(**files: str) -> dict[str, Content]:
+    """Files of team writers: `team(GOALS="...")`."""
+    return {f"teams/writers/{name}.md": text for name, text in files.items()}
+
+
+def log(day: date | str, text: str, owner: str = "agents/luna") -> dict[str, Content]:
+    """One log; `day` is its date, or its whole name without `.md`."""
+    return {f"{owner}/daily/{day}.md": text}
+
+
+def ago(days: int) -> date:
+    """The date so many days before the day of the build."""
+    return DAY - timedelta(days=days)
+
+
+def section(context: Context, heading: str) -> str:
+    """The text under a heading; empty where there is no such section."""
+    return next((each.text for each in context.sections if each.heading == heading), "")
+
+
+def headings(context: Context) -> list[str]:
+    """The headings of the sections, as shown."""
+    return [each.heading for each in context.sections]
+
+
+def codes(context: Context) -> list[str]:
+    """The codes of the problems."""
+    return [problem.code for problem in context.problems]
+
+
+def outcomes(context: Context, layer: str) -> dict[str, str]:
+    """Outcome and reason of each fragment of a layer, by its path."""
+    own = (each for each in context.decisions if each.layer == layer)
+    return {each.path: f"{each.outcome}: {each.reason.code}" for each in own}
+
+
+class Remembered(dict[str, int]):
+    """Counts in memory (`tokens.Counts`)."""
+
+    def put(self, text: str, count: int) -> None:
+        """Remember a count."""
+        self[text] = count
+
+
+@cache
+def o200k() -> Counter:
+    """An exact counter, loaded once for all tests."""
+    return exact("o200k_base", lambda: table("o200k_base"), Remembered())
+
+
+# Random workspaces. Blocks are drawn from a list and not letter by letter: that is fast, and shrinks to what matters.
+
+PARAGRAPHS = (
+    "One short line.",
+    "A line that goes on\nand a second one under it\nand a third.",
+    "word " * 60 + "end.",
+    "\n".join(f"Line {n} of a longer paragraph, with some words in it." for n in range(12)),
+    "x" * 90,
+    "https://example.org/" + "a/b" * 40,
+    "日本語の文章はここで切れることがある。" * 8,
+    "한국어 문장도 있습니다, 그리고 더 길어집니다.",
+    "👩‍👩‍👧‍👦" * 15,
+    "e\u0301" * 50,
+    "Zwischen 🇩🇪🇫🇷 und 👍🏽 steht ein Wort " * 3,
+    "<|endoftext|> & <b>tags</b> ]]> \"quoted\"",
+    "trailing blanks  \nand a tab\there",
+    "... [truncated]",
+)
+LISTS = (
+    "- one\n- two\n- three",
+    "- one\n  - nested in one\n  - and another\n- two\n\n  a paragraph of two\n- three",
+    "1. first\n2. second, which is a longer item that may be cut at a word\n10) tenth",
+    "* [ ] open task\n* [x] done task",
+)
+TABLES = (
+    "| name | value |\n|---|---|\n" + "\n".join(f"| row {n} | {n * n} is its square |" for n in range(9)),
+    "a | b\n--|:-:\n日本 | " + "y" * 60,
+)
+FENCES = (
+    "```python\n" + "\n".join(f"print({n})  # a line of code" for n in range(9)) + "\n```",
+    "~~~~\n```\ninner\n```\n\n# no heading\n~~~~",
+    "- an item with code\n  ```\n  " + "indented code " * 5 + "\n  more\n  ```",
+    "```\n```",
+)
+OPEN_FENCES = ("```\nnever closed\n\n## no heading\nto the end", "~~~ text\n~~ not closed")
+HEADINGS = ("# Title", "## Section", "## Another section ##", "### Part", "#", "###### Deepest 日本")
+BLANKS = ("", "   ", "\n\n")
+
+BLOCKS = (*PARAGRAPHS, *LISTS, *TABLES, *FENCES, *HEADINGS, *HEADINGS, *BLANKS)
+
+FRONTS = ("", "", "", "\n\n", "---\ntitle: a page\ntags: [a, b]\n---\n", "---\nno front matter\n---\n")
+
+texts = st.builds(
+    lambda front, parts, join, end: front + join.join(parts) + end,
+    st.sampled_from(FRONTS),
+    st.lists(st.sampled_from(BLOCKS), max_size=10),
+    st.sampled_from(("\n\n", "\n\n", "\n", "\n\n\n")),
+    st.sampled_from(("\n", "", " \n\n")),
+)
+"""Documents of ordinary and of odd blocks; some are blank."""
+
+LOG_NAMES = (
+    *(str(ago(days)) for days in (-1, 0, 0, 1, 1, 2, 5, 7, 8, 40)),
+    f"{ago(0)}-evening",
+    f"{ago(0)} late",
+    f"{ago(1)}-10",
+    f"{ago(1)}-9",
+    "2025-02-30",
+    "notes",
+    f"{ago(0)}0",
+    f"x{ago(0)}",
+)
+
+logs = st.dictionaries(st.sampled_from(LOG_NAMES), texts, max_size=6)
+"""Logs by name, some of which are no dates."""
+
+MEMORY_LINES = (
+    "- [decision] Use three acts",
+    "- [decision] Use three acts",
+    "- [preference] Short answers {importance=0.9 created=2025-03-10 id=m1}",
+    "- [fact] The same id again {id=m1}",
+    "- [task] Already done {status=completed}",
+    "- [x] a mark, not a type",
+    "- [link](https://example.org) is not a type",
+    "- no type at all {created=2025-01-02}",
+    "- [日本] 漢字の記憶 " + "記" * 300,
+    "- [insight] long " + "word " * 400,
+    "- [insight] more\n  on a second line\n  - and a sub-bullet",
+    "- [code] keep this\n  ```\n  - not a memory\n  ```",
+    "- [bad] values {importance=7 created=2025-13-01 colour=red}",
+    "- [new] takes its place {supersedes=m1}",
+    "## 2025-03-11",
+    "## Other heading",
+    "Loose text that is no memory.",
+    "",
+)
+
+memory_lists = st.builds(
+    lambda front, lines: front + "\n".join(lines) + "\n",
+    st.sampled_from(("", "", "---\nimportance: high\n---\n", "---\nstatus: archived\n---\n", "---\ntype: fact\n---\n")),
+    st.lists(st.sampled_from(MEMORY_LINES), max_size=8),
+)
+"""Files of memories."""
+
+memory_files = st.dictionaries(st.sampled_from(("a", "b", "c", "é")), memory_lists, max_size=3)
+
+
+@st.composite
+def workspaces(draw: st.DrawFn) -> dict[str, Content]:
+    """The files of an agent and its team; all but the two that make the agent may be missing."""
+    files: dict[str, Content] = {}
+    for name in ("IDENTITY", "INSTRUCTIONS"):
+        files[f"agents/luna/{name}.md"] = draw(st.one_of(st.just("Short."), texts))
+    optional = ("agents/luna/KNOWLEDGE", "teams/writers/GOALS", "teams/writers/CONTEXT", "teams/writers/RULES")
+    for name in draw(st.lists(st.sampled_from(optional), unique=True)):
+        files[f"{name}.md"] = draw(st.one_of(texts, texts, st.just(b"\xff\xfeA"), st.just(b"caf\xe9")))
+    for owner in ("agents/luna", "teams/writers"):
+        files |= {f"{owner}/daily/{name}.md": text for name, text in draw(logs).items()}
+        files |= {f"{owner}/memories/{name}.md": text for name, text in draw(memory_files).items()}
+    return files
+
+
+_tokens = st.one_of(st.integers(0, 60), st.integers(0, 800))
+_per_cent = st.one_of(st.none(), st.none(), st.integers(0, 100).map(float), st.just(33.3))
+
+limits = st.fixed_dictionaries(
+    {
+        "max_tokens": st.one_of(st.none(), _tokens),
+        "share": _per_cent,
+        "ceiling": _per_cent,
+        "reserve": st.one_of(st.just(0), st.just(0), _tokens),
+    }
+)
+"""The limits of one layer."""
+
+budgets = st.one_of(st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 20_000))
+
+
+@st.composite
+def profiles(draw: st.DrawFn) -> Profile:
+    """The default profile, some of its layers with other limits."""
+    changed = {
+        layer.id: draw(limits) for layer in DEFAULT.layers if not layer.required and draw(st.booleans())
+    }
+    return limited(marker=draw(st.sampled_from(("plain", "detailed"))), **changed)
