@@ -206,11 +206,12 @@ _ctxasm() {
 if [[ $funcstack[1] == _ctxasm ]]; then _ctxasm "$@"; else compdef _ctxasm ctxasm; fi
 """
 
+# A blank before a function keeps zsh from putting options of its own before the argument.
 ZSH_PLACES = {
     "files": "_files",
     "folders": "_files -/",
-    "agents": "_ctxasm_names agents",
-    "teams": "_ctxasm_names teams",
+    "agents": " _ctxasm_names agents",
+    "teams": " _ctxasm_names teams",
 }
 
 

@@ -79,10 +79,9 @@ def distinct(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem
     problems: list[Problem] = []
     for memory in found:
         count = seen[memory.id] = seen.get(memory.id, 0) + 1
-        if count > 1:
-            if memory.id != memory_id(memory.path, memory.text):
-                message = f"id {memory.id} is taken by an earlier memory; give it another"
-                problems.append(Problem("duplicate-id", memory.path, memory.line, message))
+        if count > 1 and memory.id != memory_id(memory.path, memory.text):
+            message = f"id {memory.id} is taken by an earlier memory; give it another"
+            problems.append(Problem("duplicate-id", memory.path, memory.line, message))
         own.append(memory if count == 1 else memory._replace(id=f"{memory.id}~{count}"))
     return tuple(own), tuple(problems)
 

@@ -1,0 +1,147 @@
+"""The real command: run as a process of its own with a clean environment, or inside this one where that is enough.
+
+Nothing of the person who runs the tests gets in: no `CTXASM_*`, no home folder, no cache.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+from contextasm.cli import run
+
+COMMAND = (sys.executable, "-m", "contextasm")
+
+SAMPLE = Path(__file__).parent.parent / "sample_workspace"
+"""The workspace that comes with the source; its `ctxasm.yaml` names the day."""
+
+LUNA = ("-w", str(SAMPLE), "-a", "luna", "-t", "q1")
+"""The usual request to it."""
+
+SMALL: Mapping[str, str] = {"agents/a/IDENTITY.md": "I am a.\n", "agents/a/INSTRUCTIONS.md": "Do it.\n"}
+"""The files of the smallest workspace: one agent, `a`."""
+
+SMALL_TEXT = "## Identity\nI am a.\n\n## Instructions\nDo it.\n"
+"""What is built of it."""
+
+TIMEOUT = 30.0
+"""Seconds after which a process counts as hanging."""
+
+_HOME = tempfile.TemporaryDirectory(prefix="ctxasm-home-")
+
+_ERROR = re.compile(r"ctxasm: error: \S.*?: \S.*: \S.*\n")
+
+
+class Result(NamedTuple):
+    """What a command line came to."""
+
+    code: int
+    """The exit code; a signal that ended the process is negative."""
+    out: str
+    err: str
+
+
+def clean(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of every run, with what a test adds."""
+    home = _HOME.name
+    return {"PATH": os.defpath, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "LANG": "C.UTF-8", **(env or {})}
+
+
+def ctxasm(
+    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | int = subprocess.DEVNULL
+) -> Result:
+    """Run the command as a process; `stdin` is text, or an open file."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        cwd=cwd,
+        env=clean(env),
+        stdin=stdin if isinstance(stdin, int) else None,
+        input=None if isinstance(stdin, int) else stdin.encode(),
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def shell(script: str, *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
+    """Run a shell's line in which `"$@"` stands for the command with these words."""
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *COMMAND, *map(str, words)],
+        cwd=cwd,
+        env=clean(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def inside(*words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
+    """Run the command in this process: quicker, and the same but for what a process itself brings along."""
+    terminate, saved = signal.getsignal(signal.SIGTERM), os.dup(1)
+    err = io.StringIO()
+    with tempfile.TemporaryFile() as file, io.TextIOWrapper(io.FileIO(file.fileno(), "w", closefd=False)) as out:
+        os.dup2(file.fileno(), 1)
+        try:
+            with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
+                code = run([str(word) for word in words])
+            out.flush()
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+            signal.signal(signal.SIGTERM, terminate)
+        file.seek(0)
+        return Result(code, file.read().decode(), err.getvalue())
+
+
+def refused(result: Result, *parts: str, code: int = 2) -> None:
+    """Assert that the command refused: this code, nothing on standard output, one line on the other with the parts."""
+    assert result.code == code, result.err
+    assert result.out == ""
+    assert _ERROR.fullmatch(result.err), result.err
+    assert [part for part in parts if part not in result.err] == [], result.err
+
+
+def fill(folder: Path, files: Mapping[str, str | bytes], *, base: Mapping[str, str] = SMALL) -> Path:
+    """Make a workspace of these files, on top of those in `base`; the folder again."""
+    for path, content in {**base, **files}.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def start(*words: str | Path, cwd: Path | str = "/", **streams: int | None) -> subprocess.Popen[bytes]:
+    """Begin the command as a process and leave it running; `streams` are those of `subprocess.Popen`."""
+    return subprocess.Popen([*COMMAND, *map(str, words)], cwd=cwd, env=clean(), **streams)  # type: ignore[call-overload,no-any-return]
+
+
+def python(script: str, *words: str | Path, env: Mapping[str, str] | None = None) -> Result:
+    """Run a script of Python with these words in its `sys.argv[1:]`, in a clean environment."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, words)],
+        cwd="/",
+        env=clean(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def lines_of(path: Path) -> Sequence[str]:
+    """The lines of a file."""
+    return path.read_text(encoding="utf-8").split("\n")
