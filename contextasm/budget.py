@@ -229,7 +229,7 @@ def _reason(done: _Filled, kept: Kept | None) -> Reason:
     if done.slot.layer.required:
         return Reason("required")
     if kept and kept.whole:
-        return Reason("fits")
+        return Reason(kept.fragment.why)
     code = "over-allowance" if kept else "starved" if _is_starved(done) else "no-room"
     return Reason.of(code, allowance=done.room.size // done.slot.counter.grain, limit=done.room.by)
 

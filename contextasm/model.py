@@ -113,6 +113,10 @@ class Layer(NamedTuple):
     """The end of a document that is spared: `start` or `end`."""
     top: int = 0
     """How many fragments count, best first; 0 for all."""
+    weights: tuple[tuple[str, float], ...] = (("similarity", 0.5), ("importance", 0.3), ("recency", 0.2))
+    """What each part of a score counts (digest 1.2)."""
+    floor: float = 0.5
+    """The least sum of matching words that makes a hit, as a share of the best hit's; any match counts at 0."""
     days: int = 0
     """The oldest age, in days, of a log that is shown."""
     fallback_days: int = 0
@@ -185,6 +189,7 @@ class Reason(NamedTuple):
 OUTCOME = {
     "required": "included",
     "fits": "included",
+    "fallback": "included",
     "over-allowance": "truncated",
     "no-room": "dropped",
     "starved": "dropped",
@@ -192,6 +197,7 @@ OUTCOME = {
     "outside-window": "excluded",
     "future": "excluded",
     "blank": "excluded",
+    "no-match": "excluded",
     "status": "excluded",
     "superseded": "excluded",
 }
@@ -217,7 +223,9 @@ class Fragment(NamedTuple):
     """The date it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
     keep: str = "start"
     score: tuple[tuple[str, float], ...] = ()
-    """The parts of its score by name, `total` among them; empty where nothing was scored."""
+    """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
+    why: str = "fits"
+    """The code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
     out: Reason | None = None
     """Set by the first step that rules it out."""
 

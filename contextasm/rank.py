@@ -13,8 +13,9 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     No tie is left to chance: score, then the newer, then path, then the later in its file (DESIGN.md section 4).
     """
     if layer.order == "best":
+        fragments = [_scored(fragment, layer) for fragment in fragments]
         ordered = sorted(fragments, key=lambda each: (each.path, -each.line))
-        ordered.sort(key=lambda each: (dict(each.score).get("total", 0.0), each.day), reverse=True)
+        ordered.sort(key=lambda each: (each.score[-1][1] if each.score else 0.0, each.day), reverse=True)
         fragments = [fragment._replace(place=(n,)) for n, fragment in enumerate(ordered)]
     if not layer.top:
         return tuple(fragments)
@@ -25,3 +26,12 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
         late = fragment.out is None and count > layer.top
         ranked.append(fragment._replace(out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
     return tuple(ranked)
+
+
+def _scored(fragment: Fragment, layer: Layer) -> Fragment:
+    """A fragment with the total of its score: each part times its weight (digest 1.2)."""
+    if not fragment.score:
+        return fragment
+    parts = dict(fragment.score)
+    total = sum(weight * parts.get(name, 0.0) for name, weight in layer.weights)
+    return fragment._replace(score=(*fragment.score, ("total", total)))

@@ -38,6 +38,8 @@ LAYER_KEYS: dict[str, Read] = {
     "order": values.one_of(("given", "best")),
     "keep": values.one_of(("start", "end")),
     "top": values.count,
+    "weights": values.weights,
+    "floor": values.share,
     "days": values.count,
     "fallback_days": values.count,
     "required": values.flag,

@@ -18,6 +18,9 @@ Read = Callable[[object, str], object]
 _TOKENS = r"(\d+(?:\.\d+)?)([kK]?)"
 _NAME = r"[\w-][\w.-]*"
 
+SCORE_PARTS = ("similarity", "importance", "recency")
+"""What a score is made of."""
+
 LARGEST = 10**9
 """Tokens; anything larger is a slip of the finger."""
 
@@ -52,6 +55,22 @@ def per_cent(value: object, where: str) -> float | None:
     if 0 < value <= 1:
         raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
     return float(value)
+
+
+def share(value: object, where: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ContextasmError(where, f"{value} is no share", "give a number from 0 to 1")
+    return float(value)
+
+
+def weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
+    """What each part of a score counts, such as `{similarity: 0.5, importance: 0.3, recency: 0.2}`."""
+    if not isinstance(value, dict):
+        raise ContextasmError(where, f"{value} names no weights", "write {NAME: WEIGHT, ...}")
+    for part in value:
+        choice(part, SCORE_PARTS, where, "part of a score")
+    return tuple((part, share(value.get(part, 0.0), f"{where}: {part}")) for part in SCORE_PARTS)
 
 
 def flag(value: object, where: str) -> bool:

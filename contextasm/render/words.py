@@ -12,6 +12,7 @@ Rows = Sequence[Sequence[str]]
 REASONS: Mapping[str, str] = {
     "required": "its layer is required",
     "fits": "it fits",
+    "fallback": "nothing matches the topic, so the newest are shown",
     "over-allowance": "only a part fits the {allowance} tokens of {limit}",
     "no-room": "it does not fit the {allowance} tokens of {limit}",
     "starved": "the layers before it left {allowance} tokens",
@@ -19,6 +20,7 @@ REASONS: Mapping[str, str] = {
     "outside-window": "{age} days old, and {days} are shown",
     "future": "dated after the day of the build",
     "blank": "the file is blank",
+    "no-match": "it does not match the topic, or not half as well as the best",
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
 }
@@ -74,11 +76,18 @@ def _common_reason(decisions: Sequence[Decision]) -> str:
     return f"older than the {facts['days']} days that are shown"
 
 
+def score_words(score: Sequence[tuple[str, float]]) -> str:
+    """A score with its parts, such as `0.71 = similarity 1.00, importance 0.50, recency 0.30`; empty for none."""
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in score if name != "total")
+    return f"{dict(score)['total']:.2f} of {parts}" if score else ""
+
+
 def _decision_row(decision: Decision) -> tuple[str, ...]:
-    """Layer, outcome, tokens shown, tokens there were, place and reason."""
+    """Layer, outcome, tokens shown, tokens there were, place and reason, with the score where there is one."""
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.before is None else f"{decision.before:,}"
-    return (decision.layer, decision.outcome, f"{decision.after:,}", before, place, reason_words(decision.reason))
+    why = "; ".join(filter(None, (reason_words(decision.reason), score_words(decision.score))))
+    return (decision.layer, decision.outcome, f"{decision.after:,}", before, place, why)
 
 
 def section_rows(sections: Sequence[Section]) -> Rows:

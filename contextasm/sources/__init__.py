@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextasm.model import Found, Layer, Profile, Request, Workspace
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
-from contextasm.sources.memories import recent
+from contextasm.sources.memories import recent, search
 
 Source = Callable[[Workspace, Layer, Request], Found]
 
@@ -15,6 +15,7 @@ SOURCES: Mapping[str, Source] = {
     "document": document,
     "daily": daily,
     "recent": recent,
+    "search": search,
 }
 """Every source by the name that profiles use."""
 
@@ -29,9 +30,12 @@ def retrieve(workspace: Workspace, profile: Profile, request: Request) -> dict[s
 
 def _first_that_finds(workspace: Workspace, layer: Layer, request: Request) -> Found:
     """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
-    found = Found()
+    found, in_vain = Found(), False
     for name in layer.source:
+        in_vain = in_vain or bool(found.fragments)
         found = SOURCES[name](workspace, layer, request)
         if any(fragment.out is None for fragment in found.fragments):
             break
-    return found
+    if not in_vain:
+        return found
+    return found._replace(fragments=tuple(fragment._replace(why="fallback") for fragment in found.fragments))

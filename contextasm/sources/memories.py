@@ -1,8 +1,10 @@
-"""Source `recent`: remembered statements, for a request without a topic or one that finds nothing."""
+"""Sources `search` and `recent`: remembered statements, those that match the topic or simply the newest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
+from math import exp
 
 from contextasm.model import Document, Found, Fragment, Layer, Memory, Problem, Reason, Request, Workspace
 from contextasm.text.memories import distinct, memories
@@ -11,9 +13,51 @@ from contextasm.text.templates import fill, paths
 COUNTING = {"active", "approved"}
 """The states in which a memory may be shown."""
 
+DECAY = 0.05
+"""Of recency, per day: half of it is gone after 13.86 days (digest 1.2)."""
+
+KERNEL = 0.5
+"""How much a memory shares in its neighbours' matches: in a list of memories half as much as in a log."""
+
 
 def recent(workspace: Workspace, layer: Layer, request: Request) -> Found:
     """Every memory of the layer's files; those that do not count say why."""
+    return _found(workspace, layer, request)[0]
+
+
+def search(workspace: Workspace, layer: Layer, request: Request) -> Found:
+    """The memories of the layer's files, those that match the request's topic with the parts of their scores.
+
+    Nothing at all where there is no topic.
+    """
+    if not request.topic.strip():
+        return Found()
+    found, own = _found(workspace, layer, request)
+    from contextasm.search import Entry, index, similarities
+
+    asked = [number for number, each in enumerate(found.fragments) if each.out is None]
+    entries = [Entry(own[n].text, f"{own[n].path} {own[n].created}", own[n].created, kernel=KERNEL) for n in asked]
+    hits = similarities(request.topic, index(entries), layer.floor)
+    fragments = [*found.fragments]
+    for row, number in enumerate(asked):
+        if row in hits:
+            score = score_parts(own[number], hits[row], request.date)
+            fragments[number] = fragments[number]._replace(score=score)
+        else:
+            fragments[number] = fragments[number]._replace(out=Reason("no-match"))
+    return found._replace(fragments=tuple(fragments))
+
+
+def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[str, float], ...]:
+    """The parts of a memory's score, each from 0 to 1."""
+    last = memory.accessed or memory.created
+    days = max(0, (today - date.fromisoformat(last)).days) if last else None
+    recency = 0.0 if days is None else exp(-DECAY * days)
+    return (("similarity", similarity), ("importance", memory.importance), ("recency", recency))
+
+
+def _found(workspace: Workspace, layer: Layer, request: Request) -> tuple[Found, tuple[Memory, ...]]:
+    """Every memory of the layer's files as a fragment, and as it stands."""
     found: list[Memory] = []
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -26,10 +70,10 @@ def recent(workspace: Workspace, layer: Layer, request: Request) -> Found:
             problems += wrong
         elif read:
             problems.append(read)
-    own, wrong = distinct(found)
-    superseded = replaced(own)
-    fragments = (fragment(memory, layer, superseded) for memory in own)
-    return Found(tuple(fragments), tuple(documents), (*problems, *wrong))
+    every, wrong = distinct(found)
+    superseded = replaced(every)
+    fragments = tuple(fragment(memory, layer, superseded) for memory in every)
+    return Found(fragments, tuple(documents), (*problems, *wrong)), every
 
 
 def replaced(found: Iterable[Memory]) -> dict[str, str]:
