@@ -13,11 +13,9 @@ def main() -> None:
     A build lives a tenth of a second: it collects no garbage, and it ends without taking the interpreter apart, which
     would take an eighth of that (measured; benchmarks/run.py).
     """
+    _fill_gaps()
     if sys.argv[1:] == ["--version"]:
-        from contextasm import __version__
-
-        print(f"ctxasm {__version__}")
-        return
+        os._exit(_version())
     gc.disable()
     try:
         from contextasm.cli import run
@@ -25,12 +23,30 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, or nobody there to read it
-            code = code or 141
     os._exit(code)
+
+
+def _fill_gaps() -> None:
+    """Have standard streams that are closed not become files that are opened later: what is written there fails."""
+    for handle in range(3):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def _version() -> int:
+    """Print the version; the exit code."""
+    from contextasm import __version__
+
+    try:
+        os.write(1, f"ctxasm {__version__}\n".encode())
+    except BrokenPipeError:
+        return 141
+    except OSError as error:
+        os.write(2, f"ctxasm: error: standard output: {error.strerror}: give it somewhere to go\n".encode())
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

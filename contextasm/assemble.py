@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
-from contextasm.budget import select
+from contextasm.budget import Budget, select
 from contextasm.model import Context, Document, Found, Problem, Profile, Request, Selection, Workspace
 from contextasm.rank import rank
 from contextasm.render import document, frame
@@ -22,14 +22,14 @@ def assemble(workspace: Workspace, profile: Profile, request: Request, counter: 
     found = retrieve(workspace, profile, request)
     pools = {layer.id: rank(found[layer.id].fragments, layer) for layer in profile.layers}
     framing = frame(request.format, profile.marker, counter.count)
-    room = request.budget
+    budget = Budget(request.budget)
     while True:
-        selection = select(profile, pools, room, counter, framing)
+        selection = select(profile, pools, budget, counter, framing)
         text = document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
             return _context(text, tokens, profile, request, found, selection)
-        room -= tokens - request.budget
+        budget = budget._replace(spare=budget.spare + tokens - request.budget)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:

@@ -58,6 +58,24 @@ class _Room(NamedTuple):
     """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
 
 
+class Budget(NamedTuple):
+    """What the document may take."""
+
+    tokens: int
+    """As asked for."""
+    spare: int = 0
+    """Tokens of it that must stay free: exact counts of the parts may add up to less than the whole's."""
+
+
+class _Held(NamedTuple):
+    """Sizes that are held in reserve."""
+
+    own: int
+    """For the layer itself."""
+    later: int
+    """For those behind it."""
+
+
 class _Filled(NamedTuple):
     """A layer with what was settled for it."""
 
@@ -69,38 +87,42 @@ class _Filled(NamedTuple):
 
 
 def select(
-    profile: Profile, pools: Mapping[str, Sequence[Fragment]], budget: int, counter: Counter, frame: Frame
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]], budget: Budget, counter: Counter, frame: Frame
 ) -> Selection:
     """What is shown of the ranked fragments in `pools` (by layer id), and one decision for each of them.
 
-    `budget` is in tokens. Required layers are whole whatever it says; all others share what they leave.
+    Required layers are whole whatever the budget says; all others share what they leave.
     """
     slots = [_slot(layer, pools[layer.id], counter, frame) for layer in profile.layers]
     full = {slot.layer.id: slot.total(slot.everything) for slot in slots}
+    grain = counter.grain
+    total = (budget.tokens - budget.spare) * grain + _last_line_end(counter)
+    reserves = [_reserve(slot.layer, total, grain, full[slot.layer.id]) for slot in slots]
     booked = sum(full[slot.layer.id] for slot in slots if slot.layer.required)
-    over = booked > budget * counter.grain
+    over = booked > budget.tokens * grain + _last_line_end(counter)
     filled: list[_Filled] = []
     for number, slot in enumerate(slots):
         wanted = full[slot.layer.id]
         if slot.layer.required:
             filled.append(_Filled(slot, _Room(wanted, "required"), wanted, slot.everything, wanted))
             continue
-        held = sum(
-            min(later.layer.reserve * counter.grain, full[later.layer.id])
-            for later in slots[number + 1 :]
-            if not later.layer.required
-        )
-        room = _room(slot.layer, budget, counter.grain, booked, held)
+        own, *later = reserves[number:]
+        room = _room(slot.layer, total, grain, booked, _Held(own, sum(later)))
         done = _fill(slot, room, wanted)
         booked += _booking(done)
         filled.append(done)
-    problems = [_over_budget(booked, budget, counter)] if over else []
+    problems = [_over_budget(booked, budget.tokens, counter)] if over else []
     return Selection(
         sections=tuple(section for done in filled for section in _sections(done)),
         decisions=tuple(decision for done in filled for decision in _decisions(done)),
         allowances=tuple(_allowance(done) for done in filled),
         problems=(*problems, *(problem for done in filled for problem in _nothing(done))),
     )
+
+
+def _last_line_end(counter: Counter) -> int:
+    """What the document is smaller than its sections: the blank line behind the last one goes."""
+    return counter.size("\n\n") - counter.size("\n")
 
 
 def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame) -> _Slot:
@@ -112,16 +134,32 @@ def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame
     return _Slot(layer, pool, {heading: own for heading, own in sections.items() if own}, counter, frame)
 
 
-def _room(layer: Layer, budget: int, grain: int, booked: int, held: int) -> _Room:
-    """The least of a layer's limits (DESIGN.md section 4); `booked` and `held` are sizes, `budget` is tokens."""
-    total = budget * grain
-    limits = [_Room(total - booked - held, "reserve" if held else "budget")]
+def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
+    """The size that is held for a layer: no more than it wants, or than its own limits let it take."""
+    if layer.required:
+        return 0
+    return min(layer.reserve * grain, wanted, *(limit.size for limit in _own_limits(layer, total, grain)))
+
+
+def _own_limits(layer: Layer, total: int, grain: int) -> list[_Room]:
+    """The limits of a layer that do not depend on what others take."""
+    limits = []
     if layer.max_tokens is not None:
         limits.append(_Room(layer.max_tokens * grain, "max_tokens"))
     if layer.share is not None:
         limits.append(_Room(int(total * layer.share / 100), "share"))
+    return limits
+
+
+def _room(layer: Layer, total: int, grain: int, booked: int, held: _Held) -> _Room:
+    """The least of a layer's limits (DESIGN.md section 4), all of them sizes.
+
+    What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less.
+    """
+    limits = [_Room(total - booked - held.later, "reserve" if held.later else "budget")]
+    limits += _own_limits(layer, total, grain)
     if layer.ceiling is not None:
-        limits.append(_Room(int(total * layer.ceiling / 100) - booked, "ceiling"))
+        limits.append(_Room(max(int(total * layer.ceiling / 100) - booked, held.own), "ceiling"))
     least = min(limits, key=lambda limit: limit.size)
     return _Room(max(0, least.size), least.by)
 
@@ -195,7 +233,7 @@ def _sections(done: _Filled) -> list[Section]:
         text = slot.text(heading, kept)
         tokens = slot.counter.tokens(slot.cost(heading, kept))
         cut_short = len(kept) < len(slot.sections[heading]) or not all(each.whole for each in kept)
-        stable = slot.layer.source == ("document",)
+        stable = slot.layer.source == ("document",) and not (cut_short and done.room.by == "reserve")
         sections.append(Section(slot.layer.id, heading, text, tokens, cut_short, stable))
     return sections
 
@@ -231,7 +269,7 @@ def _reason(done: _Filled, kept: Kept | None) -> Reason:
     if kept and kept.whole:
         return Reason(kept.fragment.why)
     code = "over-allowance" if kept else "starved" if _is_starved(done) else "no-room"
-    return Reason.of(code, allowance=done.room.size // done.slot.counter.grain, limit=done.room.by)
+    return Reason.of(code, allowance=done.slot.counter.tokens(done.room.size), limit=done.room.by)
 
 
 def _is_starved(done: _Filled) -> bool:
@@ -242,7 +280,7 @@ def _is_starved(done: _Filled) -> bool:
 def _allowance(done: _Filled) -> Allowance:
     """The layer's limit and use in tokens."""
     counter = done.slot.counter
-    limit = None if done.room.by == "required" else done.room.size // counter.grain
+    limit = None if done.room.by == "required" else counter.tokens(done.room.size)
     return Allowance(done.slot.layer.id, limit, counter.tokens(done.wanted), counter.tokens(done.used))
 
 
@@ -250,7 +288,7 @@ def _nothing(done: _Filled) -> list[Problem]:
     """The problem of a layer that found something and may show none of it."""
     if done.choice or not done.wanted or done.slot.layer.max_tokens == 0:
         return []
-    layer, size = done.slot.layer.id, done.room.size // done.slot.counter.grain
+    layer, size = done.slot.layer.id, done.slot.counter.tokens(done.room.size)
     wanted = done.slot.counter.tokens(done.wanted)
     if _is_starved(done):
         message = f"got nothing of {wanted} tokens: the layers before it left {size}"

@@ -74,7 +74,7 @@ def _version(asked: bool) -> None:
     if asked:
         from contextasm import __version__
 
-        print(f"ctxasm {__version__}")
+        typer.echo(f"ctxasm {__version__}")
         raise typer.Exit
 
 
@@ -83,7 +83,7 @@ def run(words: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
-        sys.stdout.flush()
+        _flush()
     except BaseException as error:  # noqa: BLE001 - the one boundary
         return _ended(error)
     return code if isinstance(code, int) else 0
@@ -111,13 +111,17 @@ def _ended(error: BaseException) -> int:
     return code
 
 
+def _flush() -> None:
+    """Have everything written that typer printed."""
+    if sys.stdout:
+        sys.stdout.flush()
+
+
 def _failed(message: str, code: int) -> int:
     """Tell of an error in one line."""
-    line = " ".join(message.split())
-    try:
-        print(f"ctxasm: error: {line}", file=sys.stderr)
-    except OSError:
-        _forget_stdout()
+    from contextasm.writing import tell
+
+    tell(f"ctxasm: error: {' '.join(message.split())}")
     return code
 
 
@@ -136,7 +140,7 @@ def _bug(error: BaseException) -> int:
 
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}"
-    return _failed(f"ctxasm: this is a bug ({what}): please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
+    return _failed(f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:
@@ -146,6 +150,5 @@ def _terminate(_signal: int, _frame: object) -> NoReturn:
 def _forget_stdout() -> None:
     """Have the interpreter not complain at its end about output that nobody takes."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for handle in (1, 2) if sys.stderr.closed else (1,):
-        os.dup2(nowhere, handle)
+    os.dup2(nowhere, 1)
     os.close(nowhere)

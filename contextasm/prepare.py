@@ -13,7 +13,7 @@ from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Profile, Request
+from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
@@ -156,7 +156,7 @@ def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
     if not _uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
         return setting
-    known = sorted(path.split("/")[1] for path in workspace.list("agents/*/IDENTITY.md"))
+    known = _names(workspace, "agents/*/IDENTITY.md")
     if not setting.value:
         if len(known) != 1:
             there = f"there are {', '.join(known)}" if known else "make one with `ctxasm init --agent NAME`"
@@ -177,8 +177,16 @@ def _check_team(setting: Setting, profile: Profile, workspace: Folder) -> None:
     if not _uses(profile, "team"):
         _refuse_unused(setting, profile, "team")
     elif setting.value and not workspace.list(f"teams/{setting.value}"):
-        known = sorted({path.split("/")[1] for path in workspace.list("teams/*/*.md")})
-        values.choice(str(setting.value), known, setting.origin, "team")
+        values.choice(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")
+
+
+def _names(workspace: Folder, pattern: str) -> list[str]:
+    """The names of the folders that hold a file of this pattern, `KIND/*/FILE`."""
+    found = [(path, path.split("/")) for path in workspace.list(pattern)]
+    for path, parts in found:
+        if len(parts) < 3 and isinstance(problem := workspace.read(path), Problem):
+            raise ContextasmError(path, problem.message, "put a folder there")
+    return sorted({parts[1] for _, parts in found if len(parts) == 3})
 
 
 def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
@@ -190,19 +198,20 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
 def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
-    if setting.value:
-        return setting
     zone = str(settings["tz"].value)
+    if setting.value and not zone:
+        return setting
     if not zone:
         return Setting(date.fromtimestamp(around.now()), "the clock, local time")  # noqa: DTZ012 - local
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
     try:
-        return Setting(datetime.fromtimestamp(around.now(), ZoneInfo(zone)).date(), f"the clock, {zone}")
+        today = datetime.fromtimestamp(around.now(), ZoneInfo(zone)).date()
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for a name it has not
         todo = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", todo) from error
+    return setting if setting.value else Setting(today, f"the clock, {zone}")
 
 
 def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:

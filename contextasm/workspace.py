@@ -50,6 +50,8 @@ class Folder:
 
     def _matching(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
         """The paths below a folder that match the rest of a pattern."""
+        if not parts:
+            return
         first, rest = parts[0], parts[1:]
         if not self._is_inside(folder):
             yield folder
@@ -123,12 +125,15 @@ class Folder:
             if not self._holds(target):
                 return Problem("outside-workspace", path, 0, "is a link that leads out of the workspace")
             handle = os.open(target, flags)
-        with open(handle, "rb", buffering=0) as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                kind = next((words for test, words in _KINDS if test(status.st_mode)), "a device")
+        try:
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
+                kind = next((words for test, words in _KINDS if test(mode)), "a device")
                 return Problem("not-a-file", path, 0, f"is {kind}, not a file")
-            return file.readall()
+            with open(handle, "rb", buffering=0, closefd=False) as file:
+                return file.readall()
+        finally:
+            os.close(handle)
 
     def _is_inside(self, folder: str) -> bool:
         """Whether a folder, links followed, lies in the workspace."""

@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError
@@ -19,7 +20,8 @@ def write(path: Path, data: bytes) -> bool:
     """
     target = os.path.realpath(path)
     try:
-        status = os.stat(target)
+        # Not of the real path: that of `/dev/stdout` in a pipeline is no path at all.
+        status = os.stat(path)
     except FileNotFoundError:
         mode = 0o666 & ~_umask()
     except OSError as error:
@@ -90,6 +92,11 @@ def _umask() -> int:
     return mask
 
 
+def as_bytes(text: str) -> bytes:
+    """Text in UTF-8; what a file name holds that is none comes as `\\udcXX`, which JSON can read back."""
+    return text.encode(errors="backslashreplace")
+
+
 def emit(handle: int, data: bytes) -> None:
     """Write all of `data` to an open file, however little it takes at a time, blocking or not. Raises `OSError`."""
     rest = memoryview(data)
@@ -111,3 +118,9 @@ def emit_stdout(data: bytes) -> None:
     except OSError as error:
         todo = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
         raise ContextasmError("standard output", f"can't be written: {error.strerror}", todo) from error
+
+
+def tell(line: str) -> None:
+    """Write a line to standard error; where nobody takes it, it is lost."""
+    with suppress(OSError):
+        emit(2, as_bytes(f"{line}\n"))

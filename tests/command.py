@@ -5,17 +5,16 @@ Nothing of the person who runs the tests gets in: no `CTXASM_*`, no home folder,
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO, cast
 from unittest.mock import patch
 
 from contextasm.cli import run
@@ -58,7 +57,10 @@ def clean(env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def ctxasm(
-    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | int = subprocess.DEVNULL
+    *words: str | Path,
+    cwd: Path | str = "/",
+    env: Mapping[str, str] | None = None,
+    stdin: str | int = subprocess.DEVNULL,
 ) -> Result:
     """Run the command as a process; `stdin` is text, or an open file."""
     done = subprocess.run(
@@ -90,20 +92,29 @@ def shell(script: str, *words: str | Path, cwd: Path | str = "/", env: Mapping[s
 
 def inside(*words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
-    terminate, saved = signal.getsignal(signal.SIGTERM), os.dup(1)
-    err = io.StringIO()
-    with tempfile.TemporaryFile() as file, io.TextIOWrapper(io.FileIO(file.fileno(), "w", closefd=False)) as out:
-        os.dup2(file.fileno(), 1)
+    terminate = signal.getsignal(signal.SIGTERM)
+    with _redirected(1) as out, _redirected(2) as err:
         try:
             with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
                 code = run([str(word) for word in words])
             out.flush()
+            err.flush()
         finally:
-            os.dup2(saved, 1)
-            os.close(saved)
             signal.signal(signal.SIGTERM, terminate)
-        file.seek(0)
-        return Result(code, file.read().decode(), err.getvalue())
+        return Result(code, *(Path(stream.name).read_bytes().decode() for stream in (out, err)))
+
+
+@contextmanager
+def _redirected(handle: int) -> Iterator[TextIO]:
+    """Have whatever is written to a standard stream go into a file, by its number as by what this yields."""
+    saved = os.dup(handle)
+    try:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="") as file:
+            os.dup2(file.fileno(), handle)
+            yield cast("TextIO", file)
+    finally:
+        os.dup2(saved, handle)
+        os.close(saved)
 
 
 def refused(result: Result, *parts: str, code: int = 2) -> None:

@@ -160,7 +160,7 @@ PARAGRAPHS = (
     "👩‍👩‍👧‍👦" * 15,
     "e\u0301" * 50,
     "Zwischen 🇩🇪🇫🇷 und 👍🏽 steht ein Wort " * 3,
-    "<|endoftext|> & <b>tags</b> ]]> \"quoted\"",
+    '<|endoftext|> & <b>tags</b> ]]> "quoted"',
     "trailing blanks  \nand a tab\there",
     "... [truncated]",
 )
@@ -261,23 +261,20 @@ def workspaces(draw: st.DrawFn) -> dict[str, Content]:
 _tokens = st.one_of(st.integers(0, 60), st.integers(0, 800))
 _per_cent = st.one_of(st.none(), st.none(), st.integers(0, 100).map(float), st.just(33.3))
 
-limits = st.fixed_dictionaries(
-    {
-        "max_tokens": st.one_of(st.none(), _tokens),
-        "share": _per_cent,
-        "ceiling": _per_cent,
-        "reserve": st.one_of(st.just(0), st.just(0), _tokens),
-    }
-)
+limits = {
+    "max_tokens": st.one_of(st.none(), _tokens),
+    "share": _per_cent,
+    "ceiling": _per_cent,
+    "reserve": st.one_of(st.just(0), st.just(0), _tokens),
+}
 """The limits of one layer."""
 
 budgets = st.one_of(st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 20_000))
 
 
 @st.composite
-def profiles(draw: st.DrawFn) -> Profile:
+def profiles(draw: st.DrawFn, *, reserves: bool = True) -> Profile:
     """The default profile, some of its layers with other limits."""
-    changed = {
-        layer.id: draw(limits) for layer in DEFAULT.layers if not layer.required and draw(st.booleans())
-    }
+    drawn = st.fixed_dictionaries({key: each for key, each in limits.items() if reserves or key != "reserve"})
+    changed = {layer.id: draw(drawn) for layer in DEFAULT.layers if not layer.required and draw(st.booleans())}
     return limited(marker=draw(st.sampled_from(("plain", "detailed"))), **changed)

@@ -105,17 +105,16 @@ def _stdin() -> str:
 
 def say(text: str) -> None:
     """Write to standard output, to the last byte."""
-    from contextasm.writing import emit_stdout
+    from contextasm.writing import as_bytes, emit_stdout
 
-    emit_stdout(text.encode())
+    emit_stdout(as_bytes(text))
 
 
 def tell(line: str) -> None:
-    """A line for the person, on standard error; never a reason to fail."""
-    try:
-        print(line, file=sys.stderr)
-    except (OSError, ValueError, AttributeError):
-        return
+    """Write a line for the person, on standard error; never a reason to fail."""
+    from contextasm.writing import tell as write_line
+
+    write_line(line)
 
 
 def warn(problems: Sequence[Problem], kind: str = "warning") -> None:
@@ -128,7 +127,7 @@ def warn(problems: Sequence[Problem], kind: str = "warning") -> None:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns: drawn on a terminal, plain in a pipe. `right` are the columns of figures."""
-    if not sys.stdout.isatty():
+    if not (sys.stdout and sys.stdout.isatty()):
         from contextasm.render.words import columns
 
         return columns(header, rows, right)

@@ -61,9 +61,9 @@ def build(
     if manifest and not check:
         from contextasm.commands import json_text
         from contextasm.render import manifest_data
-        from contextasm.writing import write
+        from contextasm.writing import as_bytes, write
 
-        write(Path(manifest), json_text(manifest_data(context)).encode())
+        write(Path(manifest), as_bytes(json_text(manifest_data(context))))
     if verbose and not quiet:
         tell(f"{(_clock() - started) * 1000:.0f} ms")
     return code
@@ -91,7 +91,7 @@ def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
         tell(columns(header, rows, right).rstrip("\n"))
     if verbose:
         settings = {
-            key: f"{setting.value} ({setting.origin})" for key, setting in job.settings.items() if "." not in key
+            key: f"{setting.value or '-'} ({setting.origin})" for key, setting in job.settings.items() if "." not in key
         }
         tell(columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip("\n"))
         tell(columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n"))
@@ -103,9 +103,9 @@ def _written(target: Path | None, text: str, *, quiet: bool) -> int:
     if target is None:
         say(text)
         return 0
-    from contextasm.writing import write
+    from contextasm.writing import as_bytes, write
 
-    new = write(target, text.encode())
+    new = write(target, as_bytes(text))
     if not quiet:
         tell(f"{target}: {'written' if new else 'unchanged'}")
     return 0
@@ -125,7 +125,7 @@ def _checked(target: Path, text: str) -> int:
         return 0
     lines = old.decode("utf-8", "replace").splitlines(keepends=True)
     for line in unified_diff(lines, text.splitlines(keepends=True), f"{target} (there)", f"{target} (to be)"):
-        tell(line.rstrip("\n"))
+        tell(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
     tell(f"ctxasm: error: {target}: stale: run the same command without --check")
     return 1
 

@@ -37,4 +37,4 @@ def _words(value: object) -> str:
     """A value as a person would write it."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or "-"

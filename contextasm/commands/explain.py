@@ -18,7 +18,10 @@ def explain(
     line: Annotated[
         str | None, typer.Option(metavar="FILE:LINE", help="Only whether this line is in, and why.")
     ] = None,
-    form: Annotated[str | None, typer.Option("--format", "-f", metavar="NAME", help="As for build.")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="NAME", help="The format that the tokens are counted in, as for build."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Every decision as JSON (ctxasm.context/1).")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Logs outside the window, one by one.")] = False,
 ) -> int:

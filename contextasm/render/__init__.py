@@ -42,7 +42,8 @@ def _detailed(count: Callable[[str], int]) -> Callable[[Gap], str]:
         titles = [found[1] for line in text.split("\n") if (found := heading(line)) and found[1]]
         more = f"; {'; '.join(titles[:5])}" if titles else ""
         rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
-        return f"{MARKER} {gap.path}:{gap.line}, {count(text)} tokens left out{more}{rest}"
+        path = gap.path.encode(errors="backslashreplace").decode()
+        return f"{MARKER} {path}:{gap.line}, {count(text)} tokens left out{more}{rest}"
 
     return marker
 

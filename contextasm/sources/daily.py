@@ -69,6 +69,8 @@ def _logs(workspace: Workspace, layer: Layer, request: Request) -> tuple[Sequenc
             if found and day:
                 age = (request.date - day).days
                 logs.append(_Log(path, day, age, (-day.toordinal(), number, found[2])))
+            elif isinstance(unfit := workspace.read(path), Problem):
+                problems.append(unfit)
             else:
                 message = f"{name} is no date, so it is not read as a log; name it YYYY-MM-DD.md"
                 problems.append(Problem("bad-log-name", path, 0, message))

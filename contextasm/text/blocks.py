@@ -131,9 +131,11 @@ def keep_order(lines: Sequence[str], keep: str) -> Iterator[Block]:
         levels[0] = levels[0][1:]
     highest = min((level for each in levels for level in each), default=0)
     starts = [n for n, each in enumerate(levels) if highest in each]
-    for start, stop in reversed(list(zip(starts, [*starts[1:], len(held)], strict=True))):
+    stop = len(held)
+    for start in reversed(starts):
         yield from held[start:stop]
-    yield from reversed(held[: starts[0] if starts else len(held)])
+        stop = start
+    yield from reversed(held[:stop])
 
 
 def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
+from itertools import count
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
@@ -74,21 +75,22 @@ def distinct(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem
 
     Two equal bullets of a file do so in silence; two that were given the same id by hand are a problem.
     """
-    seen: dict[str, int] = {}
-    own: list[Memory] = []
+    own: dict[str, Memory] = {}
     problems: list[Problem] = []
     for memory in found:
-        count = seen[memory.id] = seen.get(memory.id, 0) + 1
-        if count > 1 and memory.id != memory_id(memory.path, memory.text):
-            message = f"id {memory.id} is taken by an earlier memory; give it another"
-            problems.append(Problem("duplicate-id", memory.path, memory.line, message))
-        own.append(memory if count == 1 else memory._replace(id=f"{memory.id}~{count}"))
-    return tuple(own), tuple(problems)
+        free = memory.id
+        if free in own:
+            if free != memory_id(memory.path, memory.text):
+                message = f"id {free} is taken by an earlier memory; give it another"
+                problems.append(Problem("duplicate-id", memory.path, memory.line, message))
+            free = next(each for n in count(2) if (each := f"{memory.id}~{n}") not in own)
+        own[free] = memory if free == memory.id else memory._replace(id=free)
+    return tuple(own.values()), tuple(problems)
 
 
 def memory_id(path: str, text: str) -> str:
     """The id of a memory that gives none: the same wherever in its file the text stands."""
-    return "m-" + sha256(f"{path}\0{text.strip()}".encode()).hexdigest()[:12]
+    return "m-" + sha256(f"{path}\0{text.strip()}".encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 def _known(front: Mapping[str, Value], report: Report) -> dict[str, Value]:
@@ -109,9 +111,10 @@ def _from_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value]
     """The memory that a list item is."""
     line = document.line + bullet.first
     last, stated = attributes(bullet.lines[-1])
-    for name in set(stated) - set(FIELDS):
-        hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
-        report(line, f"unknown field {name}; did you mean {hint}?")
+    for name in stated:
+        if name not in FIELDS:
+            hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
+            report(line, f"unknown field {name}; did you mean {hint}?")
     lines = [*bullet.lines[:-1], last]
     found = _TYPE.match(lines[0])
     given: dict[str, Value] = dict(front)

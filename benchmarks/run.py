@@ -1,0 +1,197 @@
+"""Time whole processes of ctxasm against the bare interpreter of the same environment, and print a table.
+
+The package is built, installed into an environment of its own and compiled first, for that is what people run.
+A ratio says more than a time: it is the same on a fast computer and a slow one. Nothing is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "sample_workspace"
+DAY = date(2025, 3, 14)
+
+WORDS = [
+    *("the", "harbor", "bell", "tide", "lamp", "crew", "ledger", "night", "signal", "fog", "pilot", "rope", "deck"),
+    *("letter", "answer", "build", "test", "release", "review", "scene", "decides", "opens", "carries", "waits"),
+    *("before", "after", "under", "again", "seldom", "seven", "twelve"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    bar: float
+    """The ratio to the bare interpreter that is aimed at."""
+    words: tuple[str, ...]
+    """The command line, but for the workspace."""
+    workspace: Callable[[Path, int], Path] | None = None
+    """Makes the workspace in an empty folder, of so many files; None for a command that needs none."""
+    files: int = 0
+    tiny: int = 0
+    """How many files a smoke run makes."""
+
+
+def sample(_folder: Path, _files: int) -> Path:
+    """The one of the repository."""
+    return SAMPLE
+
+
+def many_memories(folder: Path, files: int) -> Path:
+    """An agent's and a team's memories, one a file, of 4 KB each: every one of them is read."""
+    _agent(folder)
+    random = Random(1)  # noqa: S311 - equal on every run is what is wanted
+    for number in range(files):
+        home = ("agents/ada", "teams/core")[number % 2]
+        day = DAY - timedelta(days=number)
+        front = f"---\ntype: fact\nimportance: 0.{number % 10}\ncreated: {day}\n---\n"
+        _write(folder / home / "memories" / f"{number:04}.md", front + _prose(random, 4096 - len(front)))
+    return folder
+
+
+def many_documents(folder: Path, files: int) -> Path:
+    """Files of 4 KB, all of them shown whole, so that all of them are counted."""
+    _agent(folder)
+    random = Random(2)  # noqa: S311 - as above
+    for number in range(files):
+        _write(folder / "notes" / f"{number:04}.md", _prose(random, 4096))
+    layer = {"id": "notes", "heading": "Notes", "source": "document", "path": "notes/*.md", "fit": "truncate"}
+    _write(folder / "notes.yaml", json.dumps({"extends": "default", "budget": "2000k", "layers": [layer]}))
+    _write(folder / "ctxasm.yaml", "profile: notes.yaml\n")
+    return folder
+
+
+def many_logs(folder: Path, files: int) -> Path:
+    """A log for each day up to today; eight of them lie in the window and are opened."""
+    _agent(folder)
+    random = Random(3)  # noqa: S311 - as above
+    for age in range(files):
+        name = f"agents/ada/daily/{DAY - timedelta(days=age)}.md"
+        _write(folder / name, f"### Morning\n\n{_prose(random, 1000)}")
+    return folder
+
+
+BUILD = ("build", "-q", "-a", "ada", "-t", "core", "--date", str(DAY))
+
+ROWS = (
+    Row("--version", 2.5, ("--version",)),
+    Row("sample workspace", 8, ("build", "-q", "-a", "luna", "-t", "q1"), sample),
+    Row("memories of 4 KB", 13, BUILD, many_memories, 500, 6),
+    Row("documents of 4 KB, all shown", 13, BUILD, many_documents, 500, 6),
+    Row("logs, a week of them opened", 13, BUILD, many_logs, 3650, 12),
+    Row("memories of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_memories, 500, 6),
+    Row("documents of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_documents, 500, 6),
+)
+"""What is measured, in the order of the table."""
+
+
+def _agent(folder: Path) -> None:
+    """An agent and a team with little to say."""
+    random = Random(0)  # noqa: S311 - as above
+    for path in ("agents/ada/IDENTITY.md", "agents/ada/INSTRUCTIONS.md", "teams/core/GOALS.md"):
+        _write(folder / path, _prose(random, 800))
+
+
+def _prose(random: Random, size: int) -> str:
+    """Sentences, some in paragraphs of their own."""
+    text = ""
+    while len(text) < size:
+        sentence = " ".join(random.choices(WORDS, k=random.randint(5, 14))).capitalize()
+        text += sentence + random.choice((". ", ". ", ".\n\n"))
+    return text[: size - 1].rstrip() + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def install(folder: Path) -> Path:
+    """The interpreter of a new environment that the package is installed in, from a wheel, with bytecode."""
+    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+    python = folder / "env" / "bin" / "python"
+    pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(folder / "wheel"), str(ROOT)], check=True)
+    subprocess.run([*pip, "install", "--compile", *map(str, (folder / "wheel").glob("*.whl"))], check=True)
+    return python
+
+
+def command_of(python: Path) -> list[str]:
+    """How ctxasm is started in an environment: by its script, as people do, where there is one."""
+    script = python.parent / "ctxasm"
+    return [str(script)] if script.exists() else [str(python), "-m", "contextasm"]
+
+
+def seconds(command: Sequence[str], environment: dict[str, str], folder: Path) -> float:
+    """How long a process takes. A failing one ends the benchmark."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+    )
+    taken = time.perf_counter() - start
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise SystemExit(f"{' '.join(command)}: exit {done.returncode}: {said}")
+    return taken
+
+
+def measure(row: Row, python: Path, folder: Path, runs: int, *, smoke: bool) -> list[str]:
+    """The cells of a row. The command and the bare interpreter take turns, so that both see the same load."""
+    folder.mkdir()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
+    for name in [name for name in environment if name.startswith(("CTXASM_", "PYTHON"))]:
+        del environment[name]
+    command = [*command_of(python), *row.words]
+    files, opened = row.tiny if smoke else row.files, "-"
+    if row.workspace:
+        (folder / "workspace").mkdir()
+        command += ["-w", str(row.workspace(folder / "workspace", files))]
+        # It warms the cache of counts too.
+        seconds([*command, "--manifest", str(folder / "manifest.json")], environment, folder)
+        opened = str(len(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["inputs"]))
+    own, bare = [], []
+    for _ in range(runs):
+        own.append(seconds(command, environment, folder))
+        bare.append(seconds([str(python), "-c", "pass"], environment, folder))
+    median, least = statistics.median(own), statistics.median(bare)
+    ratio = median / least
+    verdict = "ok" if ratio <= row.bar else "missed"
+    times = (f"{1000 * median:.1f}", f"{1000 * least:.1f}", f"{ratio:.1f}x", f"{row.bar:g}x")
+    return [row.name, str(files or "-"), opened, *times, verdict]
+
+
+def main() -> None:
+    """Measure every row and print the table as it grows."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--python", type=Path, help="the interpreter of an environment that has ctxasm")
+    parser.add_argument("--runs", type=int, default=31, help="runs of each row (31)")
+    parser.add_argument("--smoke", action="store_true", help="two runs of tiny sizes, with this interpreter")
+    given = parser.parse_args()
+    form = "{:<31}{:>6}{:>7}{:>9}{:>8}{:>8}{:>7}  {}"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        python = Path(sys.executable) if given.smoke else given.python or install(folder)
+        runs = 2 if given.smoke else given.runs
+        print(form.format("row", "files", "opened", "ms", "bare", "ratio", "bar", ""))
+        for number, row in enumerate(ROWS):
+            cells = measure(row, python.absolute(), folder / str(number), runs, smoke=given.smoke)
+            print(form.format(*cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()

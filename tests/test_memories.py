@@ -1,0 +1,345 @@
+"""Memories: what a list or a file holds, what is said of each, and what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from contextasm.model import Document, Memory
+from contextasm.text.memories import distinct, memories
+from tests.workspaces import Files, agent, build, outcomes, section
+
+
+def document(text: str, path: str = "m.md") -> Document:
+    """A file of memories."""
+    read = Files({path: text}).read(path)
+    assert isinstance(read, Document)
+    return read
+
+
+def read(text: str) -> list[Memory]:
+    """The memories of a file with which nothing is wrong."""
+    found, problems = memories(document(text))
+    assert problems == ()
+    return [*found]
+
+
+def one(text: str) -> Memory:
+    """The only memory of a file."""
+    (memory,) = read(text)
+    return memory
+
+
+def wrong(text: str) -> list[str]:
+    """The problems of a file: `LINE: message`."""
+    return [f"{problem.line}: {problem.message}" for problem in memories(document(text))[1]]
+
+
+def stated(memory: Memory) -> dict[str, object]:
+    """What a memory says of itself other than the defaults."""
+    plain = one("- plain")._asdict()
+    return {
+        key: value
+        for key, value in memory._asdict().items()
+        if value != plain[key] and key not in {"id", "line", "text"}
+    }
+
+
+def test_each_top_level_bullet_is_one_memory() -> None:
+    """With its type, its text and its line."""
+    found = read("# Notes\n\n- [decision] Ship in May\n* no type\n+ [open question] Who tests?\n\nThe end.")
+    assert [(each.line, each.type, each.text) for each in found] == [
+        (3, "decision", "Ship in May"),
+        (4, "note", "no type"),
+        (5, "open question", "Who tests?"),
+    ]
+
+
+def test_plain_memory_has_the_defaults() -> None:
+    """Of DESIGN.md section 2."""
+    memory = one("- plain")
+    assert memory._replace(id="") == Memory(
+        id="",
+        path="m.md",
+        line=1,
+        text="plain",
+        type="note",
+        importance=0.5,
+        created="",
+        accessed="",
+        status="active",
+        confidence=0.5,
+        key="",
+        tier="",
+        dedup="",
+        tags=(),
+        files=(),
+        private=False,
+        pin=False,
+        supersedes=(),
+    )
+
+
+def test_attributes_say_what_a_memory_is() -> None:
+    """Every field of DESIGN.md section 2."""
+    memory = one(
+        "- [fact] Text {id=m12 importance=0.9 created=2025-03-10 accessed=2025-03-11T09:00:00Z status=Draft "
+        "confidence=0.2 key=user/name tier=core dedup=name tags=a,b "
+        'files="x.py, y.py" private=yes pin=true supersedes=m1,m2}'
+    )
+    assert (memory.id, memory.text) == ("m12", "Text")
+    assert stated(memory) == {
+        "type": "fact",
+        "importance": 0.9,
+        "created": "2025-03-10",
+        "accessed": "2025-03-11",
+        "status": "draft",
+        "confidence": 0.2,
+        "key": "user/name",
+        "tier": "core",
+        "dedup": "name",
+        "tags": ("a", "b"),
+        "files": ("x.py", "y.py"),
+        "private": True,
+        "pin": True,
+        "supersedes": ("m1", "m2"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("low", 0.25), ("medium", 0.5), ("High", 0.75), ("critical", 1.0), ("0", 0.0), ("1", 1.0), (".5", 0.5)],
+)
+def test_importance_is_a_number_or_a_word(written: str, value: float) -> None:
+    """Digest, X8."""
+    assert one(f"- text {{importance={written}}}").importance == value
+
+
+@pytest.mark.parametrize(("written", "value"), [("low", 0.3), ("medium", 0.5), ("high", 0.8)])
+def test_confidence_in_words_is_that_of_the_source_document(written: str, value: float) -> None:
+    """Digest, section 1.6."""
+    assert one(f"- text {{confidence={written}}}").confidence == value
+
+
+def test_heading_that_is_a_date_sets_created_for_the_bullets_under_it() -> None:
+    """Until a heading of the same or of a higher level; an attribute says it better."""
+    found = read(
+        "- a\n## 2025-03-10\n- b\n### Morning\n- c\n- d {created=2024-01-01}\n"
+        "## Later\n- e\n# 2025-03-12: review\n- f\n# No date\n- g"
+    )
+    assert [(each.text, each.created) for each in found] == [
+        ("a", ""),
+        ("b", "2025-03-10"),
+        ("c", "2025-03-10"),
+        ("d", "2024-01-01"),
+        ("e", ""),
+        ("f", "2025-03-12"),
+        ("g", ""),
+    ]
+
+
+@pytest.mark.parametrize("title", ["2025-02-30", "On 2025-03-10", "2025-03-101", "March"])
+def test_heading_that_is_no_date_sets_nothing(title: str) -> None:
+    """It is a heading like any other."""
+    assert one(f"## {title}\n- text").created == ""
+
+
+def test_front_matter_gives_the_defaults_of_a_list() -> None:
+    """A bullet's own attributes win over the date above it, and that wins over the front matter."""
+    found = read(
+        "---\nimportance: high\ncreated: 2025-01-01\ntags: [a, b]\n---\n"
+        "- one\n- two {importance=0.1 tags=c}\n## 2025-02-02\n- three"
+    )
+    assert [(each.importance, each.created, each.tags) for each in found] == [
+        (0.75, "2025-01-01", ("a", "b")),
+        (0.1, "2025-01-01", ("c",)),
+        (0.75, "2025-02-02", ("a", "b")),
+    ]
+    assert [each.line for each in found] == [6, 7, 9]
+
+
+def test_file_whose_front_matter_has_a_type_is_one_memory() -> None:
+    """The whole body is its text, lists included."""
+    memory = one(
+        "---\ntype: decision\nid: d7\nfiles:\n  - a.py\n  - b.py\n---\n\nUse three acts:\n\n- set-up\n- conflict\n\n"
+    )
+    assert (memory.id, memory.type, memory.files, memory.line) == ("d7", "decision", ("a.py", "b.py"), 9)
+    assert memory.text == "Use three acts:\n\n- set-up\n- conflict"
+
+
+@pytest.mark.parametrize(
+    ("bullet", "text"),
+    [
+        pytest.param("- [a] first\n  second", "first\nsecond", id="indented line"),
+        pytest.param("- [a] first\nsecond", "first\nsecond", id="lazy line"),
+        pytest.param("- [a] first\n  - sub\n    - deeper", "first\n- sub\n  - deeper", id="sub-bullets"),
+        pytest.param("- [a] first\n\n  second paragraph", "first\n\nsecond paragraph", id="paragraph"),
+        pytest.param(
+            "- [a] first\n  ```\n- code\n# code\n  ```\n  last", "first\n```\n- code\n# code\n```\nlast", id="fence"
+        ),
+        pytest.param("- [a] first\n\nNot of it.", "first", id="text behind a blank line"),
+        pytest.param("- [a] first\n## Heading", "first", id="heading"),
+        pytest.param("- [a] first {id=x}\n", "first", id="attributes"),
+        pytest.param("- [a] first\n  second {id=x}", "first\nsecond", id="attributes on the last line"),
+        pytest.param("- [a]\n  below its type", "\nbelow its type", id="text below the type"),
+    ],
+)
+def test_memory_holds_the_lines_that_belong_to_its_bullet(bullet: str, text: str) -> None:
+    """Without the indent that the list mark asks for."""
+    memory = one(bullet)
+    assert (memory.type, memory.text) == ("a", text)
+
+
+def test_bullets_in_a_fence_are_no_memories() -> None:
+    """It is an example of something else."""
+    assert [each.text for each in read("```md\n- no\n```\n- yes\n\n~~~\n- no\n~~~\n")] == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("bullet", "type_", "text"),
+    [
+        ("- [site](https://example.org) is a link", "note", "[site](https://example.org) is a link"),
+        ("- [ ] open task", "note", "[ ] open task"),
+        ("- [x] done task", "note", "[x] done task"),
+        ("- [X] done task", "note", "[X] done task"),
+        ("- [-] given up", "note", "[-] given up"),
+        ("- [] nothing", "note", "[] nothing"),
+        ("- [fact]no blank", "note", "[fact]no blank"),
+        ("- [open_question] why", "open_question", "why"),
+        ("- [日本] 猫", "日本", "猫"),
+        ("- [see][1] reference", "note", "[see][1] reference"),
+        ("- \\[fact] escaped", "note", "\\[fact] escaped"),
+        ("- [fact]\tbehind a tab", "fact", "behind a tab"),
+        ("- [fact] [x] two", "fact", "[x] two"),
+    ],
+)
+def test_only_words_in_brackets_at_the_start_are_a_type(bullet: str, type_: str, text: str) -> None:
+    """Links and task marks are text."""
+    memory = one(bullet)
+    assert (memory.type, memory.text) == (type_, text)
+
+
+@pytest.mark.parametrize(
+    "line", ["---", "- - -", "***", "-no blank", "1. numbered", "  - indented", "-", "-  ", "- {id=x}"]
+)
+def test_what_is_no_bullet_with_text_is_no_memory(line: str) -> None:
+    """And a file of nothing else says so."""
+    found, problems = memories(document(f"Text.\n\n{line}\n"))
+    assert found == ()
+    assert [problem.code for problem in problems] == ["no-memory"]
+
+
+def test_blank_file_is_no_problem() -> None:
+    """There is nothing to lose in it."""
+    assert read("") == read("\n \n") == read("---\nimportance: 1\n---\n\n") == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        ("importance=7", "importance is 7, not a number from 0 to 1, low, medium or high"),
+        ("importance=-1", "importance is -1, not a number from 0 to 1, low, medium or high"),
+        ("importance=nan", "importance is nan, not a number from 0 to 1, low, medium or high"),
+        ("confidence=sure", "confidence is sure, not a number from 0 to 1, low, medium or high"),
+        ("created=2025-13-01", "created is 2025-13-01, not a date, YYYY-MM-DD"),
+        ("created=yesterday", "created is yesterday, not a date, YYYY-MM-DD"),
+        ("accessed=03/10/2025", "accessed is 03/10/2025, not a date, YYYY-MM-DD"),
+        ("private=perhaps", "private is perhaps, not true or false"),
+        ("pin=1.5", "pin is 1.5, not true or false"),
+        ("importence=1", "unknown field importence; did you mean importance?"),
+        ("tag=a", "unknown field tag; did you mean tags?"),
+        ("Importance=1", "unknown field Importance; did you mean importance?"),
+    ],
+)
+def test_value_that_cannot_be_used_is_a_problem_and_the_default_holds(attribute: str, message: str) -> None:
+    """At the line of its memory."""
+    text = f"# Notes\n\n- text {{{attribute}}}"
+    assert wrong(text) == [f"3: {message}"]
+    (memory,), _ = memories(document(text))
+    assert memory.text == "text"
+    assert stated(memory) == {}
+
+
+def test_field_like_no_other_is_told_what_there_is() -> None:
+    """Every field by name."""
+    (message,) = wrong("- text {qqq=1}")
+    assert message.startswith("1: unknown field qqq")
+    assert "id, type, importance" in message
+
+
+def test_unknown_fields_are_told_in_the_order_in_which_they_stand() -> None:
+    """On any machine: equal inputs give equal problems, whatever the seed of Python's hashes."""
+    fields = [f"zz{letter}" for letter in "abcdefgh"]
+    text = "- text {" + " ".join(f"{field}=1" for field in fields) + "}"
+    assert [message.split()[3].rstrip(";") for message in wrong(text)] == fields
+
+
+def test_key_of_the_front_matter_that_is_nearly_a_field_is_a_problem() -> None:
+    """Others, such as a title, are the business of other programs."""
+    assert wrong("---\ntitle: Notes\naliases: [a]\nimportanse: high\n---\n- text") == [
+        "1: unknown field importanse in the front matter; did you mean importance?"
+    ]
+
+
+def test_id_stays_the_same_when_other_memories_are_added_above() -> None:
+    """It depends on the text and the file, not on the place."""
+    before = one("- [fact] stays")
+    after = read("# Title\n\n- new above\n- [fact] stays {importance=1}\n- new below")[1]
+    assert before.id == after.id
+    (elsewhere,), _ = memories(document("- [fact] stays", "other.md"))
+    assert before.id != elsewhere.id
+
+
+def test_equal_memories_get_an_id_each_in_silence() -> None:
+    """The second one is marked, and no problem."""
+    own, problems = distinct(read("- same\n- same\n- other\n- same"))
+    assert problems == ()
+    assert [each.id for each in own[1::2]] == [f"{own[0].id}~2", f"{own[0].id}~3"]
+    assert len({each.id for each in own}) == 4
+
+
+def test_id_that_was_given_twice_is_a_problem() -> None:
+    """At the second one, which shows all the same."""
+    own, problems = distinct(read("- one {id=m1}\n- two {id=m1}"))
+    assert [each.id for each in own] == ["m1", "m1~2"]
+    assert [(each.code, each.line) for each in problems] == [("duplicate-id", 2)]
+
+
+def test_id_is_unique_whatever_was_given() -> None:
+    """Even where somebody writes what we would make up."""
+    own, _ = distinct(read("- one {id=a}\n- two {id=a~2}\n- three {id=a}\n- four {id=a~2}"))
+    assert len({each.id for each in own}) == 4
+
+
+def test_memory_is_shown_as_a_bullet_with_its_lines_indented() -> None:
+    """So it reads as one item of the list in the document."""
+    context = build(
+        agent() | {"agents/luna/memories/a.md": "- [a] first\n  - sub\n\n  more\n- last {created=2025-01-01}"}
+    )
+    assert section(context, "Personal Memories") == "- [note] last\n- [a] first\n  - sub\n\n  more"
+
+
+def test_memories_that_do_not_count_say_why() -> None:
+    """By their status, or because another one takes their place."""
+    lines = "- [a] old {id=m1}\n- [a] new {supersedes=m1}\n"
+    lines += "- [b] archived {status=archived supersedes=m2}\n- [b] stays {id=m2}"
+    context = build(agent() | {"agents/luna/memories/a.md": lines})
+    assert section(context, "Personal Memories") == "- [b] stays\n- [a] new"
+    assert sorted(each.reason.code for each in context.decisions if each.layer == "L5") == [
+        "fits",
+        "fits",
+        "status",
+        "superseded",
+    ]
+
+
+def test_newest_memory_comes_first_and_one_without_a_date_last() -> None:
+    """Among equals the later in the file is the newer, then the path decides."""
+    files = agent() | {
+        "agents/luna/memories/b.md": "- b1\n- b2 {created=2025-01-02}",
+        "agents/luna/memories/a.md": "- a1\n- a2\n- a3 {created=2025-01-03}",
+    }
+    context = build(files)
+    assert section(context, "Personal Memories") == "\n".join(
+        f"- [note] {each}" for each in ("a3", "b2", "a2", "a1", "b1")
+    )
+    assert {*outcomes(context, "L5")} == {"agents/luna/memories/a.md", "agents/luna/memories/b.md"}

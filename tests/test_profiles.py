@@ -1,0 +1,244 @@
+"""Profiles are files: those shipped, those of the user's, and what each setting comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contextasm.config.profiles import load_profile, shipped
+from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, fill, inside, refused
+
+DAY = ("--date", "2025-03-14")
+
+OPENCLAW = {
+    "SOUL.md": "Calm, and never in a hurry.\n" * 400,
+    "AGENTS.md": "# Agents\n\nRead before you write.\n",
+    "MEMORY.md": "# Memory\n\n"
+    + "".join(f"## Year {year}\n\nWhat happened in {year}.\n\n" for year in range(1000, 2025)),
+    "memory/2025-03-01.md": "The boiler was mended.\n",
+    "memory/2025-02-27.md": "The boiler broke.\n",
+    "memory/2025-01-02.md": "Long past.\n",
+}
+"""A workspace with a long memory and no notes of the last seven days."""
+
+
+def openclaw(folder: Path, *words: str) -> str:
+    """What is built of it."""
+    result = inside("build", "-p", "openclaw", *DAY, *words, "-w", fill(folder, OPENCLAW, base={}))
+    assert result.code == 0, result.err
+    return result.out
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_profile_loads_and_builds(tmp_path: Path, name: str) -> None:
+    """On a workspace that has next to nothing."""
+    assert load_profile(name, "tests", Path()).layers
+    result = inside("build", "-p", name, *DAY, cwd=fill(tmp_path, SMALL))
+    assert result.code == 0, result.err
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
+    """`ctxasm profiles NAME > FILE` is how one's own begins."""
+    shown = inside("profiles", name)
+    assert (shown.code, shown.err) == (0, "")
+    (tmp_path / "mine.yaml").write_text(shown.out)
+    agent = () if name == "openclaw" else ("-a", "luna", "-t", "q1")
+    request = ("build", "-q", "-w", SAMPLE, *agent, *DAY)
+    own = inside(*request, "-p", tmp_path / "mine.yaml")
+    assert own.code == 0, own.err
+    assert own.out == inside(*request, "-p", name).out
+
+
+def test_list_names_every_shipped_profile() -> None:
+    """With its budget and what it is for."""
+    listed = json.loads(inside("profiles", "--json").out)
+    assert [each["name"] for each in listed] == shipped()
+    assert {"default", "openclaw"} <= set(shipped())
+    assert all(each["summary"] and each["budget"] == load_profile(each["name"], "", Path()).budget for each in listed)
+    table = inside("profiles").out
+    assert all(name in table for name in shipped())
+
+
+def test_profile_may_change_one_layer_of_another(tmp_path: Path) -> None:
+    """`extends`: all else stays, and so does the order."""
+    fill(
+        tmp_path,
+        {
+            "short.yaml": "extends: default\nlayers:\n  - id: L3\n    days: 1\n",
+            **{f"agents/a/daily/2025-03-{day}.md": f"Day {day}.\n" for day in ("12", "13", "14")},
+        },
+    )
+    out = inside("build", "-q", "-p", "short.yaml", *DAY, cwd=tmp_path).out
+    assert out == SMALL_TEXT + "\n## Recent Activity\n### 2025-03-14\nDay 14.\n\n### 2025-03-13\nDay 13.\n"
+    default, short = load_profile("default", "", tmp_path), load_profile("short.yaml", "", tmp_path)
+    assert [layer.id for layer in short.layers] == [layer.id for layer in default.layers]
+    assert [a.id for a, b in zip(default.layers, short.layers, strict=True) if a != b] == ["L3"]
+    assert (short.name, short.budget) == ("short", default.budget)
+
+
+def test_profile_may_extend_a_file_beside_it(tmp_path: Path) -> None:
+    """The path is taken from the file, not from the current folder."""
+    fill(tmp_path / "p", {"one.yaml": "extends: default\nbudget: 9k\n", "two.yaml": "extends: ./one.yaml\n"}, base={})
+    out = inside("build", "-p", "p/two.yaml", "-f", "json", "-q", "-w", fill(tmp_path / "w", {}), cwd=tmp_path).out
+    assert (json.loads(out)["budget"], json.loads(out)["profile"]) == (9000, "two")
+
+
+def test_profile_of_the_config_is_taken_from_the_workspace(tmp_path: Path) -> None:
+    """Wherever the command is run."""
+    folder = fill(tmp_path, {"ctxasm.yaml": "profile: p/mine.yaml\n", "p/mine.yaml": "extends: default\nbudget: 77\n"})
+    assert json.loads(inside("build", "-q", "-f", "json", cwd=folder / "agents/a").out)["budget"] == 77
+
+
+@pytest.mark.parametrize(
+    ("files", "parts"),
+    [
+        pytest.param({"p.yaml": "extends: ./p.yaml\n"}, ("p.yaml", "extends itself"), id="itself"),
+        pytest.param(
+            {"p.yaml": "extends: ./q.yaml\n", "q.yaml": "extends: ./p.yaml\n"}, ("p.yaml", "circle"), id="circle"
+        ),
+        pytest.param({"p.yaml": "extends: defalt\n"}, ("p.yaml:1", "mean default?"), id="unknown base"),
+        pytest.param({"p.yaml": "extends: default\nbugdet: 1\n"}, ("p.yaml:2", "mean budget?"), id="unknown key"),
+        pytest.param({"p.yaml": "extends: default\nmarker: loud\n"}, ("p.yaml:2", "plain, detailed"), id="marker"),
+        pytest.param({"p.yaml": "layers:\n  - id: x\n"}, ("p.yaml:2", "x has no heading"), id="layer without heading"),
+        pytest.param({"p.yaml": "layers:\n  - id: L6\n"}, ("p.yaml:2", "L6 is reserved"), id="reserved layer"),
+        pytest.param({"p.yaml": "layers:\n  - heading: x\n"}, ("p.yaml:2", "is missing"), id="layer without id"),
+        pytest.param(
+            {"p.yaml": "extends: default\nlayers:\n  - id: L3\n  - id: L3\n"}, ("p.yaml:4", "twice"), id="layer twice"
+        ),
+        pytest.param(
+            {"p.yaml": "extends: default\nlayers:\n  - id: L3\n    source: dayly\n"},
+            ("p.yaml:4", "mean daily?"),
+            id="source",
+        ),
+        pytest.param(
+            {"p.yaml": "extends: default\nlayers:\n  - id: L7\n    path: ../x.md\n"},
+            ("p.yaml:4", "inside the workspace"),
+            id="path out",
+        ),
+        pytest.param(
+            {"p.yaml": "extends: default\nlayers:\n  - id: L7\n    path: 'agents/{agnet}/x.md'\n"},
+            ("p.yaml:4", "mean agent?"),
+            id="name in braces",
+        ),
+        pytest.param(
+            {"p.yaml": "extends: default\nlayers:\n  - id: L7\n    share: 0.5\n"},
+            ("p.yaml:4", "50 per cent"),
+            id="share",
+        ),
+        pytest.param({"p.yaml": "a: b: c\n"}, ("p.yaml:1", "no valid YAML"), id="syntax"),
+        pytest.param({"p.yaml": b"summary: \xff\n"}, ("p.yaml", "not UTF-8"), id="no text"),
+    ],
+)
+def test_slip_in_a_profile_is_refused_with_its_line(
+    tmp_path: Path, files: dict[str, str | bytes], parts: tuple[str, ...]
+) -> None:
+    """File, line, and the nearest right word."""
+    refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, files)), *parts)
+
+
+def test_openclaw_soul_is_whole_and_memory_keeps_its_end(tmp_path: Path) -> None:
+    """The newest memories stand last in such a file."""
+    text = openclaw(tmp_path)
+    assert OPENCLAW["SOUL.md"].rstrip("\n") in text
+    assert "What happened in 2024." in text
+    assert "What happened in 1000." not in text
+    assert "... [truncated] MEMORY.md:" in text
+    headings = [line for line in text.split("\n") if line in {"## Soul", "## Agents", "## Recent Notes", "## Memory"}]
+    assert headings == ["## Soul", "## Agents", "## Recent Notes", "## Memory"]
+
+
+def test_openclaw_soul_is_whole_whatever_the_budget(tmp_path: Path) -> None:
+    """It is never cut."""
+    assert OPENCLAW["SOUL.md"].rstrip("\n") in openclaw(tmp_path, "-b", "100")
+
+
+def test_openclaw_falls_back_to_the_newest_notes_with_their_age(tmp_path: Path) -> None:
+    """Where the last seven days have none: those of thirty days, and none older."""
+    text = openclaw(tmp_path)
+    assert "### 2025-03-01 (13 days ago)\nThe boiler was mended.\n" in text
+    assert "Long past." not in text
+
+
+def test_openclaw_does_not_fall_back_where_there_are_notes(tmp_path: Path) -> None:
+    """And then gives no age."""
+    fill(tmp_path, {"memory/2025/2025-03-10-evening.md": "New.\n"}, base={})
+    text = openclaw(tmp_path)
+    assert "### 2025-03-10\nNew.\n" in text
+    assert "boiler" not in text
+    assert "ago)" not in text
+
+
+@pytest.mark.parametrize("words", [("-a", "x"), ("-t", "x")])
+def test_openclaw_refuses_a_name_that_it_has_no_use_for(tmp_path: Path, words: tuple[str, str]) -> None:
+    """Better than to leave it aside in silence."""
+    fill(tmp_path, OPENCLAW, base={})
+    refused(inside("build", "-p", "openclaw", *words, "-w", tmp_path), "openclaw reads no ", "leave it out")
+
+
+def test_openclaw_files_may_all_be_absent(tmp_path: Path) -> None:
+    """Each is optional; nothing found is an empty document."""
+    assert inside("build", "-p", "openclaw", "-q", "-w", tmp_path) == (0, "", "")
+
+
+def _origins(folder: Path, *words: str, **env: str) -> dict[str, tuple[str, str]]:
+    """Value and origin of each setting."""
+    result = inside("config", "--origin", "--json", *words, cwd=folder, env=env)
+    assert result.code == 0, result.err
+    return {each["key"]: (each["value"], each["origin"]) for each in json.loads(result.out)}
+
+
+def test_config_names_where_each_value_comes_from(tmp_path: Path) -> None:
+    """Flag, variable, file and line, profile, default, clock."""
+    config = "# mine\ntokenizer: estimate\n\nlayers:\n  - id: L3\n    days: 2\n"
+    fill(tmp_path, {"ctxasm.yaml": config, "teams/t/GOALS.md": "x\n"})
+    found = _origins(tmp_path, "--date", "2025-03-14", "--layer", "L7=5", CTXASM_TEAM="t")
+    assert found["date"] == ("2025-03-14", "--date")
+    assert found["team"] == ("t", "CTXASM_TEAM")
+    assert found["tokenizer"] == ("estimate", "ctxasm.yaml:2")
+    assert found["budget"] == ("16000", "profile default")
+    assert found["format"] == ("markdown", "default")
+    assert found["agent"] == ("a", "the only agent")
+    assert found["layers.L3.days"] == ("2", "ctxasm.yaml:6")
+    assert found["layers.L3.max_tokens"] == ("3000", "profile default")
+    assert found["layers.L7.max_tokens"] == ("5", "--layer")
+
+
+def test_flag_beats_variable_beats_file_beats_profile(tmp_path: Path) -> None:
+    """One step away at a time."""
+    fill(tmp_path, {"ctxasm.yaml": "budget: 3\n"})
+    assert _origins(tmp_path, "-b", "1", CTXASM_BUDGET="2")["budget"] == ("1", "--budget")
+    assert _origins(tmp_path, CTXASM_BUDGET="2")["budget"] == ("2", "CTXASM_BUDGET")
+    assert _origins(tmp_path)["budget"] == ("3", "ctxasm.yaml:1")
+    (tmp_path / "ctxasm.yaml").write_text("")
+    assert _origins(tmp_path)["budget"] == ("16000", "profile default")
+
+
+def test_date_is_the_flags_the_epochs_the_files_and_else_the_clocks(tmp_path: Path) -> None:
+    """In this order (DESIGN.md section 6)."""
+    fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
+    epoch = {"SOURCE_DATE_EPOCH": "0"}
+    assert _origins(tmp_path, "--date", "2024-01-01", **epoch)["date"] == ("2024-01-01", "--date")
+    assert _origins(tmp_path, **epoch)["date"] == ("1970-01-01", "SOURCE_DATE_EPOCH")
+    assert _origins(tmp_path)["date"] == ("2025-03-14", "ctxasm.yaml:1")
+    assert _origins(tmp_path, "--date", "today", "--tz", "UTC")["date"][1] == "the clock, UTC"
+
+
+def test_plain_config_has_no_column_of_origins() -> None:
+    """`--origin` asks for it."""
+    assert "ctxasm.yaml:" not in inside("config", *LUNA).out
+    assert "ctxasm.yaml:" in inside("config", *LUNA, "--origin").out
+
+
+def test_layer_limit_of_the_command_line_holds(tmp_path: Path) -> None:
+    """`--layer L7=0` leaves the layer out, and it is no problem."""
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Known.\n"})
+    result = inside("build", "--layer", "L7=0", "--strict", cwd=tmp_path)
+    assert (result.code, result.out) == (0, SMALL_TEXT)
+
+
+def test_workspace_is_found_upwards(tmp_path: Path) -> None:
+    """From any folder inside it."""
+    assert inside("build", "-q", cwd=fill(tmp_path, {}) / "agents/a").out == SMALL_TEXT
