@@ -26,6 +26,8 @@ class _Slot(NamedTuple):
     pool: Sequence[Fragment]
     sections: Mapping[str, Sequence[Fragment]]
     """The fragments in question, by heading."""
+    stable: bool
+    """Whether neither the date nor the topic can change what is shown of it."""
     counter: Counter
     frame: Frame
 
@@ -93,7 +95,7 @@ def select(
 
     Required layers are whole whatever the budget says; all others share what they leave.
     """
-    slots = [_slot(layer, pools[layer.id], counter, frame) for layer in profile.layers]
+    slots = [_slot(layer, pools[layer.id], counter, frame, _is_stable(layer, profile)) for layer in profile.layers]
     full = {slot.layer.id: slot.total(slot.everything) for slot in slots}
     grain = counter.grain
     total = (budget.tokens - budget.spare) * grain + _last_line_end(counter)
@@ -125,13 +127,20 @@ def _last_line_end(counter: Counter) -> int:
     return counter.size("\n\n") - counter.size("\n")
 
 
-def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame) -> _Slot:
+def _is_stable(layer: Layer, profile: Profile) -> bool:
+    """Whether a layer shows documents, and no other source holds room back from it: how much, its finds decide."""
+    holding = {each.id for each in profile.layers if each.reserve and each.source != ("document",)}
+    behind = {each.id for each in profile.layers[profile.layers.index(layer) + 1 :]}
+    return layer.source == ("document",) and (layer.required or not holding & behind)
+
+
+def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame, stable: bool) -> _Slot:
     """A layer with its fragments, sorted into sections."""
     sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
     for fragment in pool:
         if fragment.out is None:
             sections[fragment.heading].append(fragment)
-    return _Slot(layer, pool, {heading: own for heading, own in sections.items() if own}, counter, frame)
+    return _Slot(layer, pool, {heading: own for heading, own in sections.items() if own}, stable, counter, frame)
 
 
 def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
@@ -233,8 +242,7 @@ def _sections(done: _Filled) -> list[Section]:
         text = slot.text(heading, kept)
         tokens = slot.counter.tokens(slot.cost(heading, kept))
         cut_short = len(kept) < len(slot.sections[heading]) or not all(each.whole for each in kept)
-        stable = slot.layer.source == ("document",) and not (cut_short and done.room.by == "reserve")
-        sections.append(Section(slot.layer.id, heading, text, tokens, cut_short, stable))
+        sections.append(Section(slot.layer.id, heading, text, tokens, cut_short, slot.stable))
     return sections
 
 

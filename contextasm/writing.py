@@ -93,7 +93,7 @@ def _umask() -> int:
 
 
 def as_bytes(text: str) -> bytes:
-    """Text in UTF-8; what a file name holds that is none comes as `\\udcXX`, which JSON can read back."""
+    """Text in UTF-8; what a file name holds that is none comes as an escape, which JSON can read back."""
     return text.encode(errors="backslashreplace")
 
 

@@ -101,7 +101,7 @@ def sample_lines(seed: int, count: int) -> list[tuple[str, int]]:
     """Random lines of the files of the sample workspace, as path and number."""
     files = sorted(path for path in SAMPLE.rglob("*.md"))
     every = [(file.relative_to(SAMPLE).as_posix(), n) for file in files for n, _ in enumerate(lines_of(file)[:-1], 1)]
-    return Random(seed).sample(every, count)  # noqa: S311 - the same lines each time
+    return Random(seed).sample(every, count)
 
 
 @pytest.mark.parametrize("budget", ["1200", "2500", "16k"])

@@ -125,7 +125,7 @@ def test_equal_inputs_give_an_equal_context(
 ) -> None:
     """Also where the workspace holds the same files in another order."""
     shuffled = [*files.items()]
-    Random(seed).shuffle(shuffled)  # noqa: S311 (nothing is kept secret)
+    Random(seed).shuffle(shuffled)
     assert build(files, profile, counter(), budget=budget) == build(dict(shuffled), profile, counter(), budget=budget)
 
 
@@ -153,7 +153,7 @@ class Shuffled(list[Any]):
 
 def shuffled_folders(seed: int) -> AbstractContextManager[object]:
     """Let every folder list its entries in an order of chance."""
-    scandir, random = os.scandir, Random(seed)  # noqa: S311 (likewise)
+    scandir, random = os.scandir, Random(seed)
 
     def shuffled(path: str) -> Shuffled:
         with scandir(path) as entries:

@@ -7,8 +7,7 @@ nothing of ours: names of agents and teams it takes from the workspace's folders
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -29,8 +28,7 @@ def run(
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What a flag or an argument takes."""
 
     words: tuple[str, ...] = ()
@@ -39,8 +37,7 @@ class Value:
     """What else there is to choose from: `files`, `folders`, `agents`, `teams`; empty for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """A flag as it is typed."""
 
     names: tuple[str, ...]
@@ -49,8 +46,7 @@ class Flag:
     """None for a flag without a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command as it is typed."""
 
     name: str

@@ -6,8 +6,7 @@ Reads no clock: `yesterday` and `last week` stay words. A date may lack its year
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from contextasm.search.wordforms import MONTH_PATTERN, MONTHS
 
@@ -36,8 +35,7 @@ _DATE: Final = re.compile("|".join(form.format(number) for number, form in enume
 _DOUBTFUL: Final = frozenset(("may", "march", "mar"))
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDate:
+class NamedDate(NamedTuple):
     """A date as far as a query names it, in its words; 0 for a part that it leaves out."""
 
     text: str

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from contextasm.search.days import day_number
 from contextasm.search.terms import term, tokens
@@ -29,8 +28,7 @@ COUNTED: Final = 4
 _DIGIT: Final = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One memory as the search sees it.
 
     `section` is its neighbourhood (same file and day; none if blank), `kernel` how much neighbours share: 1.0 in a
@@ -44,8 +42,7 @@ class Entry:
     kernel: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """What is known of each row besides its words; a row that holds no entry is all zeros.
 
     Sections are numbers from 1, followed by `PADDING` zeros; days YYYYMMDD; authors places in the list of names;
@@ -86,8 +83,7 @@ class Index(Protocol):
         """The terms that begin with a prefix, in order; all of them for a blank one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryIndex:
+class MemoryIndex(NamedTuple):
     """An index that lives no longer than the process."""
 
     size: int
@@ -98,9 +94,11 @@ class MemoryIndex:
     vocabulary: Sequence[str]
 
     def postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
+        """The rows that hold a term, and how often each does."""
         return self.held.get(term, ((), ()))
 
     def beginning(self, prefix: str) -> Sequence[str]:
+        """The terms that begin with a prefix, in order; all of them for a blank one."""
         first = bisect_left(self.vocabulary, prefix)
         last = bisect_left(self.vocabulary, prefix + "\U0010ffff")
         return self.vocabulary[first:last]

@@ -1,7 +1,8 @@
 """Front matter and attributes: the small key/value forms at the edges of a Markdown text.
 
 Not YAML: what people write between two `---` lines in notes is `key: value` and lists of words, and a
-parser that knows the line of each value is what the error messages need. Lines that are neither are named, and left out.
+parser that knows the line of each value is what the error messages need. Other lines are
+named, and left out.
 """
 
 from __future__ import annotations
