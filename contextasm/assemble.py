@@ -6,20 +6,22 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from contextasm.budget import Budget, select
-from contextasm.model import Context, Document, Found, Problem, Profile, Request, Selection, Workspace
+from contextasm.model import Context, Document, Found, Meaning, Problem, Profile, Request, Selection, Workspace
 from contextasm.rank import rank
 from contextasm.render import document, frame
 from contextasm.sources import retrieve
 from contextasm.tokens import Counter
 
 
-def assemble(workspace: Workspace, profile: Profile, request: Request, counter: Counter) -> Context:
+def assemble(
+    workspace: Workspace, profile: Profile, request: Request, counter: Counter, meaning: Meaning | None = None
+) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
-    `counter` is the one that `request.tokenizer` names. Raises `ContextasmError` where a file of a required layer
-    can't be read.
+    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches. Raises
+    `ContextasmError` where a file of a required layer can't be read.
     """
-    found = retrieve(workspace, profile, request)
+    found = retrieve(workspace, profile, request, meaning)
     pools = {layer.id: rank(found[layer.id].fragments, layer) for layer in profile.layers}
     framing = frame(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)

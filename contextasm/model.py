@@ -239,6 +239,23 @@ class Found(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
+class Meaning(Protocol):
+    """A second opinion on which texts answer a topic, by meaning instead of words."""
+
+    def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
+        """How near each text is to the topic, on any scale; a problem where it can't be said in time."""
+
+
+class Ask(NamedTuple):
+    """What a source is asked, and what it may lean on."""
+
+    workspace: Workspace
+    layer: Layer
+    request: Request
+    meaning: Meaning | None = None
+    """None where none is configured."""
+
+
 class Decision(NamedTuple):
     """What happened to one fragment, and why."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from contextasm.model import Found, Layer, Profile, Request, Workspace
+from contextasm.model import Ask, Found, Meaning, Profile, Request, Workspace
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
 from contextasm.sources.memories import recent, search
 
-Source = Callable[[Workspace, Layer, Request], Found]
+Source = Callable[[Ask], Found]
 
 SOURCES: Mapping[str, Source] = {
     "document": document,
@@ -20,20 +20,23 @@ SOURCES: Mapping[str, Source] = {
 """Every source by the name that profiles use."""
 
 
-def retrieve(workspace: Workspace, profile: Profile, request: Request) -> dict[str, Found]:
+def retrieve(
+    workspace: Workspace, profile: Profile, request: Request, meaning: Meaning | None = None
+) -> dict[str, Found]:
     """What is found for each layer, by the layer's id.
 
     Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    return {layer.id: _first_that_finds(workspace, layer, request) for layer in profile.layers}
+    asks = (Ask(workspace, layer, request, meaning) for layer in profile.layers)
+    return {ask.layer.id: _first_that_finds(ask) for ask in asks}
 
 
-def _first_that_finds(workspace: Workspace, layer: Layer, request: Request) -> Found:
+def _first_that_finds(ask: Ask) -> Found:
     """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
     found, in_vain = Found(), False
-    for name in layer.source:
+    for name in ask.layer.source:
         in_vain = in_vain or bool(found.fragments)
-        found = SOURCES[name](workspace, layer, request)
+        found = SOURCES[name](ask)
         if any(fragment.out is None for fragment in found.fragments):
             break
     if not in_vain:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.model import Document, Found, Fragment, Layer, Problem, Reason, Request, Workspace
+from contextasm.model import Ask, Document, Found, Fragment, Layer, Problem, Reason
 from contextasm.text.blocks import trimmed
 from contextasm.text.templates import fill, paths
 
@@ -28,38 +28,38 @@ class _Log(NamedTuple):
     """Where it is shown: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
 
 
-def daily(workspace: Workspace, layer: Layer, request: Request) -> Found:
+def daily(ask: Ask) -> Found:
     """The logs aged 0 to `layer.days` days, in keep order: the newest day first, in a day the last file first.
 
     A log outside the window is a fragment without text, and a file whose name is no date is a problem.
     """
-    logs, problems = _logs(workspace, layer, request)
-    oldest = layer.days
+    logs, problems = _logs(ask)
+    oldest = ask.layer.days
     if not any(0 <= log.age <= oldest for log in logs):
-        oldest = max(oldest, layer.fallback_days)
+        oldest = max(oldest, ask.layer.fallback_days)
     documents: list[Document] = []
     fragments: list[Fragment] = []
     for place, log in enumerate(logs):
         if not 0 <= log.age <= oldest:
             reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
-            fragments.append(Fragment(log.path, log.path, 0, "", layer.heading[0], day=str(log.day), out=reason))
+            fragments.append(Fragment(log.path, log.path, 0, "", ask.layer.heading[0], day=str(log.day), out=reason))
             continue
-        read = workspace.read(log.path)
+        read = ask.workspace.read(log.path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, log, layer, place))
+            fragments.append(_fragment(read, log, ask.layer, place))
         elif read:
             problems.append(read)
     fragments.sort(key=lambda each: (each.day, each.place), reverse=True)
     return Found(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _logs(workspace: Workspace, layer: Layer, request: Request) -> tuple[Sequence[_Log], list[Problem]]:
+def _logs(ask: Ask) -> tuple[Sequence[_Log], list[Problem]]:
     """The logs that a layer's paths name, in the order in which they are shown, and the files that are none."""
     logs: list[_Log] = []
     problems: list[Problem] = []
-    for number, template in enumerate(layer.path):
-        for path in paths(workspace, template, request):
+    for number, template in enumerate(ask.layer.path):
+        for path in paths(ask.workspace, template, ask.request):
             name = path.rpartition("/")[2]
             found = _NAME.fullmatch(name)
             try:
@@ -67,9 +67,9 @@ def _logs(workspace: Workspace, layer: Layer, request: Request) -> tuple[Sequenc
             except ValueError:
                 day = None
             if found and day:
-                age = (request.date - day).days
+                age = (ask.request.date - day).days
                 logs.append(_Log(path, day, age, (-day.toordinal(), number, found[2])))
-            elif isinstance(unfit := workspace.read(path), Problem):
+            elif isinstance(unfit := ask.workspace.read(path), Problem):
                 problems.append(unfit)
             else:
                 message = f"{name} is no date, so it is not read as a log; name it YYYY-MM-DD.md"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextasm.model import ContextasmError, Document, Found, Fragment, Layer, Problem, Reason, Request, Workspace
+from contextasm.model import Ask, ContextasmError, Document, Found, Fragment, Layer, Problem, Reason
 from contextasm.text.blocks import trimmed
 from contextasm.text.templates import paths
 
 
-def document(workspace: Workspace, layer: Layer, request: Request) -> Found:
+def document(ask: Ask) -> Found:
     """The files that a layer names, in its order; those that a pattern finds come in path order.
 
     Raises `ContextasmError` for a file of a required layer that can't be read.
@@ -17,25 +17,27 @@ def document(workspace: Workspace, layer: Layer, request: Request) -> Found:
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for heading, path in _named(workspace, layer, request):
-        read = workspace.read(path)
+    for heading, path in _named(ask):
+        read = ask.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, heading, layer, (len(fragments),)))
-            if fragments[-1].out and layer.required:
-                problems.append(Problem("required-empty", path, 0, f"is empty, and {layer.id} is a required layer"))
+            fragments.append(_fragment(read, heading, ask.layer, (len(fragments),)))
+            if fragments[-1].out and ask.layer.required:
+                problems.append(Problem("required-empty", path, 0, f"is empty, and {ask.layer.id} is a required layer"))
         elif isinstance(read, Problem):
-            if layer.required:
-                raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be put right")
+            if ask.layer.required:
+                raise ContextasmError(
+                    path, read.message, f"{ask.layer.id} is never left out, so this has to be put right"
+                )
             problems.append(read)
     return Found(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _named(workspace: Workspace, layer: Layer, request: Request) -> Iterator[tuple[str, str]]:
+def _named(ask: Ask) -> Iterator[tuple[str, str]]:
     """Heading and path of every file that may be there."""
-    headings = layer.heading * len(layer.path) if len(layer.heading) == 1 else layer.heading
-    for heading, template in zip(headings, layer.path, strict=True):
-        for path in paths(workspace, template, request):
+    headings = ask.layer.heading * len(ask.layer.path) if len(ask.layer.heading) == 1 else ask.layer.heading
+    for heading, template in zip(headings, ask.layer.path, strict=True):
+        for path in paths(ask.workspace, template, ask.request):
             yield heading, path
 
 

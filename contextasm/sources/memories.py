@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 from math import exp
 
-from contextasm.model import Document, Found, Fragment, Layer, Memory, Problem, Reason, Request, Workspace
+from contextasm.model import Ask, Document, Found, Fragment, Layer, Memory, Problem, Reason
 from contextasm.text.memories import distinct, memories
 from contextasm.text.templates import fill, paths
 
@@ -20,28 +20,28 @@ KERNEL = 0.5
 """How much a memory shares in its neighbours' matches: in a list of memories half as much as in a log."""
 
 
-def recent(workspace: Workspace, layer: Layer, request: Request) -> Found:
+def recent(ask: Ask) -> Found:
     """Every memory of the layer's files; those that do not count say why."""
-    return _found(workspace, layer, request)[0]
+    return _found(ask)[0]
 
 
-def search(workspace: Workspace, layer: Layer, request: Request) -> Found:
+def search(ask: Ask) -> Found:
     """The memories of the layer's files, those that match the request's topic with the parts of their scores.
 
     Nothing at all where there is no topic.
     """
-    if not request.topic.strip():
+    if not ask.request.topic.strip():
         return Found()
-    found, own = _found(workspace, layer, request)
+    found, own = _found(ask)
     from contextasm.search import Entry, index, similarities
 
     asked = [number for number, each in enumerate(found.fragments) if each.out is None]
     entries = [Entry(own[n].text, f"{own[n].path} {own[n].created}", own[n].created, kernel=KERNEL) for n in asked]
-    hits = similarities(request.topic, index(entries), layer.floor)
+    hits = similarities(ask.request.topic, index(entries), ask.layer.floor)
     fragments = [*found.fragments]
     for row, number in enumerate(asked):
         if row in hits:
-            score = score_parts(own[number], hits[row], request.date)
+            score = score_parts(own[number], hits[row], ask.request.date)
             fragments[number] = fragments[number]._replace(score=score)
         else:
             fragments[number] = fragments[number]._replace(out=Reason("no-match"))
@@ -56,13 +56,13 @@ def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[s
     return (("similarity", similarity), ("importance", memory.importance), ("recency", recency))
 
 
-def _found(workspace: Workspace, layer: Layer, request: Request) -> tuple[Found, tuple[Memory, ...]]:
+def _found(ask: Ask) -> tuple[Found, tuple[Memory, ...]]:
     """Every memory of the layer's files as a fragment, and as it stands."""
     found: list[Memory] = []
     documents: list[Document] = []
     problems: list[Problem] = []
-    for path in dict.fromkeys(path for each in layer.path for path in paths(workspace, each, request)):
-        read = workspace.read(path)
+    for path in dict.fromkeys(path for each in ask.layer.path for path in paths(ask.workspace, each, ask.request)):
+        read = ask.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
             own, wrong = memories(read)
@@ -72,7 +72,7 @@ def _found(workspace: Workspace, layer: Layer, request: Request) -> tuple[Found,
             problems.append(read)
     every, wrong = distinct(found)
     superseded = replaced(every)
-    fragments = tuple(fragment(memory, layer, superseded) for memory in every)
+    fragments = tuple(fragment(memory, ask.layer, superseded) for memory in every)
     return Found(fragments, tuple(documents), (*problems, *wrong)), every
 
 
