@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
     "plan": "Show what each of several budgets would keep.",
     "init": "Make a workspace, an agent or a team; nothing is overwritten.",
+    "rules": "List the rules, or show which fire for a request.",
     "profiles": "List the profiles, or show one.",
     "tokenizers": "List the ways of counting tokens.",
     "config": "Show the settings in force.",

@@ -40,6 +40,9 @@ def flags(
     layer: Annotated[
         list[str] | None, typer.Option(metavar="ID=N", help="Another limit for a layer, in tokens; repeatable.")
     ] = None,
+    var: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A value that rules may ask for; repeatable.")
+    ] = None,
     workspace: Annotated[
         str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
     ] = None,
@@ -58,6 +61,7 @@ def flags(
         date=date,
         tz=tz,
         layers=tuple(layer or ()),
+        variables=tuple(var or ()),
     )
 
 
