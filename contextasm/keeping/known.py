@@ -20,10 +20,10 @@ from contextasm.workspace import Folder, document
 class Known:
     """The memories of a folder, with the changes that are to be made to them."""
 
-    def __init__(self, workspace: Folder, folder: str, path: str) -> None:
-        """Read the files of `folder`, and the one at `path`. Raises `ContextasmError` where that one can't be read."""
+    def __init__(self, workspace: Folder, path: str, folder: str = "") -> None:
+        """Read the file at `path`, and those of `folder`. Raises `ContextasmError` where that one can't be read."""
         self.pages: dict[str, Page] = {path: page(workspace, path)}
-        for each in workspace.list(f"{folder}/*.md"):
+        for each in workspace.list(f"{folder}/*.md") if folder else ():
             # What can't be read is a problem of `build`, not of what is to be remembered.
             with suppress(ContextasmError):
                 self.pages.setdefault(each, page(workspace, each))
@@ -101,5 +101,5 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     from rapidfuzz import process
 
     near = process.extractOne(name, ids, score_cutoff=50)
-    todo = f"did you mean {near[0]}?" if near else "`ctxasm explain` lists the ids"
+    todo = f"did you mean {near[0]}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
     raise ContextasmError(where, f"there is no memory {name}", todo)

@@ -71,7 +71,7 @@ def remember(workspace: Folder, place: Place, entries: Sequence[Entry], day: dat
     can't hold a list.
     """
     with locked(workspace):
-        known = Known(workspace, place.folder, place.path)
+        known = Known(workspace, place.path, place.folder)
         _check_ids(known, entries)
         fresh: list[Entry] = []
         settled = [_settled(known, fresh, entry, day, force=force) for entry in entries]
@@ -122,7 +122,11 @@ def _stored(known: Known, path: str, entries: Sequence[Entry], day: date) -> Seq
     page = known.pages[path]
     text = page.text
     dated = {"created": str(day)}
-    forms = ({}, dated, {"status": "active", **dated}) if ends_under(text, str(day)) else (dated, {"status": "active", **dated})
+    forms = (
+        ({}, dated, {"status": "active", **dated})
+        if ends_under(text, str(day))
+        else (dated, {"status": "active", **dated})
+    )
     for form in forms:
         bullets = [bullet(each.text, each.type, _fields(each) | form) for each in entries]
         known.change(path, text + page.encoded(behind(text, bullets)).decode(page.encoding))

@@ -31,7 +31,7 @@ def touch(workspace: Folder, context: Context) -> int:
 
 def _touched(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
     """How many memories of one file are to change, and what the file then holds; nothing where none is."""
-    known = Known(workspace, "", path)
+    known = Known(workspace, path)
     count = 0
     for decision in shown:
         name = decision.fragment.partition("~")[0]

@@ -44,7 +44,8 @@ def bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
     if not stated and attributes(text.rpartition("\n")[2])[1]:
         stated = {"status": "active"}  # else braces that end the text would be taken for the memory's own
     first, *rest = f"- {head}{text}".split("\n")
-    return "\n".join(_stated([first, *(f"  {line}" if line else "" for line in rest)], stated))
+    lines = [first, *(f"  {line}" if line else "" for line in rest)]
+    return "\n".join(_with_braces(lines, stated) if stated else lines)
 
 
 def behind(text: str, bullets: Sequence[str]) -> str:
@@ -79,16 +80,20 @@ def _stated(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
     """A list item whose attributes say this as well."""
     *above, last = lines
     bare = last.rstrip()
-    blank = last[len(bare) :]
-    if not fields:
-        return list(lines)
-    if attributes(bare)[1]:
-        at = bare.rfind("{")
-        return [*above, bare[:at] + _updated(bare[at:], fields) + blank]
+    if not attributes(bare)[1]:
+        return _with_braces(lines, fields)
+    at = bare.rfind("{")
+    return [*above, bare[:at] + _updated(bare[at:], fields) + last[len(bare) :]]
+
+
+def _with_braces(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    """A list item without attributes of its own, with these."""
+    *above, last = lines
+    bare = last.rstrip()
     if opened(last) or _FENCE_END.match(last):
         # Behind the ticks they would keep the fence from closing.
         return [*above, last, "  " + _updated("{}", fields) + ("\r" if last.endswith("\r") else "")]
-    return [*above, f"{bare} {_updated('{}', fields)}{blank}"]
+    return [*above, f"{bare} {_updated('{}', fields)}{last[len(bare) :]}"]
 
 
 def _updated(braces: str, fields: Mapping[str, str]) -> str:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from contextasm.model import Document
-from contextasm.text.blocks import trimmed
 from contextasm.text.front import attributes
 from contextasm.text.memories import TASK_MARKS, TYPE, bullet_end
 
