@@ -35,7 +35,9 @@ def stored(file: Path) -> list[tuple[str, str]]:
 def test_a_memory_goes_to_the_list_of_the_month(tmp_path: Path) -> None:
     """The only agent's; the file and its folder are made, and the build shows it."""
     fill(tmp_path, {})
-    out = remember(tmp_path, "Answer in one line", "--type", "preference", "--tag", "a", "--tag", "two words", "--key", "k")
+    out = remember(
+        tmp_path, "Answer in one line", "--type", "preference", "--tag", "a", "--tag", "two words", "--key", "k"
+    )
     assert out.startswith("stored m-")
     assert out.endswith(f" {LIST}:1\n")
     text = '- [preference] Answer in one line {tags="a,two words" key=k created=2025-03-14}\n'
@@ -53,7 +55,10 @@ def test_a_memory_goes_to_the_list_of_the_month(tmp_path: Path) -> None:
         (b"## 2025-03-14\n\n- a\n", b"## 2025-03-14\n\n- a\n- [note] b\n"),
         (b"## 2025-03-13\n- a\n", b"## 2025-03-13\n- a\n- [note] b {created=2025-03-14}\n"),
         (b"```\n## 2025-03-14\n```\n", b"```\n## 2025-03-14\n```\n\n- [note] b {created=2025-03-14}\n"),
-        (b"---\nstatus: archived\n---\n", b"---\nstatus: archived\n---\n\n- [note] b {status=active created=2025-03-14}\n"),
+        (
+            b"---\nstatus: archived\n---\n",
+            b"---\nstatus: archived\n---\n\n- [note] b {status=active created=2025-03-14}\n",
+        ),
     ],
 )
 def test_every_other_byte_of_the_file_is_kept(tmp_path: Path, old: bytes, new: bytes) -> None:
@@ -65,7 +70,15 @@ def test_every_other_byte_of_the_file_is_kept(tmp_path: Path, old: bytes, new: b
 
 @pytest.mark.parametrize(
     "text",
-    ["[x] done", "ends in {id=m1}", "(see below)", "- a bullet", "# a heading", "```\nnever closed", "one\n\ntwo\n  three"],
+    [
+        "[x] done",
+        "ends in {id=m1}",
+        "(see below)",
+        "- a bullet",
+        "# a heading",
+        "```\nnever closed",
+        "one\n\ntwo\n  three",
+    ],
 )
 def test_a_text_that_looks_like_markup_is_kept_as_it_is(tmp_path: Path, text: str) -> None:
     """And what is remembered after it, too."""
@@ -103,7 +116,9 @@ def test_importance_never_passes_one(tmp_path: Path) -> None:
 
 def test_a_file_that_is_one_memory_is_reinforced_in_its_front_matter(tmp_path: Path) -> None:
     """Its other lines stay as they are."""
-    fill(tmp_path, {"agents/a/memories/x.md": "---\r\ntype: fact\r\nimportance: 0.35 # low\r\n---\r\nPeel potatoes.\r\n"})
+    fill(
+        tmp_path, {"agents/a/memories/x.md": "---\r\ntype: fact\r\nimportance: 0.35 # low\r\n---\r\nPeel potatoes.\r\n"}
+    )
     remember(tmp_path, "Peel potatoes")
     text = (tmp_path / "agents/a/memories/x.md").read_bytes()
     assert text == b"---\r\ntype: fact\r\nimportance: 0.45 # low\r\naccessed: 2025-03-14\r\n---\r\nPeel potatoes.\r\n"
