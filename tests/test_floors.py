@@ -20,7 +20,7 @@ FLOORS: dict[int, tuple[str, ...]] = {
     3: ("sources.*", "rules", "rank", "budget", "upkeep", "render.*"),
     4: ("assemble", "trace"),
     5: ("config.*", "workspace", "store", "writing", "starting"),
-    6: ("prepare", "watch"),
+    6: ("prepare", "watch", "keeping.*"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
@@ -71,7 +71,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "click": FLOORS[7],
     "rich": FLOORS[7],
     "tiktoken": ("tokens",),
-    "rapidfuzz": ("search.*", "upkeep"),
+    "rapidfuzz": ("search.*", "upkeep", "text.likeness"),
 }
 """Where a library may be imported at all."""
 

@@ -92,7 +92,7 @@ def test_a_log_that_is_no_text_is_left_alone(tmp_path: Path) -> None:
 
 
 MEMORIES = {
-    LIST: "- Shown of old {importance=0.4 id=m1}\r\n- Archived {status=archived}\r\n- Shown, and equal\r\n- Shown, and equal\r\n",
+    LIST: "- Shown of old {importance=0.4 id=m1}\r\n- Archived {status=archived}\r\n" + "- Shown, and equal\r\n" * 2,
     "agents/a/memories/one.md": "---\ntype: fact\naccessed: 2025-03-01\n---\nA file that is one memory\n",
     "agents/a/memories/later.md": "- From days to come {accessed=2026-01-01}\n",
 }

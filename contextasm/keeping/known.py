@@ -12,7 +12,7 @@ from contextasm.keeping.pages import Page, page
 from contextasm.model import ContextasmError, Document, Memory
 from contextasm.sources.memories import COUNTING, replaced
 from contextasm.text.bullets import with_fields
-from contextasm.text.likeness import folded, is_same, nearly, said, share
+from contextasm.text.likeness import folded, is_same, nearest, nearly, said, share
 from contextasm.text.memories import distinct, memories
 from contextasm.workspace import Folder, document
 
@@ -98,8 +98,6 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     """Raise `ContextasmError` for an id that no memory has; the message names the nearest that one has."""
     if name in ids:
         return
-    from rapidfuzz import process
-
-    near = process.extractOne(name, ids, score_cutoff=50)
-    todo = f"did you mean {near[0]}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
+    near = nearest(name, ids)
+    todo = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
     raise ContextasmError(where, f"there is no memory {name}", todo)

@@ -6,7 +6,7 @@ Letters only: no meaning, no language. What is to become of two texts that are a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -21,6 +21,9 @@ _ROUGH = 90
 """Per cent: below that, what `said` gives of a memory need not be looked at more closely."""
 
 _BULLET = re.compile(r"\n[-*+][ \t]")
+_BLANKS = ("  ", *"\t\r\v\f\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
+"""What `folded` makes one blank, and normal form KC does not."""
+
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
@@ -71,6 +74,17 @@ def nearly(text: str, others: Sequence[str]) -> list[Alike]:
     return [Alike(at, ratio / 100) for _, ratio, at in found]
 
 
+def nearest(name: str, known: Collection[str]) -> str:
+    """The known name most like `name`; empty where none is half like it.
+
+    Unlike `text.names` it is quick with thousands of names.
+    """
+    from rapidfuzz import process
+
+    found = process.extractOne(name, known, score_cutoff=50)
+    return found[0] if found else ""
+
+
 def said(document: Document) -> list[str]:
     """What the memories of a file say, folded: read in a hurry, in no order, with things among it that are none.
 
@@ -79,13 +93,14 @@ def said(document: Document) -> list[str]:
     if document.front.get("type"):
         return [folded(document.text)]
     text = normalize("NFKC", "\n".join(_texts(document.text))).casefold()
-    return text.split("\n")
+    lines = text.split("\n")
+    return [" ".join(line.split()) for line in lines] if any(blank in text for blank in _BLANKS) else lines
 
 
 def _texts(text: str) -> Iterator[str]:
     """The text of each bullet in one line, without type and attributes."""
     for each in _BULLET.split("\n" + text)[1:]:
-        own = " ".join(_lines(each).split()) if "\n" in each or "  " in each else each.strip()
+        own = " ".join(_lines(each).split()) if "\n" in each else each.strip()
         if own[:1] == "[" and (found := TYPE.match(own)) and found[1] not in TASK_MARKS:
             own = own[found.end() :]
         if own[-1:] == "}" and "=" in own[own.rfind("{") :]:

@@ -232,8 +232,9 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
         line = lines[stop]
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
         if indented and (fence := opened(line)):
-            # A fence that is never closed ends with its item, else it would swallow every memory below.
-            stop, blank = min(_behind_fence(lines, stop, fence[1]), _next_at_margin(lines, stop)), False
+            # A fence that is never closed ends at the next item, as in CommonMark, or it would swallow every memory below.
+            beyond = next((n for n in range(stop, len(lines)) if _is_bullet(lines[n])), len(lines))
+            stop, blank = min(_behind_fence(lines, stop, fence[1]), beyond), False
             continue
         if not indented and line.strip() and (blank or _is_bullet(line) or heading(line) or opened(line)):
             break
@@ -242,12 +243,6 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
     while not lines[stop - 1].strip():
         stop -= 1
     return stop
-
-
-def _next_at_margin(lines: Sequence[str], at: int) -> int:
-    """The next bullet or heading at the left margin."""
-    rest = range(at, len(lines))
-    return next((n for n in rest if _is_bullet(lines[n]) or (lines[n][:1] == "#" and heading(lines[n]))), len(lines))
 
 
 def _behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
