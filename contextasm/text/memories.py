@@ -232,7 +232,7 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
         line = lines[stop]
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
         if indented and (fence := opened(line)):
-            # A fence that is never closed ends at the next item, as in CommonMark, or it would swallow every memory below.
+            # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
             beyond = next((n for n in range(stop, len(lines)) if _is_bullet(lines[n])), len(lines))
             stop, blank = min(_behind_fence(lines, stop, fence[1]), beyond), False
             continue
