@@ -91,7 +91,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)
     _check_team(settings["team"], profile, workspace)
-    settings["date"] = _day(settings, around)
+    settings["date"] = today(settings, around)
     tokenizer = str(settings["tokenizer"].value)
     counter, counts = _counter(tokenizer, around.environment)
     day = settings["date"].value
@@ -236,7 +236,7 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
-def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+def today(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
     zone = str(settings["tz"].value)

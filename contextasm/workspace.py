@@ -104,7 +104,7 @@ class Folder:
             return None
         except OSError as error:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
-        return data if isinstance(data, Problem) else _document(path, data)
+        return data if isinstance(data, Problem) else document(path, data)
 
     def relative(self, path: str) -> str:
         """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""
@@ -153,7 +153,7 @@ def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def _document(path: str, data: bytes) -> Document | Problem:
+def document(path: str, data: bytes) -> Document | Problem:
     """A document from a file's bytes: decoded, with LF line ends, its front matter taken off."""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
