@@ -1,6 +1,7 @@
 """Targets: the files that a build's text goes to, whole or into a managed block.
 
-Everything is read and settled before the first file is written. Nothing here knows how the text came about.
+Everything is read and settled here, so that nothing has to be refused once the first file is written; writing them is
+the caller's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError
 from contextasm.text.managed import with_block
-from contextasm.writing import write
 
 
 class Target(NamedTuple):
@@ -87,8 +87,3 @@ def there(path: Path) -> bytes | None:
         return path.read_bytes() if path.is_file() else None
     except OSError as error:
         raise ContextasmError(str(path), f"can't be read: {error.strerror}", "make it readable") from error
-
-
-def put(all_due: Iterable[Due]) -> tuple[Path, ...]:
-    """Write what is stale; the paths of the files that changed. Raises `ContextasmError`."""
-    return tuple(each.path for each in all_due if write(each.path, each.data))

@@ -126,12 +126,12 @@ def _written(files: Sequence[Due], *, quiet: bool) -> int:
     """Write what is stale."""
     if not files:
         return 0
-    from contextasm.targets import put
+    from contextasm.writing import write
 
-    new = put(files)
-    if not quiet:
-        for file in files:
-            tell(f"{file.path}: {'written' if file.path in new else 'unchanged'}")
+    for file in files:
+        new = write(file.path, file.data)
+        if not quiet:
+            tell(f"{file.path}: {'written' if new else 'unchanged'}")
     return 0
 
 
