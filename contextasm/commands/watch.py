@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -80,6 +81,7 @@ def _wish(flags: Flags, targets: Sequence[Target]) -> Wish:
     named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
     root = around.folder / named if named else find(around.folder)
     Folder(root)  # raises where it is none
+    root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = flags.profile or around.environment.get("CTXASM_PROFILE") or ""
     return Wish(

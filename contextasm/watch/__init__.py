@@ -42,13 +42,14 @@ def watch(wish: Wish, voice: Voice, command: str = "", poll: float | None = None
     hints. Raises `ContextasmError` where the first build can't be done as asked.
     """
     gc.enable()  # a build alone does without; this may run for weeks
-    turns, own = Turns(wish), _Own(wish)
+    turns = Turns(wish)
+    news = _News(wish, turns)
 
     def refused(why: str) -> None:
         todo = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
         voice.warn(f"{wish.root}: can't be watched natively: {why}: {todo}")
 
-    with Wake() as wake, Ending(wake) as ending, Hints(wake, own.holds, refused) as hints:
+    with Wake() as wake, Ending(wake) as ending, Hints(wake, news.holds, refused) as hints:
         hints.given = poll is None
         with After(command, wake, voice.warn) as after:
             ready, hinted, looks = False, True, _Looks(poll)
@@ -93,20 +94,23 @@ class _Looks:
         return max(POLL, 10 * self._cost) if soon else BEAT
 
 
-class _Own:
-    """Paths whose changes are of our own making."""
+class _News:
+    """Which paths are worth a look when they change."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: Wish, turns: Turns) -> None:
         self._root = os.path.realpath(wish.root)
-        self._files = wish.own
+        self._turns = turns
+        self._own = wish.own
         self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in wish.own)
 
     def holds(self, path: str) -> bool:
-        """Whether this is an output, a neighbour that becomes one, or belongs to `.ctxasm/` or git."""
-        if path in self._files or (path.startswith(self._temporary) and path.endswith(".tmp")):
-            return True
+        """Not an output nor a neighbour that becomes one, nor anything in `.ctxasm/`, git or beside the workspace."""
+        if path in self._own or (path.startswith(self._temporary) and path.endswith(".tmp")):
+            return False
+        if path != self._root and not path.startswith(f"{self._root}/"):
+            return path in self._turns.others
         below = path.removeprefix(self._root) + "/"
-        return "/.ctxasm/" in below or "/.git/" in below
+        return not below.startswith(("/.ctxasm/", "/.git/"))
 
 
 def _settle(wake: Wake) -> None:

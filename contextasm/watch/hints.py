@@ -48,26 +48,26 @@ Mark = tuple[bool, int, int]
 
 
 class _Nudging(FileSystemEventHandler):
-    """Passes on what is not of our own doing."""
+    """Passes on what is news."""
 
-    def __init__(self, nudge: Callable[[], None], own: Callable[[str], bool]) -> None:
+    def __init__(self, nudge: Callable[[], None], news: Callable[[str], bool]) -> None:
         self._nudge = nudge
-        self._own = own
+        self._news = news
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        if not all(map(self._own, paths)):
+        if any(map(self._news, paths)):
             self._nudge()
 
 
 class Hints:
     """A watch on folders that follows them when they are deleted and come back."""
 
-    def __init__(self, wake: Wake, own: Callable[[str], bool], refused: Callable[[str], None]) -> None:
-        """`own` knows paths that are no news; `refused` is told once why there will be no hints."""
+    def __init__(self, wake: Wake, news: Callable[[str], bool], refused: Callable[[str], None]) -> None:
+        """`news` knows the paths that are; `refused` is told once why there will be no hints."""
         self.given = True
         """Whether there are hints at all."""
-        self._handler = _Nudging(wake.nudge, own)
+        self._handler = _Nudging(wake.nudge, news)
         self._refused = refused
         self._observer: BaseObserver | None = None
         self._marks: Mapping[str, Mark] = {}

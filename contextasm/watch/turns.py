@@ -67,9 +67,10 @@ class Turns:
     """Turns at one wish, one after the other."""
 
     def __init__(self, wish: Wish) -> None:
+        self.others: frozenset[str] = frozenset()
+        """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._wish = wish
         self._asked: Asked = NOTHING
-        self._others: Sequence[Path] = ()
         self._day: Callable[[], date] | None = None
         self._date: date | None = None
         self._error = ""
@@ -82,8 +83,9 @@ class Turns:
     def folders(self) -> dict[str, bool]:
         """The folders to watch; True for those with all below them."""
         root = os.path.realpath(self._wish.root)
-        others = {os.path.dirname(path) for path in (*self._asked.others, *map(str, self._wish.others()))}
-        return {**{each: False for each in sorted(others) if not f"{each}/".startswith(f"{root}/")}, root: True}
+        self.others = frozenset((*self._asked.others, *map(str, self._wish.others()), str(self._wish.root)))
+        near = {os.path.dirname(path) for path in (*self.others, root)}
+        return {**{each: False for each in sorted(near) if not f"{each}/".startswith(f"{root}/")}, root: True}
 
     def restless(self) -> bool:
         """Whether it is worth looking soon, hint or none: the workspace has gone, and nobody tells when it is back."""
