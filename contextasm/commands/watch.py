@@ -51,7 +51,7 @@ def watch(
     with _line(quiet=quiet) as show:
         speech = _Speech(wish.targets, show, quiet=quiet, verbose=verbose)
         hello = f"ctxasm: watching {wish.root}; Ctrl-C ends it"
-        ready = (lambda: None) if quiet else (lambda: show(hello))
+        ready = (lambda: None) if quiet else (lambda: tell(hello))
         return watch(wish, Voice(ready, speech.turn, speech.warn), command or "", poll)
 
 
