@@ -19,7 +19,7 @@ from contextasm.watch.wake import Ending, Wake
 QUIET, LIMIT = 0.05, 0.5
 """Seconds without a hint after which a change counts as complete, and seconds after which it does anyway."""
 
-BEAT = 5.0
+BEAT = 3.0
 """Seconds after which the date is compared, and the disk looked at, without a hint: some file systems give none."""
 
 POLL = 1.0
