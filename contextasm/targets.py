@@ -58,32 +58,31 @@ def refuse_inputs(every: Sequence[Target], root: str, context: Context) -> None:
             raise ContextasmError(str(target.path), what, "name another file to write to")
 
 
-def due(every: Iterable[Target], text: str, *, force: bool = False) -> tuple[Due, ...]:
-    """What each target should hold for this text.
+def due(every: Iterable[Target], data: bytes, *, force: bool = False) -> tuple[Due, ...]:
+    """What each target should hold for a text in UTF-8.
 
     `force` replaces a managed block that was edited by hand. Raises `ContextasmError` for one without it, for broken
     markers and for a file that can't be read.
     """
-    return tuple(_due(target, text, force=force) for target in every)
+    return tuple(_due(target, data, force=force) for target in every)
 
 
-def _due(target: Target, text: str, *, force: bool) -> Due:
+def _due(target: Target, data: bytes, *, force: bool) -> Due:
     if not target.managed:
-        return Due(target.path, text.encode())
+        return Due(target.path, data)
+    if target.path.exists() and not target.path.is_file():
+        raise ContextasmError(str(target.path), "is no file that could hold a block", "name a text file")
     old = there(target.path) or b""
     if old.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in old:
         raise ContextasmError(str(target.path), "is no UTF-8 text", "name a text file, or save it as UTF-8")
     # Bytes that are no UTF-8 stand outside the block, and stay what they are.
-    new = with_block(old.decode("utf-8", "surrogateescape"), text, str(target.path), force=force)
+    new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
     return Due(target.path, new.encode("utf-8", "surrogateescape"))
 
 
 def there(path: Path) -> bytes | None:
-    """What a file holds; None where there is none, or none that can be read again (a device, a pipe).
-
-    Raises `ContextasmError`.
-    """
+    """What a file holds; None where there is none. Raises `ContextasmError`."""
     try:
-        return path.read_bytes() if path.is_file() else None
+        return path.read_bytes() if path.exists() else None
     except OSError as error:
         raise ContextasmError(str(path), f"can't be read: {error.strerror}", "make it readable") from error

@@ -117,9 +117,10 @@ def _due(targets: Sequence[Target], job: Job, context: Context, text: str, *, fo
     if not targets:
         return ()
     from contextasm.targets import due, refuse_inputs
+    from contextasm.writing import as_bytes
 
     refuse_inputs(targets, job.workspace.root, context)
-    return due(targets, text, force=force)
+    return due(targets, as_bytes(text), force=force)
 
 
 def _written(files: Sequence[Due], *, quiet: bool) -> int:

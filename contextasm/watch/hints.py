@@ -8,53 +8,42 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Self
-
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileAttribEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
+from typing import Any, Protocol, Self
 
 from contextasm.watch.wake import Wake
-
-EVENTS: Sequence[type[FileSystemEvent]] = (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileAttribEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-)
-"""What wakes us. Opening, reading and closing a file is not among it: the kernel is not even asked for that."""
 
 Mark = tuple[bool, int, int]
 """Whether a folder is watched with all below it, and which folder it is on the disk."""
 
 
-class _Nudging(FileSystemEventHandler):
+class Observer(Protocol):
+    """What is needed of a native watch, a thread with others below it."""
+
+    @property
+    def emitters(self) -> Any:
+        """The threads below."""
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+
+    def stop(self) -> None:
+        """Ask it, and those below, to end."""
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for its end, at most so many seconds."""
+
+
+class _Nudging:
     """Passes on what is news."""
 
     def __init__(self, nudge: Callable[[], None], news: Callable[[str], bool]) -> None:
         self._nudge = nudge
         self._news = news
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
+    def dispatch(self, event: Any) -> None:
+        """What watchdog calls for each event."""
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         if any(map(self._news, paths)):
             self._nudge()
@@ -69,7 +58,7 @@ class Hints:
         """Whether there are hints at all."""
         self._handler = _Nudging(wake.nudge, news)
         self._refused = refused
-        self._observer: BaseObserver | None = None
+        self._observer: Observer | None = None
         self._marks: Mapping[str, Mark] = {}
         # What watchdog logs, such as an overflow of the kernel's queue, the next look at the disk makes up for.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
@@ -120,14 +109,21 @@ def _mark(path: str, *, deep: bool) -> Mark | None:
     return deep, status.st_dev, status.st_ino
 
 
-def _observer(handler: FileSystemEventHandler, marks: Mapping[str, Mark]) -> BaseObserver | None:
+def _observer(handler: Any, marks: Mapping[str, Mark]) -> Observer | None:
     """A running watch. Raises `OSError` where the system refuses it."""
+    from watchdog import events
+    from watchdog.observers import Observer as Native
+
+    # Opening, reading and closing a file is not among these: the kernel is not even asked for that.
+    files = (events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent)
+    folders = (events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent)
+    wanted = [*files, events.FileClosedEvent, events.FileAttribEvent, *folders]
     if not marks:
         return None
-    observer = Observer()
+    observer = Native()
     try:
         for path, (deep, _, _) in marks.items():
-            observer.schedule(handler, path, recursive=deep, event_filter=[*EVENTS])
+            observer.schedule(handler, path, recursive=deep, event_filter=wanted)
         observer.start()
     except BaseException:
         with suppress(OSError, RuntimeError):
@@ -141,13 +137,12 @@ def _probe(marks: Mapping[str, Mark]) -> None:
 
     watchdog says nothing of folders below the watched one that it could not get a watch for; so one more is asked for.
     """
-    for path, (_, device, inode) in [*marks.items()][:1]:
-        try:
-            probe = _observer(FileSystemEventHandler(), {path: (False, device, inode)})
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise
-            return
-        if probe:
-            probe.stop()
-            probe.join(1)
+    try:
+        probe = _observer(_Nudging(lambda: None, bool), dict.fromkeys([*marks][:1], (False, 0, 0)))
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        return
+    if probe:
+        probe.stop()
+        probe.join(1)

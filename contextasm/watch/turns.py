@@ -16,7 +16,7 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError
 from contextasm.targets import Target, due, refuse_inputs
 from contextasm.watch.rescan import NOTHING, Asked, Rescan, joined
-from contextasm.writing import write
+from contextasm.writing import as_bytes, write
 
 AT_ONCE = ("--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """How the place of an error begins that no change of a file is likely to put right."""
@@ -129,7 +129,7 @@ class Turns:
             self._remember(disk, built)
             refuse_inputs(self._wish.targets, disk.root, built.context)
             self._again = True
-            files = due(self._wish.targets, built.text)
+            files = due(self._wish.targets, as_bytes(built.text))
             written = [file.path for file in files if write(file.path, file.data)]
             context, self._again = built.context, False
         except (ContextasmError, OSError) as failure:
