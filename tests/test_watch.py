@@ -114,7 +114,7 @@ def test_builds_first_and_again_on_change(tmp_path: Path) -> None:
         fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
         watch.shows("I am another.")
         assert watch.settled() == 2
-        assert watch.log.count("\n") == 4
+        assert watch.log.count("\n") == 5
     assert inside("build", "-w", "ws", "-o", "out.md", *DAY, "--check", "-q", cwd=tmp_path) == (0, "", "")
 
 
