@@ -52,6 +52,10 @@ class Surroundings(NamedTuple):
     """The time in seconds since 1970; asked for once, and only where nothing else names the day."""
 
 
+Counters = dict[str, tuple[Counter, CountCache | None]]
+"""Counters by the name of their tokenizer, and the counts that each remembers."""
+
+
 class Job(NamedTuple):
     """A build that is ready to run."""
 
@@ -80,9 +84,14 @@ def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     return Folder(around.folder / named if named else find(around.folder))
 
 
-def prepare(flags: Flags, around: Surroundings) -> Job:
-    """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
-    workspace = open_workspace(flags, around)
+def prepare(
+    flags: Flags, around: Surroundings, workspace: Folder | None = None, counters: Counters | None = None
+) -> Job:
+    """The build that is asked for; in `workspace` where that is opened already, and with what `counters` loaded before.
+
+    Raises `ContextasmError` for anything that can't be done as asked.
+    """
+    workspace = workspace or open_workspace(flags, around)
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in ("agent", "team", "profile", "budget", "tokenizer", "date", "tz")}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
@@ -91,9 +100,12 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)
     _check_team(settings["team"], profile, workspace)
-    settings["date"] = today(settings, around)
+    settings["date"] = day_setting(settings, around)
     tokenizer = str(settings["tokenizer"].value)
-    counter, counts = _counter(tokenizer, around.environment)
+    counters = {} if counters is None else counters
+    if tokenizer not in counters:
+        counters[tokenizer] = _counter(tokenizer, around.environment)
+    counter, counts = counters[tokenizer]
     day = settings["date"].value
     assert isinstance(day, date)
     request = Request(
@@ -236,23 +248,28 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
-def today(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+def day_setting(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
     zone = str(settings["tz"].value)
     if setting.value and not zone:
         return setting
-    if not zone:
-        return Setting(date.fromtimestamp(around.now()), "the clock, local time")  # noqa: DTZ012 - local
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
     try:
-        today = datetime.fromtimestamp(around.now(), ZoneInfo(zone)).date()
+        day = today(zone, around.now())
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for a name it has not
         todo = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", todo) from error
-    return setting if setting.value else Setting(today, f"the clock, {zone}")
+    return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
+
+
+def today(zone: str, now: float) -> date:
+    """The day of a time, in seconds since 1970, in a time zone; an empty one is the machine's."""
+    if not zone:
+        return date.fromtimestamp(now)  # noqa: DTZ012 - local
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    return datetime.fromtimestamp(now, ZoneInfo(zone)).date()
 
 
 def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
