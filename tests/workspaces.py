@@ -21,7 +21,7 @@ from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.store import table
 from contextasm.text.templates import is_pattern
 from contextasm.tokens import ESTIMATE, Counter, exact
-from contextasm.workspace import _document
+from contextasm.text.decode import decoded
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""
@@ -55,7 +55,7 @@ class Files:
         content = self._files.get(path)
         if content is None or isinstance(content, Problem):
             return content
-        return _document(path, content if isinstance(content, bytes) else content.encode())
+        return decoded(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
