@@ -20,6 +20,8 @@ COMMANDS: Mapping[str, str] = {
     "build": "Write the assembled context to standard output, or to a file.",
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
     "plan": "Show what each of several budgets would keep.",
+    "replay": "Build a record again: the same bytes, or the inputs that changed.",
+    "diff": "Show what entered and left the context between two records, days, budgets or git revisions.",
     "init": "Make a workspace, an agent or a team; nothing is overwritten.",
     "profiles": "List the profiles, or show one.",
     "tokenizers": "List the ways of counting tokens.",

@@ -6,18 +6,21 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
+from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request, Workspace
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
+
+if TYPE_CHECKING:
+    from contextasm.records import Making
 
 
 class Flags(NamedTuple):
@@ -58,9 +61,12 @@ class Job(NamedTuple):
     counts: CountCache | None
     """The remembered counts of an exact tokenizer."""
 
-    def run(self, request: Request | None = None) -> Context:
-        """The context for the request, or for another one with the same profile and tokenizer."""
-        context = assemble(self.workspace, self.profile, request or self.request, self.counter)
+    def run(self, request: Request | None = None, workspace: Workspace | None = None) -> Context:
+        """The context for the request, or for another one with the same profile and tokenizer.
+
+        `workspace` stands for the job's own one where given.
+        """
+        context = assemble(workspace or self.workspace, self.profile, request or self.request, self.counter)
         if self.counts:
             self.counts.save()
         return context
@@ -85,7 +91,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     _check_team(settings["team"], profile, workspace)
     settings["date"] = _day(settings, around)
     tokenizer = str(settings["tokenizer"].value)
-    counter, counts = _counter(tokenizer, around.environment)
+    counter, counts = counting(tokenizer, around.environment)
     day = settings["date"].value
     assert isinstance(day, date)
     request = Request(
@@ -214,7 +220,7 @@ def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     return setting if setting.value else Setting(today, f"the clock, {zone}")
 
 
-def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
+def counting(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
     """The counter of a tokenizer, and the counts that it remembers."""
     if name == ESTIMATE.name:
         return ESTIMATE, None
@@ -240,3 +246,23 @@ def surroundings() -> Surroundings:
     import time
 
     return Surroundings(os.environ, Path.cwd(), time.time)
+
+
+def making(job: Job) -> Making:
+    """What a job's build is made with, for its record."""
+    import platform
+    from importlib.metadata import version
+
+    from contextasm import __version__
+    from contextasm.records import Chosen, Making
+    from contextasm.tokens import ENCODINGS
+
+    encoding = ENCODINGS.get(job.counter.name)
+    parts = ("regex", *(["tiktoken"] if encoding else []))
+    versions = {"ctxasm": __version__, "python": platform.python_version()} | {part: version(part) for part in parts}
+    return Making(
+        versions=tuple(versions.items()),
+        table=encoding.sha256 if encoding else "",
+        settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in job.settings.items()),
+        profile=job.profile,
+    )

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from contextasm.budget import STEPS
 from contextasm.model import (
+    OUTCOME,
     Allowance,
     Context,
     ContextasmError,
@@ -24,7 +26,9 @@ from contextasm.model import (
 )
 from contextasm.notes import Noted, digest
 from contextasm.plain import plain, typed
-from contextasm.render import decision_data, document
+from contextasm.render import FORMATS, MARKERS, decision_data, document
+from contextasm.sources import SOURCES
+from contextasm.tokens import TOKENIZERS
 
 SCHEMA = "ctxasm.record/1"
 
@@ -181,7 +185,7 @@ def parse(data: bytes, where: str) -> Record:
             raise ContextasmError(where, "is damaged: what it says does not match its id", todo)
         return _record(fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ContextasmError(where, f"is damaged: {error}", todo) from error
+        raise ContextasmError(where, f"can't be understood: {error}", "read it with the version that wrote it") from error
 
 
 def _record(fields: dict[str, Any]) -> Record:
@@ -189,6 +193,16 @@ def _record(fields: dict[str, Any]) -> Record:
     making = {key: fields.pop(key) for key in Making._fields}
     decisions = tuple(map(_decision, fields.pop("decisions")))
     own: Record = typed(Record, {**fields, "making": making, "decisions": []}, "record")
+    for known, names in (
+        (FORMATS, [own.request.format]),
+        (TOKENIZERS, [own.request.tokenizer]),
+        (MARKERS, [own.making.profile.marker]),
+        (SOURCES, [name for layer in own.making.profile.layers for name in layer.source]),
+        (STEPS, [name for layer in own.making.profile.layers for name in layer.fit]),
+        (OUTCOME, [decision.reason.code for decision in decisions]),
+    ):
+        if foreign := set(names) - set(known):
+            raise ValueError(f"this version does not know {min(foreign)}")
     return own._replace(decisions=decisions)
 
 

@@ -11,6 +11,7 @@ from contextasm.commands import ready, say, strict_failure, takes_request, tell,
 
 if TYPE_CHECKING:
     from contextasm.model import Context
+    from contextasm.notes import Noted
     from contextasm.prepare import Flags, Job
 
 
@@ -34,6 +35,12 @@ def build(
     manifest: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens here.")
     ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write a record too, under .ctxasm/records/, for replay and diff.")
+    ] = False,
+    record_inputs: Annotated[
+        bool, typer.Option("--record-inputs", help="The same, and store the inputs' bytes with it.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors on standard error.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Settings, sections and time taken, on standard error.")
@@ -48,7 +55,8 @@ def build(
     target = _target(output, check)
     started = _clock()
     job = ready(request, form)
-    context = job.run()
+    noted = _noted(job) if (record or record_inputs) and not check else None
+    context = job.run(workspace=noted)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
@@ -56,6 +64,10 @@ def build(
         _talk(job, context, explain=explain, verbose=verbose)
     if if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag:
         return 3
+    if noted:
+        kept = _record(job, context, noted, inputs=record_inputs)
+        if not quiet:
+            tell(f"{kept}: recorded")
     text = FORMATS[context.request.format](context)
     code = _checked(target, text) if check and target else _written(target, text, quiet=quiet)
     if manifest and not check:
@@ -96,6 +108,22 @@ def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
         tell(columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip("\n"))
         tell(columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n"))
     tell(receipt(context))
+
+
+def _noted(job: Job) -> Noted:
+    """The job's workspace, with each of its answers noted."""
+    from contextasm.notes import Noted
+
+    return Noted(job.workspace)
+
+
+def _record(job: Job, context: Context, noted: Noted, *, inputs: bool) -> Path:
+    """Write the record of a build; its path."""
+    from contextasm.prepare import making
+    from contextasm.records import record
+    from contextasm.replay import keep
+
+    return keep(Path(job.workspace.root), record(context, making(job), noted), noted.reads if inputs else {})
 
 
 def _written(target: Path | None, text: str, *, quiet: bool) -> int:
