@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
-from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
+from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, read_file
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request, Workspace
+from contextasm.model import Context, ContextasmError, Document, Layer, Problem, Profile, Request, Workspace
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
@@ -21,6 +21,7 @@ from contextasm.workspace import Folder, find
 
 if TYPE_CHECKING:
     from contextasm.records import Making
+    from contextasm.revision import Revision
 
 
 class Flags(NamedTuple):
@@ -53,7 +54,7 @@ class Surroundings(NamedTuple):
 class Job(NamedTuple):
     """A build that is ready to run."""
 
-    workspace: Folder
+    workspace: Folder | Revision
     settings: Mapping[str, Setting]
     profile: Profile
     request: Request
@@ -78,9 +79,12 @@ def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     return Folder(around.folder / named if named else find(around.folder))
 
 
-def prepare(flags: Flags, around: Surroundings) -> Job:
-    """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
-    workspace = open_workspace(flags, around)
+def prepare(flags: Flags, around: Surroundings, revision: Revision | None = None) -> Job:
+    """The build that is asked for, of a revision if that is given.
+
+    Raises `ContextasmError` for anything that can't be done as asked.
+    """
+    workspace = revision or open_workspace(flags, around)
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in ("agent", "team", "profile", "budget", "tokenizer", "date", "tz")}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
@@ -107,7 +111,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
 
 
 def _profile(
-    flags: Flags, settings: Mapping[str, Setting], file: Table, workspace: Folder, around: Surroundings
+    flags: Flags, settings: Mapping[str, Setting], file: Table, workspace: Folder | Revision, around: Surroundings
 ) -> Profile:
     """The profile that is named, with what the file and the flags change of its layers."""
     setting = settings["profile"]
@@ -116,9 +120,25 @@ def _profile(
     if from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
         values.inside(name, setting.origin)
     folder = Path(workspace.root) if from_file else around.folder
-    profile = load_profile(name, setting.origin, folder)
+    profile = load_profile(name, setting.origin, folder, read=_reader(workspace) if from_file else read_file)
     layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
     return profile._replace(layers=_limited(layers, flags.layers))
+
+
+def _reader(workspace: Folder | Revision) -> Callable[[Path, str], str]:
+    """What reads the files of profiles that the workspace's settings name: of the revision, where it is one."""
+
+    def read(path: Path, where: str) -> str:
+        if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
+            return read_file(path, where)
+        name = path.relative_to(workspace.root).as_posix()
+        document = workspace.read(name)
+        if not isinstance(document, Document):
+            what = document.message if document else "no such file"
+            raise ContextasmError(where, f"{name}: {what}", "name a profile's file that can be read")
+        return document.data.decode("utf-8-sig")
+
+    return read
 
 
 def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
@@ -157,7 +177,7 @@ def _uses(profile: Profile, name: str) -> bool:
     return any(name in names(path) for layer in profile.layers for path in layer.path)
 
 
-def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
+def _agent(setting: Setting, profile: Profile, workspace: Folder | Revision) -> Setting:
     """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
     if not _uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
@@ -178,7 +198,7 @@ def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
     return setting
 
 
-def _check_team(setting: Setting, profile: Profile, workspace: Folder) -> None:
+def _check_team(setting: Setting, profile: Profile, workspace: Folder | Revision) -> None:
     """Raise for a team that is not there."""
     if not _uses(profile, "team"):
         _refuse_unused(setting, profile, "team")
@@ -251,7 +271,7 @@ def surroundings() -> Surroundings:
 def making(job: Job) -> Making:
     """What a job's build is made with, for its record."""
     import platform
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
     from contextasm import __version__
     from contextasm.records import Chosen, Making
@@ -259,7 +279,12 @@ def making(job: Job) -> Making:
 
     encoding = ENCODINGS.get(job.counter.name)
     parts = ("regex", *(["tiktoken"] if encoding else []))
-    versions = {"ctxasm": __version__, "python": platform.python_version()} | {part: version(part) for part in parts}
+    versions = {"ctxasm": __version__, "python": platform.python_version()}
+    for part in parts:
+        try:
+            versions[part] = version(part)
+        except PackageNotFoundError:
+            versions[part] = "unknown"
     return Making(
         versions=tuple(versions.items()),
         table=encoding.sha256 if encoding else "",
