@@ -113,7 +113,13 @@ def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side)
     if new.after > old.after and old.outcome in {"truncated", "shortened"}:
         return "lengthened"
     whole = old.fragment == old.path and before.digests.get(old.path) != after.digests.get(new.path)
-    return "changed" if whole or new.after != old.after else ""
+    edited = whole and _texts(before, old.layer) != _texts(after, new.layer)
+    return "changed" if edited or new.after != old.after else ""
+
+
+def _texts(side: Side, layer: str) -> Sequence[str]:
+    """What a side shows of a layer."""
+    return [each.text for each in side.context.sections if each.layer == layer]
 
 
 def _sections(before: Side, after: Side, told: set[str]) -> list[Shift]:
@@ -122,9 +128,7 @@ def _sections(before: Side, after: Side, told: set[str]) -> list[Shift]:
     return [
         Shift("changed", each.heading, None, None, (each.layer, each.layer), (was.tokens, each.tokens))
         for each in after.context.sections
-        if each.layer not in told
-        and (was := old.get((each.layer, each.heading)))
-        and was.text != each.text
+        if each.layer not in told and (was := old.get((each.layer, each.heading))) and was.text != each.text
     ]
 
 

@@ -185,7 +185,9 @@ def parse(data: bytes, where: str) -> Record:
             raise ContextasmError(where, "is damaged: what it says does not match its id", todo)
         return _record(fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ContextasmError(where, f"can't be understood: {error}", "read it with the version that wrote it") from error
+        raise ContextasmError(
+            where, f"can't be understood: {error}", "read it with the version that wrote it"
+        ) from error
 
 
 def _record(fields: dict[str, Any]) -> Record:

@@ -74,9 +74,7 @@ def _base(request: Flags, records: list[Opened]) -> Flags:
         record = own.record
         settings = {each.key: each for each in record.making.settings}
         typed = {key: each.value for key, each in settings.items() if each.origin.startswith(("--", "CTXASM_"))}
-        layers = [
-            f"{key.split('.')[1]}={typed[key]}" for key in typed if key.startswith("layers.") and key in settings
-        ]
+        layers = [f"{key.split('.')[1]}={typed[key]}" for key in typed if key.startswith("layers.") and key in settings]
         known = {key: value for key, value in typed.items() if key in request._fields}
         known |= {"topic": record.request.topic} | ({"workspace": str(own.root)} if own.root else {})
         missing = {key: value for key, value in known.items() if getattr(request, key) is None}

@@ -91,7 +91,9 @@ def load_profile(
     given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
     base = Profile(path.stem, "", 16_000, "plain", ())
     if "extends" in given:
-        base = load_profile(str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path), read)
+        base = load_profile(
+            str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path), read
+        )
     return Profile(
         name=path.stem,
         summary=str(given.get("summary", base.summary)),
