@@ -45,8 +45,6 @@ def typed(kind: Any, value: Any, where: str) -> Any:
         return date.fromisoformat(value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if kind is type(None) and value is None:
-        return None
     if isinstance(kind, type) and type(value) is kind:
         return value
     raise ValueError(f"{where} is no {getattr(kind, '__name__', kind)}")
@@ -65,7 +63,7 @@ def _either(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
 def _named(kind: Any, value: Any, where: str) -> Any:
     """A named tuple from an object with its fields."""
     if not isinstance(value, dict):
-        raise ValueError(f"{where} is no object")
+        raise ValueError(f"{where} is no object")  # noqa: TRY004 - one kind of error for all that is wrong
     hints = _fields(kind)
     missing = set(hints) - set(kind._field_defaults) - set(value)
     for what, keys in (("is missing", missing), ("is not known", set(value) - set(hints))):

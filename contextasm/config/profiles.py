@@ -80,8 +80,8 @@ def load_profile(
 ) -> Profile:
     """The profile of this name, or in this file.
 
-    `where` is who asks for it, for messages; a file's path is taken from `folder`, and `read` gives its text. Raises `ContextasmError` for an
-    unknown name, for a file that can't be read and for anything in it that is not understood.
+    `where` is who asks for it, for messages; a file's path is taken from `folder`, and `read` gives its text. Raises
+    `ContextasmError` for an unknown name, for a file that can't be read and for anything in it that is not understood.
     """
     path = _path(name, where, folder)
     if path in seen:
