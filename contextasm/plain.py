@@ -80,7 +80,7 @@ def _tuple(kind: Any, value: Any, where: str) -> tuple[Any, ...]:
             raise ValueError(f"{where} is no object")
         return tuple((key, typed(get_args(args[0])[1], each, f"{where}.{key}")) for key, each in value.items())
     if not isinstance(value, list):
-        raise ValueError(f"{where} is no list")
+        raise ValueError(f"{where} is no list")  # noqa: TRY004 - as above
     kinds = [args[0]] * len(value) if args[-1] is Ellipsis else [*args]
     if len(kinds) != len(value):
         raise ValueError(f"{where} has {len(value)} items, not {len(kinds)}")

@@ -206,7 +206,7 @@ def _check_team(setting: Setting, profile: Profile, workspace: Folder | Revision
         values.choice(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")
 
 
-def _names(workspace: Folder, pattern: str) -> list[str]:
+def _names(workspace: Workspace, pattern: str) -> list[str]:
     """The names of the folders that hold a file of this pattern, `KIND/*/FILE`."""
     found = [(path, path.split("/")) for path in workspace.list(pattern)]
     for path, parts in found:

@@ -16,11 +16,11 @@ PACKAGE = Path(contextasm.__file__).parent
 
 FLOORS: dict[int, tuple[str, ...]] = {
     1: ("model",),
-    2: ("text.*", "tokens", "search.*"),
+    2: ("text.*", "tokens", "search.*", "plain", "notes", "compare"),
     3: ("sources.*", "rules", "rank", "budget", "upkeep", "render.*"),
-    4: ("assemble", "trace"),
-    5: ("config.*", "workspace", "store", "writing", "starting"),
-    6: ("prepare", "watch"),
+    4: ("assemble", "trace", "records"),
+    5: ("config.*", "workspace", "store", "writing", "starting", "revision"),
+    6: ("prepare", "watch", "replay"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
