@@ -40,7 +40,7 @@ class _Name(NamedTuple):
     name: str
     folder: bool
     target: bool
-    """Whether it is a folder once links are followed."""
+    """Whether it is a folder once links are followed; one that leads out counts as such."""
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
         """Whether it is a folder, or a link to one if those are followed."""
@@ -132,7 +132,8 @@ class Revision:
         for name, is_folder in self._folders.get(real or "", {}).items() if real is not None else ():
             if not name.startswith("."):
                 path = f"{real}/{name}" if real else name
-                yield _Name(name, is_folder, self._real(path) in self._folders)
+                target = self._real(path)
+                yield _Name(name, is_folder, target is None or target in self._folders)
 
     def exists(self, path: str) -> bool:
         """Whether there is anything of this name, be it a link that leads nowhere."""

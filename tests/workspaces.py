@@ -19,9 +19,9 @@ from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
 from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.store import table
+from contextasm.text.decode import decoded
 from contextasm.text.templates import is_pattern
 from contextasm.tokens import ESTIMATE, Counter, exact
-from contextasm.text.decode import decoded
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""

@@ -94,7 +94,7 @@ def _side(name: str | None, own: Opened | None, flags: Flags, around: Surroundin
         job = prepare(flags._replace(budget=str(tokens(name[1:], name))), around)
     elif name and re.fullmatch(_DATE, name):
         job = prepare(flags._replace(date=name), around)
-    elif name:
+    elif name is not None:
         return _revision(name, flags, around)
     else:
         job = prepare(flags, around)
