@@ -20,7 +20,6 @@ from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
 
 if TYPE_CHECKING:
-    from contextasm.records import Making
     from contextasm.revision import Revision
 
 
@@ -266,28 +265,3 @@ def surroundings() -> Surroundings:
     import time
 
     return Surroundings(os.environ, Path.cwd(), time.time)
-
-
-def making(job: Job) -> Making:
-    """What a job's build is made with, for its record."""
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    from contextasm import __version__
-    from contextasm.records import Chosen, Making
-    from contextasm.tokens import ENCODINGS
-
-    encoding = ENCODINGS.get(job.counter.name)
-    parts = ("regex", *(["tiktoken"] if encoding else []))
-    versions = {"ctxasm": __version__, "python": platform.python_version()}
-    for part in parts:
-        try:
-            versions[part] = version(part)
-        except PackageNotFoundError:
-            versions[part] = "unknown"
-    return Making(
-        versions=tuple(versions.items()),
-        table=encoding.sha256 if encoding else "",
-        settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in job.settings.items()),
-        profile=job.profile,
-    )

@@ -12,18 +12,40 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from contextasm import __version__
 from contextasm.assemble import assemble
-from contextasm.model import Context, ContextasmError, Document, Problem, Workspace
+from contextasm.config.settings import Setting
+from contextasm.model import Context, ContextasmError, Document, Problem, Profile, Workspace
 from contextasm.notes import Change, Read, changes
-from contextasm.records import Record, parse, written
+from contextasm.records import Chosen, Making, Record, parse, written
 from contextasm.text.decode import decoded
-from contextasm.tokens import Counter
+from contextasm.tokens import ENCODINGS, Counter
 from contextasm.writing import write
 
 FOLDER = ".ctxasm"
 
 _LEAST = 4
 """Digits of a record's id that are enough to name it."""
+
+
+def making(counter: Counter, settings: Mapping[str, Setting], profile: Profile) -> Making:
+    """What a build is made with besides its request: the versions of what counts and cuts among it."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    encoding = ENCODINGS.get(counter.name)
+    versions = {"ctxasm": __version__, "python": platform.python_version()}
+    for part in ("regex", "tiktoken") if encoding else ("regex",):
+        try:
+            versions[part] = version(part)
+        except PackageNotFoundError:
+            versions[part] = "unknown"
+    return Making(
+        versions=tuple(versions.items()),
+        table=encoding.sha256 if encoding else "",
+        settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in settings.items()),
+        profile=profile,
+    )
 
 
 def keep(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:

@@ -73,7 +73,7 @@ class Revision:
         try:
             self._git("rev-parse", "--git-dir")
         except ContextasmError as error:
-            if error.where == "git":
+            if "not a git repository" not in error.what:
                 raise
             raise ContextasmError(name, f"{self.root} is in no git repository", todo) from error
         if not name or name.startswith("-"):

@@ -339,6 +339,18 @@ def test_no_repository_is_one_line(tmp_path: Path) -> None:
     assert inside("diff", "-w", tmp_path, "@2k", env={"PATH": str(tmp_path)}).code == 0
 
 
+def test_file_with_the_name_of_a_branch_is_no_record(root: Path) -> None:
+    """A record's file ends in `.json`."""
+    (root / "main").write_text("not a record")
+    assert inside("diff", "main", cwd=root).code == 0
+
+
+def test_what_git_complains_of_is_passed_on(root: Path) -> None:
+    """Such as a repository of somebody else, which it does not read."""
+    (root.parent / ".git" / "config").write_text("[core\n")
+    refused(inside("diff", "-w", root, "HEAD"), "git rev-parse: fatal: bad config")
+
+
 def test_text_and_json_do_not_go_together(root: Path) -> None:
     """Rather than one of them being forgotten."""
     refused(inside("diff", "-w", root, "HEAD", "--text", "--json"), "--text: does not go with --json")

@@ -119,11 +119,11 @@ def _noted(job: Job) -> Noted:
 
 def _record(job: Job, context: Context, noted: Noted, *, inputs: bool) -> Path:
     """Write the record of a build; its path."""
-    from contextasm.prepare import making
     from contextasm.records import record
-    from contextasm.replay import keep
+    from contextasm.replay import keep, making
 
-    return keep(Path(job.workspace.root), record(context, making(job), noted), noted.reads if inputs else {})
+    own = record(context, making(job.counter, job.settings, job.profile), noted)
+    return keep(Path(job.workspace.root), own, noted.reads if inputs else {})
 
 
 def _written(target: Path | None, text: str, *, quiet: bool) -> int:

@@ -65,6 +65,8 @@ def _record(name: str, request: Flags, around: Surroundings) -> Opened | None:
 
     if name.startswith("@") or re.fullmatch(_DATE, name):
         return None
+    if not name.endswith(".json") and (around.folder / name).is_file():
+        return None  # a file may have the name of a branch
     return sought(name, request.workspace, around)
 
 
