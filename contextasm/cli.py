@@ -25,6 +25,8 @@ COMMANDS: Mapping[str, str] = {
     "log": "Append to the log of the day.",
     "show": "Print a memory and where it stands.",
     "edit": "Open a memory in your editor.",
+    "replay": "Build a record again: the same bytes, or the inputs that changed.",
+    "diff": "Show what entered and left the context between two records, days, budgets or git revisions.",
     "init": "Make a workspace, an agent or a team; nothing is overwritten.",
     "rules": "List the rules, or show which fire for a request.",
     "profiles": "List the profiles, or show one.",

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
-from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
+from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, read_file
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
+from contextasm.model import Context, ContextasmError, Document, Layer, Problem, Profile, Request, Workspace
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
 
 if TYPE_CHECKING:
+    from contextasm.revision import Revision
     from contextasm.rules import Fired, Rule
 
 
@@ -59,7 +60,7 @@ Counters = dict[str, tuple[Counter, CountCache | None]]
 class Job(NamedTuple):
     """A build that is ready to run."""
 
-    workspace: Folder
+    workspace: Folder | Revision
     settings: Mapping[str, Setting]
     profile: Profile
     request: Request
@@ -69,10 +70,13 @@ class Job(NamedTuple):
     fired: Fired | None = None
     """What the workspace's rules come to; None where it has none."""
 
-    def run(self, request: Request | None = None) -> Context:
-        """The context for the request, or for another one with the same profile and tokenizer."""
+    def run(self, request: Request | None = None, workspace: Workspace | None = None) -> Context:
+        """The context for the request, or for another one with the same profile and tokenizer.
+
+        `workspace` stands for the job's own one where given.
+        """
         asked = request or self.request
-        context = assemble(self.workspace, self.profile, asked, self.counter, fired=self.fired)
+        context = assemble(workspace or self.workspace, self.profile, asked, self.counter, fired=self.fired)
         if self.counts:
             self.counts.save()
         return context
@@ -85,7 +89,10 @@ def open_workspace(flags: Flags, around: Surroundings) -> Folder:
 
 
 def prepare(
-    flags: Flags, around: Surroundings, workspace: Folder | None = None, counters: Counters | None = None
+    flags: Flags,
+    around: Surroundings,
+    workspace: Folder | Revision | None = None,
+    counters: Counters | None = None,
 ) -> Job:
     """The build that is asked for; in `workspace` where that is opened already, and with what `counters` loaded before.
 
@@ -104,7 +111,7 @@ def prepare(
     tokenizer = str(settings["tokenizer"].value)
     counters = {} if counters is None else counters
     if tokenizer not in counters:
-        counters[tokenizer] = _counter(tokenizer, around.environment)
+        counters[tokenizer] = counting(tokenizer, around.environment)
     counter, counts = counters[tokenizer]
     day = settings["date"].value
     assert isinstance(day, date)
@@ -121,7 +128,9 @@ def prepare(
     return Job(workspace, settings, profile, request, counter, counts, fired)
 
 
-def _fired(workspace: Folder, file: Table, flags: Flags, request: Request, around: Surroundings) -> Fired | None:
+def _fired(
+    workspace: Folder | Revision, file: Table, flags: Flags, request: Request, around: Surroundings
+) -> Fired | None:
     """What the workspace's rules come to for a request; their modules are loaded where there are any."""
     variables = _variables(flags.variables)
     if "rules" not in file and not workspace.list("rules/*.yaml"):
@@ -154,7 +163,7 @@ def _variables(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _profile(
-    flags: Flags, settings: Mapping[str, Setting], file: Table, workspace: Folder, around: Surroundings
+    flags: Flags, settings: Mapping[str, Setting], file: Table, workspace: Folder | Revision, around: Surroundings
 ) -> Profile:
     """The profile that is named, with what the file and the flags change of its layers."""
     setting = settings["profile"]
@@ -163,9 +172,25 @@ def _profile(
     if from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
         values.inside(name, setting.origin)
     folder = Path(workspace.root) if from_file else around.folder
-    profile = load_profile(name, setting.origin, folder)
+    profile = load_profile(name, setting.origin, folder, read=_reader(workspace) if from_file else read_file)
     layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
     return profile._replace(layers=_limited(layers, flags.layers))
+
+
+def _reader(workspace: Folder | Revision) -> Callable[[Path, str], str]:
+    """What reads the files of profiles that the workspace's settings name: of the revision, where it is one."""
+
+    def read(path: Path, where: str) -> str:
+        if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
+            return read_file(path, where)
+        name = path.relative_to(workspace.root).as_posix()
+        document = workspace.read(name)
+        if not isinstance(document, Document):
+            what = document.message if document else "no such file"
+            raise ContextasmError(where, f"{name}: {what}", "name a profile's file that can be read")
+        return document.data.decode("utf-8-sig")
+
+    return read
 
 
 def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
@@ -204,7 +229,7 @@ def _uses(profile: Profile, name: str) -> bool:
     return any(name in names(path) for layer in profile.layers for path in layer.path)
 
 
-def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
+def _agent(setting: Setting, profile: Profile, workspace: Folder | Revision) -> Setting:
     """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
     if not _uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
@@ -225,7 +250,7 @@ def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
     return setting
 
 
-def _check_team(setting: Setting, profile: Profile, workspace: Folder) -> None:
+def _check_team(setting: Setting, profile: Profile, workspace: Folder | Revision) -> None:
     """Raise for a team that is not there."""
     if not _uses(profile, "team"):
         _refuse_unused(setting, profile, "team")
@@ -233,7 +258,7 @@ def _check_team(setting: Setting, profile: Profile, workspace: Folder) -> None:
         values.choice(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")
 
 
-def _names(workspace: Folder, pattern: str) -> list[str]:
+def _names(workspace: Workspace, pattern: str) -> list[str]:
     """The names of the folders that hold a file of this pattern, `KIND/*/FILE`."""
     found = [(path, path.split("/")) for path in workspace.list(pattern)]
     for path, parts in found:
@@ -272,7 +297,7 @@ def today(zone: str, now: float) -> date:
     return datetime.fromtimestamp(now, ZoneInfo(zone)).date()
 
 
-def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
+def counting(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
     """The counter of a tokenizer, and the counts that it remembers."""
     if name == ESTIMATE.name:
         return ESTIMATE, None

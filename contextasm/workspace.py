@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
-from fnmatch import translate
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.text.front import front_matter
-from contextasm.text.templates import is_pattern
+from contextasm.text.decode import decoded
+from contextasm.text.listing import listing
 
 MARKS = ("ctxasm.yaml", "agents")
 """What makes a folder a workspace."""
 
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
 def find(start: Path) -> Path:
@@ -46,43 +43,13 @@ class Folder:
 
     def list(self, pattern: str) -> Sequence[str]:
         """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
-        return sorted(set(self._matching("", pattern.split("/"))))
+        return listing(self, pattern)
 
-    def _matching(self, folder: str, parts: Sequence[str]) -> Iterator[str]:
-        """The paths below a folder that match the rest of a pattern."""
-        if not parts:
-            return
-        first, rest = parts[0], parts[1:]
-        if not self._is_inside(folder):
-            yield folder
-        elif first == "**":
-            yield from self._anywhere(folder, rest)
-        elif is_pattern(first):
-            yield from self._alike(folder, first, rest)
-        elif rest:
-            yield from self._matching(_joined(folder, first), rest)
-        elif os.path.lexists(self._full(_joined(folder, first))):
-            yield _joined(folder, first)
+    def exists(self, path: str) -> bool:
+        """Whether there is anything of this name, be it a link that leads nowhere."""
+        return os.path.lexists(self._full(path))
 
-    def _anywhere(self, folder: str, rest: Sequence[str]) -> Iterator[str]:
-        """The paths in a folder and in the folders below it; links to folders are not followed."""
-        yield from self._matching(folder, rest)
-        for entry in self._entries(folder):
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._anywhere(_joined(folder, entry.name), rest)
-
-    def _alike(self, folder: str, name: str, rest: Sequence[str]) -> Iterator[str]:
-        """The paths in a folder that begin with a name like this one."""
-        matches = re.compile(translate(name)).match
-        for entry in self._entries(folder):
-            if not matches(entry.name):
-                continue
-            if rest and entry.is_dir():
-                yield from self._matching(_joined(folder, entry.name), rest)
-            elif not rest and not entry.is_dir(follow_symlinks=False):
-                yield _joined(folder, entry.name)
-
-    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
+    def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         """What a folder holds, hidden names aside; nothing where there is no such folder."""
         try:
             with os.scandir(self._full(folder)) as entries:
@@ -97,14 +64,14 @@ class Folder:
         if {"", ".", ".."} & set(path.split("/")):
             return Problem("outside-workspace", path, 0, "is no path inside the workspace")
         try:
-            if not self._is_inside(os.path.dirname(path)):
+            if not self.holds(os.path.dirname(path)):
                 return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
             data = self._bytes(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
-        return data if isinstance(data, Problem) else document(path, data)
+        return data if isinstance(data, Problem) else decoded(path, data)
 
     def relative(self, path: str) -> str:
         """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""
@@ -135,7 +102,7 @@ class Folder:
         finally:
             os.close(handle)
 
-    def _is_inside(self, folder: str) -> bool:
+    def holds(self, folder: str) -> bool:
         """Whether a folder, links followed, lies in the workspace."""
         if folder not in self._inside:
             self._inside[folder] = self._holds(os.path.realpath(self._full(folder)))
@@ -147,23 +114,3 @@ class Folder:
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}"
-
-
-def _joined(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
-def document(path: str, data: bytes) -> Document | Problem:
-    """A document from a file's bytes: decoded, with LF line ends, its front matter taken off."""
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
-        return Problem("not-text", path, 0, what)
-    text = text.replace("\r\n", "\n")
-    if not text.startswith("---"):
-        return Document(path, text, 1, {}, data)
-    lines = text.split("\n")
-    front = front_matter(lines)
-    return Document(path, "\n".join(lines[front.lines :]), front.lines + 1, front.values, data)

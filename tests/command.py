@@ -53,7 +53,10 @@ class Result(NamedTuple):
 def clean(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of every run, with what a test adds."""
     home = _HOME.name
-    return {"PATH": os.defpath, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "LANG": "C.UTF-8", **(env or {})}
+    # Where the tests are told to find the package, its processes find it too.
+    path = {key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ}
+    plain = {"PATH": os.defpath, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "LANG": "C.UTF-8"}
+    return {**plain, **path, **(env or {})}
 
 
 def ctxasm(

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
 from contextasm.text.bullets import behind, bullet, ends_under, is_type, is_value, lines_of, with_fields
+from contextasm.text.decode import decoded
 from contextasm.text.likeness import folded, is_same, nearly, said, share
 from contextasm.text.memories import memories
-from contextasm.workspace import document
 from tests.workspaces import memory_lists
 
 PIECES = (
@@ -79,7 +79,7 @@ fields = st.fixed_dictionaries(
 
 def read(text: str) -> tuple[Memory, ...]:
     """The memories of a file."""
-    found = document("f.md", text.encode())
+    found = decoded("f.md", text.encode())
     assert isinstance(found, Document)
     return memories(found)[0]
 
@@ -207,7 +207,7 @@ def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
 def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
     """What is compared first holds something like the text of every memory that is parsed later."""
     text = old + behind(old, [bullet(each, "fact", stated) for each, stated in new])
-    found = document("f.md", text.encode())
+    found = decoded("f.md", text.encode())
     assert isinstance(found, Document)
     rough = said(found)
     for memory in memories(found)[0]:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
+from contextasm.text.decode import decoded
 from contextasm.text.memories import memories
-from contextasm.workspace import document
 from tests.command import clean, ctxasm, fill, inside, refused, start
 
 DAY = ("--date", "2025-03-14")
@@ -41,7 +41,7 @@ def worker(folder: Path, command: str, number: int, count: int) -> subprocess.Po
 
 def texts(file: Path) -> list[str]:
     """The text of each memory of a file."""
-    found = document("f.md", file.read_bytes())
+    found = decoded("f.md", file.read_bytes())
     assert isinstance(found, Document)
     own, problems = memories(found)
     assert problems == ()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
+from contextasm.text.decode import decoded
 from contextasm.text.memories import memories
-from contextasm.workspace import document
 from tests.command import ctxasm, fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
@@ -27,7 +27,7 @@ def remember(folder: Path, *words: str, stdin: str | None = None) -> str:
 
 def stored(file: Path) -> list[tuple[str, str]]:
     """Type and text of each memory of a file."""
-    found = document("f.md", file.read_bytes())
+    found = decoded("f.md", file.read_bytes())
     assert isinstance(found, Document)
     return [(each.type, each.text) for each in memories(found)[0]]
 

@@ -19,9 +19,9 @@ from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
 from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.store import table
+from contextasm.text.decode import decoded
 from contextasm.text.templates import is_pattern
 from contextasm.tokens import ESTIMATE, Counter, exact
-from contextasm.workspace import document
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""
@@ -55,7 +55,7 @@ class Files:
         content = self._files.get(path)
         if content is None or isinstance(content, Problem):
             return content
-        return document(path, content if isinstance(content, bytes) else content.encode())
+        return decoded(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

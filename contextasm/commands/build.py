@@ -12,6 +12,7 @@ from contextasm.commands import ready, say, strict_failure, takes_request, tell,
 
 if TYPE_CHECKING:
     from contextasm.model import Context
+    from contextasm.notes import Noted
     from contextasm.prepare import Flags, Job
     from contextasm.targets import Due, Target
 
@@ -43,6 +44,12 @@ def build(
     touch: Annotated[
         bool, typer.Option("--touch", help="Note in each memory shown that it was, as accessed=DATE.")
     ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write a record too, under .ctxasm/records/, for replay and diff.")
+    ] = False,
+    record_inputs: Annotated[
+        bool, typer.Option("--record-inputs", help="The same, and store the inputs' bytes with it.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors on standard error.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Settings, sections and time taken, on standard error.")
@@ -57,7 +64,8 @@ def build(
     targets = _targets(output, into or (), check=check, force=force, touch=touch)
     started = _clock()
     job = ready(request, form)
-    context = job.run()
+    noted = _noted(job) if (record or record_inputs) and not check else None
+    context = job.run(workspace=noted)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
@@ -65,6 +73,10 @@ def build(
         _talk(job, context, explain=explain, verbose=verbose)
     if if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag:
         return 3
+    if noted:
+        kept = _record(job, context, noted, inputs=record_inputs)
+        if not quiet:
+            tell(f"{kept}: recorded")
     text = FORMATS[context.request.format](context)
     files = _due(targets, job, context, text, force=force)
     code = _checked(files) if check else _written(files, quiet=quiet)
@@ -78,7 +90,9 @@ def build(
         write(Path(manifest), as_bytes(json_text(manifest_data(context))))
     if touch:
         from contextasm.keeping.touch import touch as note
+        from contextasm.workspace import Folder
 
+        assert isinstance(job.workspace, Folder)
         note(job.workspace, context)
     if verbose and not quiet:
         tell(f"{(_clock() - started) * 1000:.0f} ms")
@@ -119,6 +133,22 @@ def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
         tell(columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip("\n"))
         tell(columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n"))
     tell(receipt(context))
+
+
+def _noted(job: Job) -> Noted:
+    """The job's workspace, with each of its answers noted."""
+    from contextasm.notes import Noted
+
+    return Noted(job.workspace)
+
+
+def _record(job: Job, context: Context, noted: Noted, *, inputs: bool) -> Path:
+    """Write the record of a build; its path."""
+    from contextasm.records import record
+    from contextasm.replay import keep, making
+
+    own = record(context, making(job.counter, job.settings, job.profile, job.fired), noted)
+    return keep(Path(job.workspace.root), own, noted.reads if inputs else {})
 
 
 def _due(targets: Sequence[Target], job: Job, context: Context, text: str, *, force: bool) -> Sequence[Due]:

@@ -85,7 +85,7 @@ def _value(parameter: Any, key: str) -> Value:
     words = getattr(parameter.type, "choices", None) or known_words().get(key, ())
     metavar = (parameter.metavar or "").strip("[]")
     place = {"--agent": "agents", "--team": "teams"}.get(key, "")
-    if metavar in {"DIR", "FILE", "FILE:LINE", "NAME|FILE"}:
+    if metavar in {"DIR", "FILE", "FILE:LINE", "NAME|FILE", "RECORD"}:
         place = "folders" if metavar == "DIR" else "files"
     return Value(tuple(words), place)
 

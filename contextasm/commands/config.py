@@ -20,7 +20,7 @@ def config(
 ) -> int:
     """Show the settings that a build with the same flags would work with."""
     job = ready(request)
-    shown = [(key, _words(setting.value), setting.origin) for key, setting in job.settings.items()]
+    shown = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
         say(json_text([{"key": key, "value": value, "origin": source} for key, value, source in shown]))
     elif origin:
@@ -31,10 +31,3 @@ def config(
 
 
 run = takes_request(config)
-
-
-def _words(value: object) -> str:
-    """A value as a person would write it."""
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value) or "-"

@@ -9,14 +9,22 @@ import typer
 from contextasm.commands import json_text, ready, say, table, takes_request, tell, warn
 
 if TYPE_CHECKING:
+    from contextasm.commands.replay import Opened
+    from contextasm.model import Context, Workspace
     from contextasm.prepare import Flags, Job
 
 
 def explain(
     request: Flags,
+    record: Annotated[
+        str | None, typer.Argument(metavar="[RECORD]", help="Of this record (a file, or digits of its id) instead.")
+    ] = None,
     *,
     line: Annotated[
         str | None, typer.Option(metavar="FILE:LINE", help="Only whether this line is in, and why.")
+    ] = None,
+    fragment: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Only this fragment: a file's path or a memory's id.")
     ] = None,
     form: Annotated[
         str | None,
@@ -29,16 +37,25 @@ def explain(
     from contextasm.render import context_data
     from contextasm.render.words import decision_table, receipt, ruling_table
 
-    job = ready(request, form)
-    if line is not None:
-        say(_line(job, line, as_json=json))
-        return 0
-    context = job.run()
+    if record is None:
+        job = ready(request, form)
+        if line is not None:
+            say(_line(job.workspace, job.run(), _relative(job, line), as_json=json))
+            return 0
+        context = job.run()
+    else:
+        own = _opened(record, request, form)
+        if line is not None:
+            return _recorded_line(own, line, as_json=json)
+        context = own.record.context
+    if fragment is not None:
+        context = _only(context, fragment)
     if json:
         say(json_text(context_data(context)))
         return 0
-    header, rows, right = decision_table(context.decisions, every=verbose)
-    say(table(header, rows, right))
+    say(table(*decision_table(context.decisions, every=verbose or fragment is not None)))
+    if fragment is not None:
+        return 0
     if context.rulings:
         say("\n" + table(*ruling_table(context.rulings)))
     warn(context.problems)
@@ -49,7 +66,50 @@ def explain(
 run = takes_request(explain)
 
 
-def _line(job: Job, place: str, *, as_json: bool) -> str:
+def _relative(job: Job, place: str) -> str:
+    """A FILE:LINE as it was typed, as one of the workspace."""
+    path, colon, number = place.rpartition(":")
+    return f"{job.workspace.relative(path) if path else ''}{colon}{number}"
+
+
+def _opened(record: str, request: Flags, form: str | None) -> Opened:
+    """The record that is named. Raises `ContextasmError` for flags of a request: it has one already."""
+    from contextasm.commands.replay import opened
+    from contextasm.model import ContextasmError
+    from contextasm.prepare import surroundings
+
+    given = request._replace(format=form)._asdict()
+    for flag in (key for key, value in given.items() if value and key != "workspace"):
+        todo = "leave it out; `ctxasm diff` compares a record with another build"
+        raise ContextasmError(f"--{flag.rstrip('s')}", "does not go with a record", todo)
+    return opened(record, request.workspace, surroundings())
+
+
+def _only(context: Context, fragment: str) -> Context:
+    """A context with the decisions on one fragment alone. Raises `ContextasmError` if there are none."""
+    from contextasm.model import ContextasmError
+    from contextasm.text.names import nearest
+
+    decisions = tuple(each for each in context.decisions if fragment in {each.fragment, each.path})
+    if not decisions:
+        near = nearest(fragment, [each.fragment for each in context.decisions])
+        todo = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
+        raise ContextasmError("--id", f"no fragment {fragment}", todo)
+    return context._replace(decisions=decisions)
+
+
+def _recorded_line(own: Opened, place: str, *, as_json: bool) -> int:
+    """Tell the fate of one line in a recorded build, which takes building it again; the exit code."""
+    from contextasm.commands.replay import again, differs
+
+    done = again(own)
+    if not done.context or not done.same:
+        return differs(own, done)
+    say(_line(done.workspace, done.context, place, as_json=as_json))
+    return 0
+
+
+def _line(workspace: Workspace, context: Context, place: str, *, as_json: bool) -> str:
     """The fate of one line, in one line."""
     from contextasm.model import ContextasmError
     from contextasm.render.words import fate_words
@@ -58,7 +118,7 @@ def _line(job: Job, place: str, *, as_json: bool) -> str:
     path, _, number = place.rpartition(":")
     if not path or not number.isdecimal() or not int(number):
         raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
-    fate = trace(job.workspace, job.run(), job.workspace.relative(path), int(number))
+    fate = trace(workspace, context, path, int(number))
     if as_json:
         return json_text({"in": fate.shown, "layer": fate.layer, "reason": fate_words(fate.decision, fate.code)})
     return f"{'in' if fate.shown else 'out'} {fate.layer or '-'} {fate_words(fate.decision, fate.code)}\n"

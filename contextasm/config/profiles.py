@@ -5,7 +5,7 @@ A profile is shipped with the package or is a file of the user's; `extends` star
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from contextasm.budget import STEPS
@@ -62,21 +62,38 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 
 
-def load_profile(name: str, where: str, folder: Path, seen: Sequence[Path] = ()) -> Profile:
+def read_file(path: Path, where: str) -> str:
+    """The text of a profile's file on the disk."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        what = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ContextasmError(where, f"{path}: {what}", "name a profile's file that can be read") from error
+
+
+def load_profile(
+    name: str,
+    where: str,
+    folder: Path,
+    seen: Sequence[Path] = (),
+    read: Callable[[Path, str], str] = read_file,
+) -> Profile:
     """The profile of this name, or in this file.
 
-    `where` is who asks for it, for messages; a file's path is taken from `folder`. Raises `ContextasmError` for an
-    unknown name, for a file that can't be read and for anything in it that is not understood.
+    `where` is who asks for it, for messages; a file's path is taken from `folder`, and `read` gives its text. Raises
+    `ContextasmError` for an unknown name, for a file that can't be read and for anything in it that is not understood.
     """
     path = _path(name, where, folder)
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
-    table = load_table(_read(path, where), path.name if path.parent == SHIPPED else str(path))
+    table = load_table(read(path, where), path.name if path.parent == SHIPPED else str(path))
     table.refuse_unknown(KEYS)
     given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
     base = Profile(path.stem, "", 16_000, "plain", ())
     if "extends" in given:
-        base = load_profile(str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path))
+        base = load_profile(
+            str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path), read
+        )
     return Profile(
         name=path.stem,
         summary=str(given.get("summary", base.summary)),
@@ -102,20 +119,11 @@ def profile_files(name: str, folder: Path) -> Sequence[Path]:
             break
         found.append(path)
         try:
-            base = load_table(_read(path, ""), str(path)).get("extends")
+            base = load_table(read_file(path, ""), str(path)).get("extends")
         except ContextasmError:
             break
         name, folder = str(base or ""), path.parent
     return found
-
-
-def _read(path: Path, where: str) -> str:
-    """The text of a profile's file."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ContextasmError(where, f"{path}: {what}", "name a profile's file that can be read") from error
 
 
 def changed(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -> tuple[Layer, ...]:

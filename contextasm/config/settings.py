@@ -61,6 +61,13 @@ class Setting(NamedTuple):
     origin: str
     """A flag, a variable, `FILE:LINE`, `profile NAME` or `default`."""
 
+    @property
+    def words(self) -> str:
+        """The value as a person would write it."""
+        if isinstance(self.value, tuple):
+            return ", ".join(map(str, self.value))
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
 
 def load_file(workspace: Workspace) -> Table:
     """The workspace's `ctxasm.yaml`, empty where there is none.

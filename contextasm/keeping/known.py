@@ -12,9 +12,10 @@ from contextasm.keeping.pages import Page, page
 from contextasm.model import ContextasmError, Document, Memory
 from contextasm.sources.memories import COUNTING, replaced
 from contextasm.text.bullets import with_fields
+from contextasm.text.decode import decoded
 from contextasm.text.likeness import folded, is_same, nearest, nearly, said, share
 from contextasm.text.memories import distinct, memories
-from contextasm.workspace import Folder, document
+from contextasm.workspace import Folder
 
 
 class Known:
@@ -89,7 +90,7 @@ class Known:
 
     def _document(self, path: str) -> Document:
         """A file as it will be, taken apart."""
-        read = document(path, self.pages[path].data)
+        read = decoded(path, self.pages[path].data)
         assert isinstance(read, Document)
         return read
 

@@ -67,7 +67,7 @@ class Rescan(Folder):
         """What a file holds; that of last time where its status says that nothing changed."""
         stamp = _stamp(self._full(path))
         known = self._before.get(path)
-        if known and stamp and known.stamp == stamp and self._is_inside(os.path.dirname(path)):
+        if known and stamp and known.stamp == stamp and self.holds(os.path.dirname(path)):
             return known
         answer = super().read(path)
         # Equal content is the same value: whoever compares sees no change where a file was merely touched.
