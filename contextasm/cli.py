@@ -19,6 +19,7 @@ from contextasm.model import ContextasmError
 COMMANDS: Mapping[str, str] = {
     "build": "Write the assembled context to standard output, or to a file.",
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
+    "check": "Say whether the workspace is sound: settings, dates, budgets, hidden text, secrets, outputs.",
     "plan": "Show what each of several budgets would keep.",
     "init": "Make a workspace, an agent or a team; nothing is overwritten.",
     "profiles": "List the profiles, or show one.",
