@@ -99,21 +99,11 @@ def _todo(scene: Scene, correct: str) -> str:
 
 # --- Name, title and neighbours --------------------------------------------------------------------------------------
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_MONTH = "|".join(f"{each[:3]}(?:{each[3:]})?" if each[3:] else each for each in _MONTHS)
+_MONTHS = (
+    *("jan(?:uary)?", "feb(?:ruary)?", "mar(?:ch)?", "apr(?:il)?", "may", "june?"),
+    *("july?", "aug(?:ust)?", "sep(?:t(?:ember)?)?", "oct(?:ober)?", "nov(?:ember)?", "dec(?:ember)?"),
+)
+_MONTH = "|".join(_MONTHS)
 _BEFORE = r"(?:\W|(?:mon|tues|wednes|thurs|fri|satur|sun)day|daily|logs?|notes?|journal|diary|entry|for|of|on|the)*"
 _FORMS = (
     re.compile(rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)", re.IGNORECASE),

@@ -79,12 +79,14 @@ _Place = tuple[str, int]
 
 def duplicate(scene: Scene) -> Iterator[Finding]:
     """Text that stands in two files of one document, whatever the layers."""
-    said = {path: [*_said(each)] for path, each in scene.documents.items() if path.endswith(".md")}
+    said: dict[str, list[tuple[int, str]]] = {}
     told: dict[tuple[_Place, str], None] = {}
     for context in scene.contexts:
         first: dict[str, _Place] = {}
         for path in _shown(context):
-            for line, text in said.get(path, ()):
+            if path not in said:
+                said[path] = [*_said(scene.documents[path])]
+            for line, text in said[path]:
                 at = first.setdefault(text, (path, line))
                 if at[0] != path:
                     told[(path, line), at[0]] = None
