@@ -464,7 +464,7 @@ def test_every_agent_is_built_with_every_team(tmp_path: Path) -> None:
     files = {
         **{path.replace("/a/", "/b/"): text for path, text in SMALL.items()},
         "teams/x/GOALS.md": "Goal.\n",
-        "teams/y/GOALS.md": "# G\n\n" + "A line of words.\n\n" * 4_000,
+        "teams/y/GOALS.md": "# G\n\n" + f"{'A line of words. ' * 100}\n\n" * 40,
     }
     (finding,) = found(tmp_path, files)
     assert (finding.id, finding.path) == ("cut", "teams/y/GOALS.md")
