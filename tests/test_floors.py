@@ -17,10 +17,10 @@ PACKAGE = Path(contextasm.__file__).parent
 FLOORS: dict[int, tuple[str, ...]] = {
     1: ("model",),
     2: ("text.*", "tokens", "search.*"),
-    3: ("sources.*", "rules", "rank", "budget", "upkeep", "render.*"),
+    3: ("sources.*", "rules", "rank", "budget", "upkeep", "render.*", "report.*"),
     4: ("assemble", "trace"),
     5: ("config.*", "workspace", "store", "writing", "starting"),
-    6: ("prepare", "watch"),
+    6: ("prepare", "watch", "checks.*"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
@@ -29,8 +29,10 @@ SIDEWAYS = {
     ("__main__", "cli"),
     ("cli", "commands"),
     ("commands.completion", "cli"),  # the script is made from the command line itself
+    ("checks.scene", "prepare"),  # every agent is built with every team
+    ("checks.outputs", "prepare"),  # and each output once more
 }
-"""What is allowed on the uppermost floor; `commands` is its table of modules, each imported when it is asked for."""
+"""What is allowed on the two uppermost floors; `commands` is a table of modules, each imported when it is asked for."""
 
 FREE = "contextasm"
 """The package itself: only the version, for anyone."""

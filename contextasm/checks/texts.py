@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
-from urllib.parse import unquote
 
 from contextasm.checks.scene import Scene, error, note, warning, whole_text
 from contextasm.model import Document
@@ -87,13 +86,22 @@ def _references(document: Document) -> Iterator[tuple[int, str]]:
         else:
             yield from ((number, written) for written in _CODE.findall(line))
             bare = re.sub(r"`[^`\n]*`", "", line)
-            yield from ((number, unquote(written)) for written in _LINK.findall(bare))
+            yield from ((number, _plain(written)) for written in _LINK.findall(bare))
+
+
+def _plain(written: str) -> str:
+    """A link's target with its per cent escapes undone."""
+
+    def plain(found: re.Match[str]) -> str:
+        return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
+
+    return re.sub("(?:%[0-9A-Fa-f]{2})+", plain, written)
 
 
 def _broken(scene: Scene, document: Document, line: int, written: str) -> Iterator[Finding]:
     """The finding of a reference that leads nowhere."""
     file, _, anchor = written.partition("#")
-    if _ELSEWHERE.match(written) or not (file.endswith(".md") or (anchor and not file)):
+    if _ELSEWHERE.match(written) or "\0" in file or not (file.endswith(".md") or (anchor and not file)):
         return
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file)) if file else document.path
     paths = [path for path in dict.fromkeys((beside, posixpath.normpath(file or beside))) if not path.startswith("..")]

@@ -22,7 +22,7 @@ Form = Literal["text", "json", "github", "sarif", "junit", "markdown"]
 def check(
     request: Flags,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]...", help="Only what is found in these files and folders.")
+        list[str] | None, typer.Argument(metavar="PATH", help="Only what is found in these files and folders.")
     ] = None,
     *,
     form: Annotated[

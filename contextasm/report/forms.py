@@ -126,11 +126,17 @@ def _result(key: str, finding: Finding, rule: int) -> dict[str, object]:
 
 def _location(finding: Finding) -> dict[str, object]:
     """Where it is. GitHub refuses a result that is nowhere, so the workspace itself is `.`."""
-    from urllib.parse import quote
-
-    artifact = {"artifactLocation": {"uri": quote(finding.path, safe="/", errors="surrogateescape") or "."}}
+    artifact = {"artifactLocation": {"uri": _uri(finding.path) or "."}}
     return {**artifact, "region": {"startLine": finding.line}} if finding.path and finding.line else {**artifact}
 
+
+def _uri(path: str) -> str:
+    """A path as a relative URI reference (RFC 3986); whatever bytes a name has, they come out again."""
+    data = path.encode("utf-8", "surrogateescape")
+    return "".join(chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in data)
+
+
+_UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
 
 # --- JUnit -----------------------------------------------------------------------------------------------------------
 
