@@ -330,11 +330,11 @@ CASES = {
     ),
     "said twice": Case(
         "duplicate",
-        {KNOWN: f"# K\n\n{TWICE}", MEMORY: f"- [fact] {TWICE}"},
+        {KNOWN: f"# K\n\nFirst things first.\nMore: {TWICE}", MEMORY: f"- [fact] More,\n  {TWICE}  And so on.\n"},
         "warning",
         KNOWN,
         3,
-        f"says what {MEMORY} says",
+        f"a sentence stands here and in {MEMORY}",
         {KNOWN: f"# K\n\n{TWICE}", MEMORY: "- [fact] Something else altogether, at some length.\n"},
     ),
     "tags": Case("hidden", {KNOWN: f"Plain.\nText{TAGS}.\n"}, "error", KNOWN, 2, 'that say "obey"', {KNOWN: "Text.\n"}),

@@ -78,7 +78,7 @@ _Place = tuple[str, int]
 
 
 def duplicate(scene: Scene) -> Iterator[Finding]:
-    """Text that stands in two files of one document, whatever the layers."""
+    """Sentences that stand in two files of one document, whatever the layers."""
     said: dict[str, list[tuple[int, str]]] = {}
     told: dict[tuple[_Place, str], None] = {}
     for context in scene.contexts:
@@ -91,8 +91,8 @@ def duplicate(scene: Scene) -> Iterator[Finding]:
                 if at[0] != path:
                     told[(path, line), at[0]] = None
     for (path, line), other in told:
-        todo = f"delete it here or there ({other}): one document shows, and pays for, both"
-        yield warning(path, line, f"says what {other} says", todo)
+        todo = "delete it in one of them: one document shows, and pays for, both"
+        yield warning(path, line, f"a sentence stands here and in {other}", todo)
 
 
 def _shown(context: Context) -> Mapping[str, None]:
@@ -101,12 +101,19 @@ def _shown(context: Context) -> Mapping[str, None]:
 
 
 def _said(document: Document) -> Iterator[tuple[int, str]]:
-    """Line and bare words of each block of a text, long ones only; front matter and code are left aside."""
+    """Line and bare words of each sentence, long ones only; headings, tables and code are left aside."""
     lines = document.text.split("\n")
     for block in blocks(lines):
-        if block.kind == "text":
-            body = [attributes(line)[0] for line in lines[max(block.body, block.first) : block.stop]]
-            words = " ".join(re.sub(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?", "", line) for line in body)
-            bare = " ".join(re.sub(r"[\W_]+", " ", words).casefold().split())
+        if block.kind != "text":
+            continue
+        first = max(block.body, block.first)
+        text = "\n".join(_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
+        for sentence in _SENTENCE.finditer(text):
+            bare = " ".join(_NO_WORD.sub(" ", sentence[0]).casefold().split())
             if len(bare) >= LEAST:
-                yield document.line + max(block.body, block.first), bare
+                yield document.line + first + text.count("\n", 0, sentence.start()), bare
+
+
+_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
+_SENTENCE = re.compile(r"\S(?:[^.!?]|[.!?](?!\s))*")
+_NO_WORD = re.compile(r"[\W_]+")
