@@ -606,3 +606,11 @@ def test_what_was_typed_wrong_is_no_finding(tmp_path: Path) -> None:
     """It can't be done as asked: `ContextasmError`, code 2."""
     with pytest.raises(ContextasmError, match="unknown agent"):
         found(tmp_path, {}, agent="zz")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_manual_page_describes_every_check(check: str) -> None:
+    """Under its id."""
+    page = (SAMPLE.parent / "man" / "ctxasm.1").read_text(encoding="utf-8")
+    own = page.partition(".SH CHECKS\n")[2].partition(".SH ")[0].replace("\\-", "-")
+    assert f".TP\n.B {check}\n" in own

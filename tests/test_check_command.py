@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, get_args
 from xml.etree import ElementTree as ET
 
 import pytest
+from jsonschema import Draft202012Validator
 
+import contextasm
 from contextasm.commands.check import Form
 from contextasm.report import FORMATS
 from tests.command import Result, ctxasm, fill, inside, refused
@@ -59,6 +62,8 @@ def test_json_holds_the_fields(tmp_path: Path) -> None:
     """Id, severity, file, line, message, remedy."""
     result = check(fill(tmp_path, {**DAY, KNOWN: WARNING}), "--format", "json")
     whole = json.loads(result.out)
+    schema = Path(contextasm.__file__).parent / "schemas" / "findings-1.json"
+    Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).validate(whole)
     assert whole["schema"] == "ctxasm.findings/1"
     (finding,) = whole["findings"]
     assert (finding["id"], finding["severity"], finding["path"], finding["line"]) == ("reference", "warning", KNOWN, 1)
@@ -189,3 +194,31 @@ def test_a_dangerous_text_is_shown_in_a_form_that_does_no_harm(tmp_path: Path) -
     assert result.out.isprintable() or set(result.out) - {"\n"} == set(result.out.replace("\n", ""))
     assert "\u202e" not in result.out
     assert "\x1b" not in result.out
+
+
+@pytest.mark.parametrize("text", ["# K\n\n" + "A line of words.\n\n" * 600, "word " * 1520], ids=["cut", "nearly full"])
+def test_the_limit_that_a_remedy_names_is_enough(tmp_path: Path, text: str) -> None:
+    """Written into the settings as it is told, the finding is gone."""
+    told = check(fill(tmp_path, {**DAY, KNOWN: text}), "--strict")
+    named = re.search(r"set its `max_tokens` to (\d+)", told.out)
+    assert told.code == 1
+    assert named
+    fill(tmp_path, {"ctxasm.yaml": f"{DAY['ctxasm.yaml']}layers:\n  - id: L7\n    max_tokens: {named[1]}\n"})
+    assert "[cut]" not in check(tmp_path).out
+
+
+def test_the_budget_that_a_remedy_names_is_enough(tmp_path: Path) -> None:
+    """Likewise for what is always shown."""
+    files = {"ctxasm.yaml": "date: 2025-03-14\nbudget: 50\n", "agents/a/IDENTITY.md": "word " * 100}
+    named = re.search(r"give `budget` (\d+)", check(fill(tmp_path, files)).out)
+    assert named
+    assert check(tmp_path, "--budget", named[1]).code == 0
+
+
+def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:
+    """As for any other command: another day, another tokenizer."""
+    fill(tmp_path, {**DAY, "agents/a/daily/2025-03-20.md": "x\n"})
+    assert "[future]" in check(tmp_path).out
+    assert check(tmp_path, "--date", "2025-03-20").out == "no findings\n"
+    assert "[non-ascii]" in check(fill(tmp_path, {KNOWN: NOTE}), "--date", "2025-03-20").out
+    assert "[non-ascii]" not in check(tmp_path, "--tokenizer", "o200k_base").out
