@@ -130,6 +130,15 @@ CASES = {
         "is empty",
         {"agents/a/INSTRUCTIONS.md": "Do it.\n"},
     ),
+    "problem of a build": Case(
+        "build",
+        {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\n", "SOUL.md": "\n"},
+        "warning",
+        "SOUL.md",
+        0,
+        "is empty, and soul is a required layer",
+        {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\n", "SOUL.md": "Calm.\n"},
+    ),
     "name that is no date": Case(
         "log-name",
         {LOG.format("notes"): "x\n"},

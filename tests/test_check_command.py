@@ -118,6 +118,16 @@ def test_a_path_that_no_build_reads_is_checked_when_named(tmp_path: Path) -> Non
     assert check(tmp_path, "README.md").out.startswith("README.md:1: error: ")
 
 
+def test_a_file_that_is_a_link_goes_by_its_own_name(tmp_path: Path) -> None:
+    """That is the name which findings have; the workspace may be reached by a link, too."""
+    fill(tmp_path / "in", {**DAY, "shared.md": f"{TOKEN}\n"})
+    (tmp_path / "in" / KNOWN).symlink_to("../../shared.md")
+    (tmp_path / "link").symlink_to("in")
+    assert check(tmp_path / "in", KNOWN).out.startswith(f"{KNOWN}:1: error: ")
+    assert check(tmp_path, f"link/{KNOWN}", "-w", "in").out.startswith(f"{KNOWN}:1: error: ")
+    assert check(tmp_path, "link", "-w", "in").code == 1
+
+
 @pytest.mark.parametrize(("path", "part"), [("no.md", "no such file"), ("../x.md", "outside the workspace")])
 def test_a_path_that_can_not_be_checked_is_refused(tmp_path: Path, path: str, part: str) -> None:
     """Code 2."""

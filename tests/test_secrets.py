@@ -22,7 +22,7 @@ HEX = "0123456789abcdef"
 
 def drawn(length: int, signs: str = LETTERS) -> str:
     """Random signs, the same ones in every run."""
-    return "".join(random.Random(length).choices(signs, k=length))  # noqa: S311 - no secret
+    return "".join(random.Random(length).choices(signs, k=length))
 
 
 def packed(value: object) -> str:

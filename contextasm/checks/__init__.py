@@ -18,6 +18,7 @@ CHECKS: Mapping[str, Check] = {
     "front-matter": config.front,
     "unreadable": config.unreadable,
     "required-file": config.required_file,
+    "build": config.build,
     "log-name": dates.log_name,
     "bad-date": dates.bad_date,
     "future": dates.future,

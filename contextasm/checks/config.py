@@ -111,7 +111,7 @@ def unreadable(scene: Scene) -> Iterator[Finding]:
     for problem in scene.problems:
         grave = problem.code == "outside-workspace" or problem.path in required
         tell = error if grave else warning
-        yield tell(problem.path, 0, problem.message, TODO[problem.code])
+        yield tell(problem.path, 0, problem.message, TODO.get(problem.code, "put a file in its place that can be read"))
     for path, wrong in scene.workspace.unlisted.items():
         yield error(path, 0, wrong.what, wrong.todo)
 
@@ -133,3 +133,24 @@ def required_file(scene: Scene) -> Iterator[Finding]:
                 yield error(path, 0, "is missing, so this agent can't be built", todo)
             elif isinstance(read, Document) and not read.text.strip():
                 yield error(path, 0, "is empty, and always shown", "write into it who the agent is, or how it works")
+
+
+TOLD = {
+    *TODO,
+    *("bad-log-name", "bad-memory", "no-memory", "duplicate-id", "starved", "no-room", "over-budget"),
+}
+"""The problems of builds that other checks tell of, with more to say."""
+
+
+def build(scene: Scene) -> Iterator[Finding]:
+    """Every other problem that a build warns of: nothing that it would say is kept back."""
+    home = {fill(path, {"agent": agent}) for path in HOME for agent in scene.agents}
+    told: dict[Finding, None] = {}
+    for context in scene.contexts:
+        for problem in context.problems:
+            if problem.code not in TOLD and not (problem.code == "required-empty" and problem.path in home):
+                is_file = problem.path in scene.documents
+                path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
+                todo = "put it right; `ctxasm explain` tells what became of everything"
+                told[warning(path, problem.line, f"{subject}{problem.message} ({problem.code})", todo)] = None
+    yield from told

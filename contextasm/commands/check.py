@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,7 +12,7 @@ import typer
 from contextasm.commands import say, takes_request, tell
 
 if TYPE_CHECKING:
-    from contextasm.prepare import Flags
+    from contextasm.prepare import Flags, Surroundings
     from contextasm.report import Finding
     from contextasm.workspace import Folder
 
@@ -27,9 +27,7 @@ def check(
     *,
     form: Annotated[
         Form | None,
-        typer.Option(
-            "--format", "-f", metavar="NAME", help="text, json, github, sarif, junit or markdown; in Actions github."
-        ),
+        typer.Option("--format", "-f", metavar="NAME", help="text, json, github, sarif, junit or markdown."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     baseline: Annotated[
@@ -43,48 +41,71 @@ def check(
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
-    from contextasm import __version__
-    from contextasm.checks import findings
-    from contextasm.checks.scene import look
-    from contextasm.model import ContextasmError
     from contextasm.prepare import open_workspace, surroundings
-    from contextasm.report import FORMATS
 
-    if update_baseline and not baseline:
-        raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
-    if update_baseline and paths:
-        what = "a baseline lists what is found in the whole workspace"
-        raise ContextasmError("--update-baseline", what, "leave the paths out")
+    _refuse_update(baseline, paths, update=update_baseline)
     around = surroundings()
     folder = open_workspace(request, around)
-    asked = [_path(folder, path) for path in paths or ()]
-    scene = look(request, around, [path for path in asked if os.path.isfile(f"{folder.root}/{path}")])
-    found = findings(scene)
+    found = _found(request, around, folder, paths or ())
     if baseline and update_baseline:
         _update(Path(baseline), found)
         return 0
     if baseline:
         found = _new(Path(baseline), found)
-    if asked:
+    if paths:
+        asked = [_path(folder, path) for path in paths]
         found = [each for each in found if _among(each, asked)]
     if strict:
         found = [each._replace(severity="error") if each.severity == "warning" else each for each in found]
-    form = form or ("github" if around.environment.get("GITHUB_ACTIONS") == "true" else "text")
-    shown = [_from_repository(each, folder.root) for each in found] if form in {"github", "sarif"} else found
-    say(FORMATS[form](shown, __version__))
+    say(_shown(found, form or _usual_form(around.environment), folder.root))
     return int(any(each.severity == "error" for each in found))
 
 
 run = takes_request(check)
 
 
+def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update: bool) -> None:
+    """Raise where a baseline can't be made as asked."""
+    from contextasm.model import ContextasmError
+
+    if update and not baseline:
+        raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
+    if update and paths:
+        what = "a baseline lists what is found in the whole workspace"
+        raise ContextasmError("--update-baseline", what, "leave the paths out")
+
+
+def _found(request: Flags, around: Surroundings, folder: Folder, paths: Sequence[str]) -> list[Finding]:
+    """Everything that is found; files that are named are read wherever they are in the workspace."""
+    from contextasm.checks import findings
+    from contextasm.checks.scene import look
+
+    asked = [_path(folder, path) for path in paths]
+    return findings(look(request, around, [path for path in asked if os.path.isfile(f"{folder.root}/{path}")]))
+
+
+def _usual_form(environment: Mapping[str, str]) -> Form:
+    """The form of a run that asks for none."""
+    return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def _shown(found: Sequence[Finding], form: Form, root: str) -> str:
+    """The findings as they are written."""
+    from contextasm import __version__
+    from contextasm.report import FORMATS
+
+    if form in {"github", "sarif"}:
+        found = [_from_repository(each, root) for each in found]
+    return FORMATS[form](found, __version__)
+
+
 def _path(folder: Folder, typed: str) -> str:
     """A file or folder of the workspace as it was typed; empty for the workspace itself."""
     from contextasm.model import ContextasmError
 
-    full = os.path.realpath(typed)
-    if not os.path.lexists(typed):
-        full = os.path.realpath(os.path.join(folder.root, typed))
+    full = os.path.abspath(typed if os.path.lexists(typed) else os.path.join(folder.root, typed))
+    # A file that is a link goes by its own name, as in the findings.
+    full = os.path.realpath(full) if os.path.isdir(full) else os.path.join(*_real_folder(full))
     if full == folder.root or folder.root.startswith(full.rstrip("/") + "/"):
         return ""
     if not full.startswith(folder.root + "/"):
@@ -92,6 +113,12 @@ def _path(folder: Folder, typed: str) -> str:
     if not os.path.lexists(full):
         raise ContextasmError(typed, "no such file or folder", "name one that is there")
     return os.path.relpath(full, folder.root)
+
+
+def _real_folder(path: str) -> tuple[str, str]:
+    """The folder of a path, links followed, and the name in it."""
+    folder, name = os.path.split(path)
+    return os.path.realpath(folder), name
 
 
 def _among(finding: Finding, asked: Sequence[str]) -> bool:
