@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "build": "Write the assembled context to standard output, or to a file.",
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
     "watch": "Build, and build again whenever something changes.",
+    "check": "Say whether the workspace is sound: settings, dates, budgets, hidden text, secrets, outputs.",
     "plan": "Show what each of several budgets would keep.",
     "remember": "Add a memory; one that says the same already is reinforced instead.",
     "log": "Append to the log of the day.",

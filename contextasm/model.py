@@ -176,6 +176,8 @@ class Memory(NamedTuple):
     private: bool
     pin: bool
     supersedes: tuple[str, ...]
+    expires: str = ""
+    """The last day on which it holds, YYYY-MM-DD; empty for none. A build does not look at it; `check` does."""
 
 
 class Reason(NamedTuple):

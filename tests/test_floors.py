@@ -29,8 +29,10 @@ SIDEWAYS = {
     ("__main__", "cli"),
     ("cli", "commands"),
     ("commands.completion", "cli"),  # the script is made from the command line itself
+    ("checks.scene", "prepare"),  # every agent is built with every team
+    ("checks.outputs", "prepare"),  # and each output once more
 }
-"""What is allowed on the uppermost floor; `commands` is its table of modules, each imported when it is asked for."""
+"""What is allowed on the two uppermost floors; `commands` is a table of modules, each imported when it is asked for."""
 
 FREE = "contextasm"
 """The package itself: only the version, for anyone."""

@@ -166,6 +166,7 @@ def _memory(path: str, line: int, text: str, given: Mapping[str, Value], report:
         private=bool(of("private", lambda value: YES.get(value.casefold()), False, "true or false")),
         pin=bool(of("pin", lambda value: YES.get(value.casefold()), False, "true or false")),
         supersedes=words("supersedes"),
+        expires=str(of("expires", _day, "", "a date, YYYY-MM-DD")),
     )
 
 

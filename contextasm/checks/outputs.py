@@ -1,0 +1,58 @@
+"""The check of files that were built: built again in memory, they have to come out the same. None is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
+
+from contextasm.assemble import assemble
+from contextasm.checks.config import as_finding
+from contextasm.checks.scene import Scene, error
+from contextasm.config.outputs import Output, outputs
+from contextasm.config.settings import FILE, load_file
+from contextasm.model import ContextasmError, Document
+from contextasm.prepare import Flags, prepare
+from contextasm.render import FORMATS
+from contextasm.report import Finding
+
+
+def stale_output(scene: Scene) -> Iterator[Finding]:
+    """Outputs that differ from what a build gives now, are missing, or can't be built."""
+    try:
+        listed = outputs(load_file(scene.workspace.folder))
+    except ContextasmError:
+        # Told of by the check of the settings.
+        return
+    for output in listed:
+        try:
+            text = _built(scene, output)
+        except ContextasmError as wrong:
+            finding = as_finding(wrong, scene.workspace.folder.root)
+            yield error(FILE, output.line, f"{output.file} can't be built: {finding.message}", wrong.todo)
+            continue
+        read = scene.workspace.read(output.file)
+        if not isinstance(read, Document):
+            what = read.message if read else "is missing"
+            yield error(output.file, 0, f"{what}, and {FILE} lists it as an output", f"run `{_command(output)}`")
+        elif read.data != text.encode():
+            yield error(output.file, 0, "is stale: a build gives another text now", f"run `{_command(output)}`")
+
+
+def _built(scene: Scene, output: Output) -> str:
+    """The text that the output's build gives now."""
+    flags = Flags(workspace=scene.workspace.folder.root, date=scene.flags.date, tz=scene.flags.tz)
+    flags = flags._replace(**dict(output.words))  # type: ignore[arg-type]
+    # The path of a profile is one of the workspace, wherever the check is run.
+    around = scene.around._replace(folder=Path(scene.workspace.folder.root))
+    job = prepare(flags, around)
+    context = assemble(scene.workspace, job.profile, job.request, job.counter)
+    if job.counts:
+        job.counts.save()
+    return FORMATS[job.request.format](context)
+
+
+def _command(output: Output) -> str:
+    """The command that writes an output."""
+    words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
+    return " ".join(("ctxasm build", *words, "-o", quote(output.file)))

@@ -1,0 +1,625 @@
+"""What each check finds, on the smallest workspace that shows it, and that it is silent on one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from contextasm.checks import CHECKS, findings
+from contextasm.checks.scene import look
+from contextasm.model import ContextasmError
+from contextasm.prepare import Flags, Surroundings
+from contextasm.report import Finding
+from tests.command import SAMPLE, SMALL, fill, inside
+
+DAY = {"ctxasm.yaml": "date: 2025-03-14\n"}
+NOW = datetime(2025, 3, 14, 12, tzinfo=UTC).timestamp()
+KNOWN = "agents/a/KNOWLEDGE.md"
+MEMORY = "agents/a/memories/m.md"
+LOG = "agents/a/daily/{}.md"
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+TWICE = "The lantern is lit at dusk by whoever closes the gate.\n"
+
+Files = Mapping[str, str | bytes]
+
+
+def found(folder: Path, files: Files, *, base: Mapping[str, str] = SMALL, **asked: str) -> list[Finding]:
+    """What is found in a workspace of these files on 14 March 2025."""
+    fill(folder, {**DAY, **files}, base=base)
+    around = Surroundings({"HOME": str(folder)}, folder, lambda: NOW)
+    return findings(look(Flags(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
+
+
+class Case(NamedTuple):
+    """A workspace and the one finding in it, or none."""
+
+    check: str
+    files: Files
+    severity: str
+    path: str
+    line: int
+    says: str
+    without: Files
+    """The same workspace put right."""
+
+
+CASES = {
+    "yaml": Case("config", {"ctxasm.yaml": "budget: [\n"}, "error", "ctxasm.yaml", 2, "no valid YAML", DAY),
+    "unknown key": Case(
+        "config", {"ctxasm.yaml": "bugdet: 4k\n"}, "error", "ctxasm.yaml", 1, "unknown key bugdet", DAY
+    ),
+    "bad value": Case(
+        "config", {"ctxasm.yaml": "date: 2025-03-14\nbudget: much\n"}, "error", "ctxasm.yaml", 2, "budget: much", DAY
+    ),
+    "no such agent": Case("config", {"ctxasm.yaml": "agent: aa\n"}, "error", "ctxasm.yaml", 1, "unknown agent aa", DAY),
+    "layer of no profile": Case(
+        "config",
+        {"ctxasm.yaml": "layers:\n  - id: L9\n"},
+        "error",
+        "ctxasm.yaml",
+        2,
+        "L9",
+        {"ctxasm.yaml": "date: 2025-03-14\nlayers:\n  - id: L7\n    max_tokens: 3k\n"},
+    ),
+    "profile in the workspace": Case(
+        "config",
+        {"ctxasm.yaml": "profile: own.yaml\n", "own.yaml": "extends: default\nbudgett: 1\n"},
+        "error",
+        "own.yaml",
+        2,
+        "unknown key budgett",
+        {"ctxasm.yaml": "date: 2025-03-14\nprofile: own.yaml\n", "own.yaml": "extends: default\nbudget: 9k\n"},
+    ),
+    "outputs": Case(
+        "config",
+        {"ctxasm.yaml": "outputs:\n  - file: ../X.md\n"},
+        "error",
+        "ctxasm.yaml",
+        2,
+        "no path inside the workspace",
+        DAY,
+    ),
+    "front matter": Case(
+        "front-matter",
+        {KNOWN: "---\ntitle: x\nwhat is this\n---\nText.\n"},
+        "warning",
+        KNOWN,
+        3,
+        "not understood",
+        {KNOWN: "---\ntitle: x\n---\nText.\n"},
+    ),
+    "front matter without end": Case(
+        "front-matter",
+        {KNOWN: "---\ntitle: x\n\nText.\n"},
+        "warning",
+        KNOWN,
+        1,
+        "never ends",
+        {KNOWN: "---\n\nText below a rule.\n"},
+    ),
+    "no text": Case("unreadable", {KNOWN: b"caf\xe9"}, "warning", KNOWN, 0, "byte 3", {KNOWN: "caf\xe9"}),
+    "identity that is no text": Case(
+        "unreadable",
+        {"agents/a/IDENTITY.md": b"caf\xe9"},
+        "error",
+        "agents/a/IDENTITY.md",
+        0,
+        "byte 3",
+        {"agents/a/IDENTITY.md": "caf\xe9"},
+    ),
+    "missing file": Case(
+        "required-file",
+        {"agents/b/IDENTITY.md": "I am b.\n"},
+        "error",
+        "agents/b/INSTRUCTIONS.md",
+        0,
+        "is missing",
+        {"agents/b/IDENTITY.md": "I am b.\n", "agents/b/INSTRUCTIONS.md": "Do that.\n"},
+    ),
+    "empty file": Case(
+        "required-file",
+        {"agents/a/INSTRUCTIONS.md": "\n\n"},
+        "error",
+        "agents/a/INSTRUCTIONS.md",
+        0,
+        "is empty",
+        {"agents/a/INSTRUCTIONS.md": "Do it.\n"},
+    ),
+    "problem of a build": Case(
+        "build",
+        {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\n", "SOUL.md": "\n"},
+        "warning",
+        "SOUL.md",
+        0,
+        "is empty, and soul is a required layer",
+        {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\n", "SOUL.md": "Calm.\n"},
+    ),
+    "name that is no date": Case(
+        "log-name",
+        {LOG.format("notes"): "x\n"},
+        "warning",
+        LOG.format("notes"),
+        0,
+        "is no date",
+        {LOG.format("2025-03-13-notes"): "x\n"},
+    ),
+    "log of no day": Case(
+        "bad-date",
+        {LOG.format("2025-02-30"): "x\n"},
+        "error",
+        LOG.format("2025-02-30"),
+        0,
+        "there is no 2025-02-30",
+        {LOG.format("2025-02-28"): "x\n"},
+    ),
+    "memory of no day": Case(
+        "bad-date",
+        {MEMORY: "- [fact] A fact {created=2025-13-01}\n"},
+        "error",
+        MEMORY,
+        1,
+        "created is 2025-13-01",
+        {MEMORY: "- [fact] A fact {created=2025-03-01}\n"},
+    ),
+    "heading of no day": Case(
+        "bad-date",
+        {MEMORY: "## 2025-02-30\n\n- [fact] A fact\n"},
+        "error",
+        MEMORY,
+        1,
+        "there is no 2025-02-30",
+        {MEMORY: "## 2025-02-28\n\n- [fact] A fact\n"},
+    ),
+    "log to come": Case(
+        "future",
+        {LOG.format("2025-03-15"): "x\n"},
+        "warning",
+        LOG.format("2025-03-15"),
+        0,
+        "after the day of the build, 2025-03-14",
+        {LOG.format("2025-03-14"): "x\n"},
+    ),
+    "memory to come": Case(
+        "future",
+        {MEMORY: "- [fact] A fact {created=2025-03-15}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "created is 2025-03-15",
+        {MEMORY: "- [fact] A fact {created=2025-03-14}\n"},
+    ),
+    "title of another year": Case(
+        "date-mismatch",
+        {LOG.format("2025-01-03"): "# Friday, 3 January 2024\n\nx\n"},
+        "warning",
+        LOG.format("2025-01-03"),
+        1,
+        "named 2025-01-03 and titled 2024-01-03",
+        {LOG.format("2025-01-03"): "# Friday, 3 January 2025\n\nx\n"},
+    ),
+    "title of another month": Case(
+        "date-mismatch",
+        {LOG.format("2025-03-03"): "\n# Daily log 2025-02-03\n"},
+        "warning",
+        LOG.format("2025-03-03"),
+        2,
+        "titled 2025-02-03",
+        {LOG.format("2025-03-03"): "# Follow-up of the meeting on 2025-02-03\n"},
+    ),
+    "date in the front matter": Case(
+        "date-mismatch",
+        {LOG.format("2025-03-03"): "---\ndate: 2024-03-03\n---\nx\n"},
+        "warning",
+        LOG.format("2025-03-03"),
+        1,
+        "titled 2024-03-03",
+        {LOG.format("2025-03-03"): "---\ndate: 2025-03-03\n---\nx\n"},
+    ),
+    "year of the neighbours": Case(
+        "date-mismatch",
+        {LOG.format(day): "x\n" for day in ("2024-12-30", "2025-01-03", "2024-01-02")},
+        "warning",
+        LOG.format("2024-01-02"),
+        0,
+        "a gap at 2025-01-02",
+        {LOG.format(day): "x\n" for day in ("2024-12-30", "2025-01-03", "2024-11-02")},
+    ),
+    "month of the neighbours": Case(
+        "date-mismatch",
+        {LOG.format(day): "x\n" for day in ("2025-03-10", "2025-03-12", "2025-02-11")},
+        "warning",
+        LOG.format("2025-02-11"),
+        0,
+        "a gap at 2025-03-11",
+        {LOG.format(day): "x\n" for day in ("2025-03-10", "2025-03-11", "2025-03-12", "2025-02-11")},
+    ),
+    "identity over the budget": Case(
+        "over-budget",
+        {"ctxasm.yaml": "date: 2025-03-14\nbudget: 50\n", "agents/a/IDENTITY.md": "word " * 100},
+        "error",
+        "agents/a/IDENTITY.md",
+        0,
+        "larger than the whole budget",
+        {"agents/a/IDENTITY.md": "word " * 100},
+    ),
+    "full document": Case(
+        "near-budget",
+        {"ctxasm.yaml": "date: 2025-03-14\nbudget: 140\n", "agents/a/IDENTITY.md": "word " * 100},
+        "warning",
+        "ctxasm.yaml",
+        2,
+        "nearly fills the budget",
+        {"ctxasm.yaml": "date: 2025-03-14\nbudget: 200\n", "agents/a/IDENTITY.md": "word " * 100},
+    ),
+    "full layer": Case(
+        "near-budget",
+        {KNOWN: "word " * 1520},
+        "warning",
+        KNOWN,
+        0,
+        "layer L7 (Knowledge Base) is nearly full",
+        {KNOWN: "word " * 1400},
+    ),
+    "layer over its limit": Case(
+        "cut",
+        {KNOWN: "# K\n\n" + "A line of words.\n\n" * 600},
+        "warning",
+        KNOWN,
+        0,
+        "layer L7 (Knowledge Base) is cut here",
+        {KNOWN: "# K\n\n" + "A line of words.\n\n" * 100},
+    ),
+    "layer without room": Case(
+        "starved",
+        {"ctxasm.yaml": "date: 2025-03-14\nbudget: 14\n", KNOWN: "Longer than one token.\n"},
+        "warning",
+        KNOWN,
+        0,
+        "gets nothing",
+        {KNOWN: "Longer than one token.\n"},
+    ),
+    "value of a memory": Case(
+        "memory",
+        {MEMORY: "- [fact] A fact {importance=7}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "importance is 7",
+        {MEMORY: "- [fact] A fact {importance=0.7}\n"},
+    ),
+    "field of a memory": Case(
+        "memory",
+        {MEMORY: "- [fact] A fact {importnace=0.7}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "unknown field importnace",
+        {MEMORY: "- [fact] A fact {importance=0.7}\n"},
+    ),
+    "id given twice": Case(
+        "duplicate-id",
+        {MEMORY: "- [fact] One {id=m1}\n- [fact] Two {id=m1}\n"},
+        "error",
+        MEMORY,
+        2,
+        "id m1 is taken",
+        {MEMORY: "- [fact] One {id=m1}\n- [fact] Two {id=m2}\n"},
+    ),
+    "superseded": Case(
+        "superseded",
+        {MEMORY: "- [fact] Old {id=m1}\n- [fact] New {supersedes=m1}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "m1 is superseded by",
+        {MEMORY: "- [fact] Old {id=m1 status=superseded}\n- [fact] New {supersedes=m1}\n"},
+    ),
+    "superseding nothing": Case(
+        "superseded",
+        {MEMORY: "- [fact] New {supersedes=m1}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "supersedes m1, and no memory",
+        {MEMORY: "- [fact] Old {id=m1 status=archived}\n- [fact] New {supersedes=m1}\n"},
+    ),
+    "expired": Case(
+        "expired",
+        {MEMORY: "- [fact] The old way {expires=2025-03-13}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "expired on 2025-03-13",
+        {MEMORY: "- [fact] Today as well {expires=2025-03-14}\n- [fact] Over {expires=2025-01-01 status=expired}\n"},
+    ),
+    "said twice": Case(
+        "duplicate",
+        {KNOWN: f"# K\n\nFirst things first.\nMore: {TWICE}", MEMORY: f"- [fact] More,\n  {TWICE}  And so on.\n"},
+        "warning",
+        KNOWN,
+        3,
+        f"a sentence stands here and in {MEMORY}",
+        {KNOWN: f"# K\n\n{TWICE}", MEMORY: "- [fact] Something else altogether, at some length.\n"},
+    ),
+    "tags": Case("hidden", {KNOWN: f"Plain.\nText{TAGS}.\n"}, "error", KNOWN, 2, 'that say "obey"', {KNOWN: "Text.\n"}),
+    "turned text": Case("hidden", {KNOWN: "Text \u202e txet.\n"}, "error", KNOWN, 1, "U+202E", {KNOWN: "Text.\n"}),
+    "no width": Case("hidden", {KNOWN: "Te\u200bxt.\n"}, "warning", KNOWN, 1, "U+200B", {KNOWN: "Te\xadxt.\n"}),
+    "token": Case(
+        "secret",
+        {KNOWN: f"---\nkey: {TOKEN}\n---\nText.\n"},
+        "error",
+        KNOWN,
+        2,
+        "github-token: ghp_... (40 characters)",
+        {KNOWN: f"Text {TOKEN} <!-- ctxasm: allow-secret -->\n"},
+    ),
+    "link to no file": Case(
+        "reference",
+        {KNOWN: "See [it](GONE.md).\n"},
+        "warning",
+        KNOWN,
+        1,
+        "no file agents/a/GONE.md",
+        {KNOWN: "`[x](y.md)`\n"},
+    ),
+    "link to no heading": Case(
+        "reference",
+        {KNOWN: "See [it](IDENTITY.md#who-i-am).\n"},
+        "warning",
+        KNOWN,
+        1,
+        "has no such heading",
+        {KNOWN: "See [it](IDENTITY.md#who-i-am).\n", "agents/a/IDENTITY.md": "## Who I am?\nI am a.\n"},
+    ),
+    "path and heading in words": Case(
+        "reference",
+        {KNOWN: "# K\nSee `agents/a/KNOWLEDGE.md#The key`.\n"},
+        "warning",
+        KNOWN,
+        2,
+        "has no such heading",
+        {KNOWN: "# K\nSee `agents/a/KNOWLEDGE.md#K` and [above](#k).\n```\n[x](gone.md)\n```\n<https://x.org/a.md>\n"},
+    ),
+    "other script": Case(
+        "non-ascii",
+        {KNOWN: "\u65e5\u672c\u8a9e\u306e\u6587" * 9},
+        "note",
+        KNOWN,
+        0,
+        "much of it is not ASCII",
+        {KNOWN: "\u65e5\u672c\u8a9e\u306e\u6587" * 9, "ctxasm.yaml": "date: 2025-03-14\ntokenizer: o200k_base\n"},
+    ),
+    "output that is stale": Case(
+        "stale-output",
+        {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: OUT.md\n    agent: a\n", "OUT.md": "old\n"},
+        "error",
+        "OUT.md",
+        0,
+        "is stale",
+        {
+            "ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: OUT.md\n    agent: a\n",
+            "OUT.md": "## Identity\nI am a.\n\n## Instructions\nDo it.\n",
+        },
+    ),
+    "output that is missing": Case(
+        "stale-output",
+        {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: OUT.md\n"},
+        "error",
+        "OUT.md",
+        0,
+        "is missing",
+        DAY,
+    ),
+    "output of no agent": Case(
+        "stale-output",
+        {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: OUT.md\n    agent: z\n"},
+        "error",
+        "ctxasm.yaml",
+        3,
+        "OUT.md can't be built: --agent: unknown agent z",
+        DAY,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_check_finds_just_what_is_wrong(tmp_path: Path, case: Case) -> None:
+    """One finding, with its place, and a remedy beside it."""
+    (finding,) = found(tmp_path, case.files)
+    assert (finding.id, finding.severity, finding.path) == (case.check, case.severity, case.path)
+    assert case.says in finding.message
+    assert finding.line == case.line or case.check == "cut"
+    assert finding.remedy
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_check_is_silent_once_it_is_put_right(tmp_path: Path, case: Case) -> None:
+    """Nothing else is found, either."""
+    assert found(tmp_path, case.without) == []
+
+
+def test_every_check_has_a_case() -> None:
+    """A new line in the table needs one above."""
+    assert {case.check for case in CASES.values()} == {*CHECKS}
+
+
+def test_a_sound_workspace_has_no_findings(tmp_path: Path) -> None:
+    """Not even a note."""
+    assert found(tmp_path, {}) == []
+
+
+def test_one_fault_does_not_hide_another(tmp_path: Path) -> None:
+    """Several keys of one file, and files beside it, are told of at once."""
+    files = {
+        "ctxasm.yaml": "bugdet: 4k\ndate: never\nteam: none\n",
+        KNOWN: f"Text {TOKEN}\n",
+        "agents/a/IDENTITY.md": "",
+    }
+    told = {(each.id, each.path, each.line) for each in found(tmp_path, files)}
+    assert told == {
+        *(("config", "ctxasm.yaml", line) for line in (1, 2, 3)),
+        ("secret", KNOWN, 1),
+        ("required-file", "agents/a/IDENTITY.md", 0),
+    }
+
+
+def test_every_agent_is_built_with_every_team(tmp_path: Path) -> None:
+    """A finding that shows in several builds is one, and names them."""
+    files = {
+        **{path.replace("/a/", "/b/"): text for path, text in SMALL.items()},
+        "teams/x/GOALS.md": "Goal.\n",
+        "teams/y/GOALS.md": "# G\n\n" + f"{'A line of words. ' * 100}\n\n" * 40,
+    }
+    (finding,) = found(tmp_path, files)
+    assert (finding.id, finding.path) == ("cut", "teams/y/GOALS.md")
+    assert "(for a/y, b/y)" in finding.remedy
+    (finding,) = found(tmp_path, files, agent="b")
+    assert "(for b/y)" in finding.remedy
+    assert found(tmp_path, files, team="x") == []
+
+
+def test_an_agent_that_lacks_a_file_does_not_keep_others_from_being_built(tmp_path: Path) -> None:
+    """Both are told of."""
+    files = {"agents/0/IDENTITY.md": "I am 0.\n", KNOWN: "# K\n\n" + "A line of words.\n\n" * 600}
+    assert [each.id for each in found(tmp_path, files)] == ["required-file", "cut"]
+
+
+def test_a_workspace_without_agents_is_told_how_to_make_one(tmp_path: Path) -> None:
+    """Nothing could be built of it."""
+    (finding,) = found(tmp_path, {}, base={})
+    assert (finding.id, finding.severity) == ("config", "error")
+    assert "ctxasm init" in finding.remedy
+
+
+def test_a_profile_that_reads_no_agent_is_built_once(tmp_path: Path) -> None:
+    """Whatever lies in `agents/`, and its files are checked like any other."""
+    files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\nbudget: 140\n", "SOUL.md": f"{'word ' * 105}\u202e\n"}
+    told = found(tmp_path, files)
+    assert [(each.id, each.path) for each in told] == [("near-budget", "ctxasm.yaml"), ("hidden", "SOUL.md")]
+    assert "for every build" in told[0].remedy
+
+
+def test_a_figure_is_never_part_of_what_a_finding_is_known_by(tmp_path: Path) -> None:
+    """Else a baseline would not outlive the next line that somebody writes."""
+    (before,) = found(tmp_path, {KNOWN: "# K\n\n" + "A line of words.\n\n" * 600})
+    (after,) = found(tmp_path, {KNOWN: "# K\n\nOne more.\n\n" + "A line of words.\n\n" * 700})
+    assert before.fingerprint == after.fingerprint
+    assert before.remedy != after.remedy
+
+
+def test_a_future_day_is_called_today_where_the_clock_says_it(tmp_path: Path) -> None:
+    """So that the message is the same tomorrow."""
+    (finding,) = found(tmp_path, {"ctxasm.yaml": "", LOG.format("2025-04-01"): "x\n"})
+    assert finding.message == "is of a day after today, so it is not shown"
+
+
+def test_a_misdated_log_is_not_told_of_twice(tmp_path: Path) -> None:
+    """A year too late is also a day to come; the slip is what helps."""
+    files = {LOG.format(day): "x\n" for day in ("2025-03-10", "2025-03-12", "2026-03-11")}
+    assert [each.id for each in found(tmp_path, files)] == ["date-mismatch"]
+
+
+def test_what_is_said_twice_in_documents_of_different_agents_is_fine(tmp_path: Path) -> None:
+    """No document shows both."""
+    other = {path.replace("/a/", "/b/"): text for path, text in SMALL.items()}
+    assert found(tmp_path, {**other, KNOWN: TWICE, KNOWN.replace("/a/", "/b/"): TWICE}) == []
+
+
+def test_row_83_a_paragraph_in_two_layers_is_named_with_both(tmp_path: Path) -> None:
+    """Content dedup: the same words from two sources, whatever marks stand around them."""
+    files = {"teams/x/RULES.md": f"- **{TWICE.strip()}**\n", MEMORY: f"- [rule] {TWICE.strip()} {{importance=0.9}}\n"}
+    (finding,) = found(tmp_path, files)
+    assert finding.id == "duplicate"
+    assert {finding.path, *finding.message.split()} >= {"teams/x/RULES.md", MEMORY}
+
+
+def test_row_84_a_missing_reference_is_a_warning(tmp_path: Path) -> None:
+    """Not silence."""
+    (finding,) = found(tmp_path, {KNOWN: "See [the plan](../../plans/GONE.md#now).\n"})
+    assert (finding.severity, finding.id) == ("warning", "reference")
+    assert "plans/GONE.md" in finding.message
+
+
+def test_row_88_bad_config_is_a_finding_and_its_exit_code_differs_from_a_build(tmp_path: Path) -> None:
+    """Validate: nothing has to be assembled for it."""
+    fill(tmp_path, {"ctxasm.yaml": "budget: [\n"})
+    checked, built = inside("check", cwd=tmp_path), inside("build", cwd=tmp_path)
+    assert (checked.code, built.code, built.out) == (1, 2, "")
+    assert checked.out.startswith("ctxasm.yaml:2: error: no valid YAML")
+
+
+@pytest.mark.parametrize("path", [KNOWN, LOG.format("2025-03-13"), "agents/a/IDENTITY.md"])
+def test_row_89_a_link_that_leads_out_is_an_error(tmp_path: Path, path: str) -> None:
+    """Path safety: what is behind it is not read, so its secret is not found."""
+    (tmp_path / "out.md").write_text(f"{TOKEN}\n")
+    file = fill(tmp_path / "in", DAY) / path
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    file.symlink_to(tmp_path / "out.md")
+    (finding,) = found(tmp_path / "in", {}, base={})
+    assert (finding.id, finding.severity, finding.path) == ("unreadable", "error", path)
+    assert "leads out of the workspace" in finding.message
+
+
+@pytest.mark.parametrize("file", ["../OUT.md", "/etc/passwd", "a/../../OUT.md"])
+def test_row_89_an_output_outside_the_workspace_is_refused(tmp_path: Path, file: str) -> None:
+    """It is not even looked at."""
+    (finding,) = found(tmp_path / "in", {"ctxasm.yaml": f"outputs:\n  - file: {file}\n"})
+    assert (finding.id, finding.path, finding.line) == ("config", "ctxasm.yaml", 2)
+
+
+def test_row_117_a_draft_or_an_old_log_makes_no_output_stale(tmp_path: Path) -> None:
+    """Only what is shown counts."""
+    files = CASES["output that is stale"].without
+    assert found(tmp_path, files) == []
+    more = {MEMORY: "- [fact] Draft {status=draft}\n", LOG.format("2025-01-01"): "x\n"}
+    assert found(tmp_path, {**files, **more}) == []
+    assert [each.id for each in found(tmp_path, {**files, KNOWN: "Known.\n"})] == ["stale-output"]
+
+
+def test_row_122_each_output_is_held_against_a_build_of_its_own(tmp_path: Path) -> None:
+    """With its own agent, format and budget; the remedy is the command that writes it."""
+    fill(tmp_path, {**DAY, "agents/b b/x.md": ""})
+    listed = (
+        "outputs:\n  - {file: A.md, agent: a}\n  - {file: A.xml, agent: a, format: xml, budget: 1k, profile: p.yaml}\n"
+    )
+    files = {"ctxasm.yaml": f"date: 2025-03-14\n{listed}", "p.yaml": "extends: default\n"}
+    stale = [each for each in found(tmp_path, files) if each.id == "stale-output"]
+    assert [each.path for each in stale] == ["A.md", "A.xml"]
+    for finding in stale:
+        words = finding.remedy.removeprefix("run `ctxasm ").removesuffix("`").split()
+        assert inside(*words, cwd=tmp_path).code == 0
+    assert [each.id for each in found(tmp_path, files)] == ["required-file"] * 2
+
+
+def test_a_folder_that_is_a_file_of_a_layer_is_told_of(tmp_path: Path) -> None:
+    """Files that can't be read are findings, not the end."""
+    (fill(tmp_path, DAY) / KNOWN).mkdir()
+    (finding,) = found(tmp_path, {})
+    assert (finding.id, finding.severity, finding.path) == ("unreadable", "warning", KNOWN)
+
+
+def test_the_sample_has_no_errors() -> None:
+    """What is told of it is true: a layer that is cut, memories that are superseded."""
+    result = inside("check", "-w", SAMPLE)
+    assert result.code == 0
+    assert " error: " not in result.out
+
+
+def test_what_was_typed_wrong_is_no_finding(tmp_path: Path) -> None:
+    """It can't be done as asked: `ContextasmError`, code 2."""
+    with pytest.raises(ContextasmError, match="unknown agent"):
+        found(tmp_path, {}, agent="zz")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_manual_page_describes_every_check(check: str) -> None:
+    """Under its id."""
+    page = (SAMPLE.parent / "man" / "ctxasm.1").read_text(encoding="utf-8")
+    own = page.partition(".SH CHECKS\n")[2].partition(".SH ")[0].replace("\\-", "-")
+    assert f".TP\n.B {check}\n" in own
