@@ -12,7 +12,7 @@ from contextasm.assemble import assemble
 from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
-from contextasm.config.tables import Table
+from contextasm.config.tables import Table, load
 from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
@@ -69,7 +69,7 @@ class Job(NamedTuple):
 def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
     named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
-    return Folder(around.folder / named if named else find(around.folder))
+    return Folder(around.folder / named if named else find(around.folder), load)
 
 
 def prepare(flags: Flags, around: Surroundings) -> Job:

@@ -13,8 +13,9 @@ from contextasm.config import values
 from contextasm.config.tables import Table, load_table
 from contextasm.config.values import Read
 from contextasm.model import ContextasmError, Layer, Profile
+from contextasm.rank import ORDERS
 from contextasm.render import MARKERS
-from contextasm.sources import SOURCES
+from contextasm.sources import GROUP_NAMES, LINE_NAMES, SOURCES, WITHOUT_PATH
 from contextasm.text.templates import names
 
 SHIPPED = Path(__file__).parent.parent / "profiles"
@@ -35,8 +36,17 @@ LAYER_KEYS: dict[str, Read] = {
     "path": values.inside,
     "line": values.text,
     "group": values.text,
-    "order": values.one_of(("given", "best")),
+    "order": values.one_of(("given", *ORDERS)),
     "keep": values.one_of(("start", "end")),
+    "groups": values.texts,
+    "tier": values.word,
+    "tiers": values.words,
+    "quota": values.counts,
+    "limits": values.counts,
+    "start": values.texts,
+    "depth": values.count,
+    "pool": values.count,
+    "types": values.texts,
     "top": values.count,
     "weights": values.weights,
     "floor": values.share,
@@ -51,8 +61,11 @@ LAYER_KEYS: dict[str, Read] = {
 }
 """What a layer may say, and how it is read."""
 
-TEMPLATES = {"path": {"agent", "team"}, "line": {"type", "text"}, "group": {"date"}}
-"""The names that may stand in braces, by key."""
+PATH_NAMES = ("agent", "team", "open", "changed")
+"""What may stand in braces in a path."""
+
+LIMITED = ("title", "text", "files", "tags")
+"""The fields of a memory that may have a limit."""
 
 RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
 
@@ -119,7 +132,18 @@ def changed(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -
             raise ContextasmError(table.where("id"), f"{key} is changed twice", "keep one of them")
         given.add(key)
         known[key] = _layer(table, known.get(key, Layer(key, (), (), ())))
+        before = [*known][: [*known].index(key)]
+        for each in known[key].start:
+            values.choice(each, before, f"{table.where('start')}: start", "layer before it")
+    _check_shares(known.values(), where)
     return tuple(known.values())
+
+
+def _check_shares(layers: Iterable[Layer], where: str) -> None:
+    """Raise for shares that add up to more than the whole budget."""
+    total = sum(layer.share or 0 for layer in layers)
+    if total > 100:
+        raise ContextasmError(where, f"the shares add up to {total:g} per cent", "have them add up to 100 at most")
 
 
 def layer_id(value: object, known: Iterable[str] | None, where: str) -> str:
@@ -136,20 +160,24 @@ def _layer(table: Table, base: Layer) -> Layer:
     """A layer with what a table says of it."""
     table.refuse_unknown(LAYER_KEYS)
     given = {key: LAYER_KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
-    for key, allowed in TEMPLATES.items():
-        for template in values.texts(list(_texts(given.get(key, ()))), table.where(key)):
-            for name in names(template):
-                values.choice(name, sorted(allowed), f"{table.where(key)}: {key}", "name in braces")
     layer = base._replace(**given)  # type: ignore[arg-type]
+    _check_braces(layer, table)
+    for name, _ in layer.limits:
+        values.choice(name, LIMITED, f"{table.where('limits')}: limits", "field")
     for key in ("heading", "source", "path"):
-        if not getattr(layer, key):
+        if not getattr(layer, key) and not (key == "path" and WITHOUT_PATH.issuperset(layer.source)):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
-    if len(layer.heading) not in {1, len(layer.path)}:
+    if len(layer.heading) not in {1, len(layer.path) or 1}:
         what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.path)} paths"
         raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")
     return layer
 
 
-def _texts(value: object) -> Iterable[str]:
-    """One template or several."""
-    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+def _check_braces(layer: Layer, table: Table) -> None:
+    """Raise for a name in braces that one of the layer's sources does not know."""
+    for source in layer.source:
+        known = {"path": PATH_NAMES, "line": LINE_NAMES.get(source, ()), "group": GROUP_NAMES.get(source, ())}
+        for key, allowed in known.items():
+            for template in layer.path if key == "path" else (getattr(layer, key),):
+                for name in names(template):
+                    values.choice(name, allowed, f"{table.where(key)}: {key}", "name in braces")

@@ -23,6 +23,9 @@ REASONS: Mapping[str, str] = {
     "no-match": "it does not match the topic, or not half as well as the best",
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
+    "not-in-pool": "it is not among the {pool} that are looked at",
+    "not-reached": "it is more than {depth} steps from what was found",
+    "repeated": "it says what line {line} says",
 }
 """Each reason in words."""
 
