@@ -183,6 +183,8 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
+    strategies: tuple[tuple[str, Profile], ...] = ()
+    """The same profile as it is under each named strategy."""
 
 
 class Memory(NamedTuple):

@@ -26,8 +26,12 @@ KEYS: dict[str, Read] = {
     "budget": values.tokens,
     "marker": values.one_of(MARKERS),
     "layers": lambda value, _where: value,
+    "strategies": lambda value, _where: value,
 }
 """What a profile may say, and how it is read."""
+
+STRATEGY_KEYS = ("summary", "budget", "marker", "layers")
+"""What a strategy of a profile may change."""
 
 LAYER_KEYS: dict[str, Read] = {
     "id": values.name,
@@ -90,13 +94,54 @@ def load_profile(name: str, where: str, folder: Path, seen: Sequence[Path] = ())
     base = Profile(path.stem, "", 16_000, "plain", ())
     if "extends" in given:
         base = load_profile(str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path))
-    return Profile(
-        name=path.stem,
+    return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
+
+
+def _changed_profile(base: Profile, table: Table) -> Profile:
+    """A profile with what a table says of it."""
+    given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+    return base._replace(
         summary=str(given.get("summary", base.summary)),
         budget=values.tokens(given.get("budget", base.budget), table.where("budget")),
         marker=str(given.get("marker", base.marker)),
         layers=changed(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
     )
+
+
+def _with_strategies(profile: Profile, table: Table) -> Profile:
+    """A profile with its named strategies: each changes only what it says."""
+    named = table.get("strategies")
+    where = f"{table.where('strategies')}: strategies"
+    if named is None:
+        return profile
+    if not isinstance(named, Table) or not all(isinstance(each, Table) for each in named.values()):
+        raise ContextasmError(where, "is no mapping", "write `NAME:` and below it what it changes")
+    found = {**dict(profile.strategies)}
+    for name, own in named.items():
+        assert isinstance(own, Table)
+        own.refuse_unknown(STRATEGY_KEYS)
+        found[values.name(name, where)] = _changed_profile(profile._replace(strategies=()), own)
+    return profile._replace(strategies=tuple(found.items()))
+
+
+def with_strategy(profile: Profile, name: str, where: str) -> Profile:
+    """A profile under one of its strategies. Raises `ContextasmError` for an unknown one."""
+    strategies = dict(profile.strategies)
+    return strategies[values.choice(name, strategies, where, "strategy")]
+
+
+def within(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
+    """The layers that a scope names, such as `L3,L4`, and those that are required; all for None."""
+    if scope is None:
+        return tuple(layers)
+    known = [layer.id for layer in layers]
+    named = {layer_id(each.strip(), known, "--scope") for each in scope.split(",")}
+    kept = [layer for layer in layers if layer.required or layer.id in named]
+    for layer in kept:
+        for each in layer.start:
+            if each not in {other.id for other in kept}:
+                raise ContextasmError("--scope", f"{layer.id} starts from {each}", f"name {each} too")
+    return tuple(kept)
 
 
 def _path(name: str, where: str, folder: Path) -> Path:
