@@ -11,8 +11,9 @@ from typing import NamedTuple
 from contextasm.assemble import assemble
 from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, with_strategy, within
+from contextasm.config.quick import load_data
 from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
-from contextasm.config.tables import Table, load
+from contextasm.config.tables import Table
 from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
 from contextasm.present import changed_files, current_goal, uses
 from contextasm.store import CountCache, table
@@ -74,7 +75,7 @@ class Job(NamedTuple):
 def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
     named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
-    return Folder(around.folder / named if named else find(around.folder), load)
+    return Folder(around.folder / named if named else find(around.folder), load_data)
 
 
 def prepare(flags: Flags, around: Surroundings) -> Job:

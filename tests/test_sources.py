@@ -11,6 +11,8 @@ import pytest
 
 from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
+from contextasm.config.quick import load_data
+from contextasm.config.tables import load
 from contextasm.model import Context, ContextasmError, Layer, Profile
 from contextasm.sources import SOURCES
 from contextasm.text.events import Event, moment, told
@@ -196,7 +198,7 @@ def test_row_56_additional_text_comes_last_and_is_counted() -> None:
     plain = json.loads(inside("build", "-q", "-f", "json", "-w", workspace).out)
     more = json.loads(inside("build", "-q", "-f", "json", "-w", workspace, "--additional", "Mind the audit.").out)
     assert more["content"] == plain["content"] + "\n## Additional Context\nMind the audit.\n"
-    assert more["tokens"] == plain["tokens"] + 12
+    assert more["tokens"] == -(-len(more["content"]) // 4) > plain["tokens"]
 
 
 def test_row_57_and_59_every_part_is_listed_with_its_score_and_what_was_considered() -> None:
@@ -452,7 +454,7 @@ def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:
 def test_row_94_weights_add_up_to_one(tmp_path: Path) -> None:
     """Or they are refused."""
     (tmp_path / "p.yaml").write_text("extends: memory\nlayers:\n  - {id: world, weights: {similarity: 0.9}}\n")
-    with pytest.raises(ContextasmError, match="add up to 0.9"):
+    with pytest.raises(ContextasmError, match=r"add up to 0\.9"):
         load_profile("./p.yaml", "tests", tmp_path)
 
 
@@ -464,6 +466,36 @@ def test_row_96_only_the_layers_in_scope_are_read() -> None:
     assert [each["layer"] for each in built["sections"]] == ["world", "workshop"]
     refused(inside(*words, "--scope", "wolrd"), "did you mean world?")
     refused(inside("build", "-w", CASES / "query" / "workspace", "--scope", "relations"), "starts from entities")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- a: 1\n  b: [x, 2.5, .5, 1., -3, ~, null, true, 'true', \"1\", 1e5, 0x1, on, 2025-03-14]\n",
+        "a: |\n  two\n  lines\nb: >\n  folded\n  text\nc:\n",
+        "x: &a {k: v}\ny: *a\n",
+        "a: 1\na: 2\n",
+        "1: a\n",
+        "- [\n",
+        "- !!str 1\n",
+        "a: 1\n---\nb: 2\n",
+        "plain",
+        "[" * 3000,
+    ],
+    ids=range(11),
+)
+def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
+    """Values, lines and messages."""
+
+    def result(read: Any) -> object:
+        try:
+            value = read(text, "f.yaml")
+        except ContextasmError as error:
+            return str(error)
+        return value, getattr(value, "lines", None), repr(value)
+
+    assert result(load_data) == result(load)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
-from contextasm.config.tables import load
+from contextasm.config.quick import load_data
 from contextasm.model import Context, Data, Document, Problem, Profile, Request
 from contextasm.store import table
 from contextasm.text.templates import is_pattern
@@ -50,7 +50,7 @@ class Files:
     def data(self, path: str) -> Data | Problem | None:
         """The values that a file holds, parsed as those on the disk are."""
         read = self.read(path)
-        return parsed(read, load) if isinstance(read, Document) else read
+        return parsed(read, load_data) if isinstance(read, Document) else read
 
     def read(self, path: str) -> Document | Problem | None:
         """The document, decoded as one on the disk is."""
