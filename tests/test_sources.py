@@ -513,6 +513,14 @@ def test_law_one_every_fragment_has_one_decision(source: str) -> None:
                 assert context.tokens <= budget
 
 
+@pytest.mark.parametrize("name", ["query", "librarian", "memory", "brain", "pack"])
+def test_explain_words_every_decision_of_a_shipped_profile(name: str) -> None:
+    """No profile needs code of its own for it."""
+    result = inside("explain", "-w", CASES / name / "workspace", "--topic", "import of a refund")
+    assert result.code == 0, result.err
+    assert len(result.out.split("\n")) > 3
+
+
 def test_small_workspace_has_no_task(tmp_path: Path) -> None:
     """`task show` is no error then."""
     assert inside("task", "-w", fill(tmp_path, SMALL)).out == "no task\n"

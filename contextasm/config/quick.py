@@ -44,12 +44,11 @@ def load_data(text: str, path: str) -> object:
         get(), get()
         value = _node(get(), get, path)
         get()
-        if not isinstance(get(), StreamEndEvent):
-            raise _NotPlainError
+        whole = isinstance(get(), StreamEndEvent)
     except (_NotPlainError, yaml.YAMLError, RecursionError):
         return load(text, path)
     else:
-        return value
+        return value if whole else load(text, path)
     finally:
         loader.dispose()
 
