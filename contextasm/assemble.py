@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from contextasm.budget import Budget, select
-from contextasm.model import Context, Document, Found, Meaning, Problem, Profile, Request, Selection, Workspace
+from contextasm.model import Context, Document, Found, Meaning, Problem, Profile, Request, Ruled, Selection, Workspace
 from contextasm.rank import rank
 from contextasm.render import document, frame
 from contextasm.sources import retrieve
 from contextasm.tokens import Counter
 
+if TYPE_CHECKING:
+    from contextasm.rules import Fired
+
 
 def assemble(
-    workspace: Workspace, profile: Profile, request: Request, counter: Counter, meaning: Meaning | None = None
+    workspace: Workspace,
+    profile: Profile,
+    request: Request,
+    counter: Counter,
+    *,
+    meaning: Meaning | None = None,
+    fired: Fired | None = None,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
-    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches. Raises
-    `ContextasmError` where a file of a required layer can't be read.
+    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired`
+    what the rules come to. Raises `ContextasmError` where a file of a required layer can't be read.
     """
     found = retrieve(workspace, profile, request, meaning)
-    pools = {layer.id: rank(found[layer.id].fragments, layer) for layer in profile.layers}
+    ruled = _ruled(fired, profile, found, workspace) if fired else Ruled(profile, found, (), ())
+    pools = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in ruled.profile.layers}
     framing = frame(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(profile, pools, budget, counter, framing)
+        selection = select(ruled.profile, pools, budget, counter, framing)
         text = document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
-            return _context(text, tokens, profile, request, found, selection)
+            return _context(text, tokens, ruled, request, selection)
         budget = budget._replace(spare=budget.spare + tokens - request.budget)
+
+
+def _ruled(fired: Fired, profile: Profile, found: Mapping[str, Found], workspace: Workspace) -> Ruled:
+    """What the rules leave; their modules are loaded for a workspace that has rules."""
+    from contextasm.rules.apply import apply
+
+    return apply(fired, profile, found, workspace)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:
@@ -40,23 +58,28 @@ def _only_required(selection: Selection, profile: Profile) -> bool:
     return all(section.layer in required for section in selection.sections)
 
 
-def _context(
-    text: str, tokens: int, profile: Profile, request: Request, found: Mapping[str, Found], selection: Selection
-) -> Context:
+def _context(text: str, tokens: int, ruled: Ruled, request: Request, selection: Selection) -> Context:
     """The finished result."""
-    documents = {document.path: document for each in found.values() for document in each.documents}
+    found = ruled.found.values()
+    documents = {document.path: document for each in found for document in each.documents}
     return Context(
         text=text,
         tokens=tokens,
         etag=sha256(text.encode()).hexdigest(),
-        profile=profile.name,
+        profile=ruled.profile.name,
         request=request,
         sections=selection.sections,
         decisions=selection.decisions,
         allowances=selection.allowances,
-        problems=_distinct([*(problem for each in found.values() for problem in each.problems), *selection.problems]),
+        problems=_distinct([*_problems(found), *ruled.problems, *selection.problems]),
         documents=_by_path(documents.values()),
+        rulings=ruled.rulings,
     )
+
+
+def _problems(found: Iterable[Found]) -> Iterator[Problem]:
+    """What went wrong in the sources."""
+    return (problem for each in found for problem in each.problems)
 
 
 def _by_path(documents: Iterable[Document]) -> tuple[Document, ...]:

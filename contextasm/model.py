@@ -171,6 +171,10 @@ class Layer(NamedTuple):
     """Tokens held for this layer against those before it."""
     fit: tuple[str, ...] = ()
     """What is tried, in order, with what does not fit whole."""
+    priority: int = 0
+    """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
+    varies: bool = False
+    """Whether rules that fired for this request may have changed it."""
 
 
 class Profile(NamedTuple):
@@ -231,6 +235,7 @@ OUTCOME = {
     "required": "included",
     "fits": "included",
     "fallback": "included",
+    "pinned": "included",
     "over-allowance": "truncated",
     "no-room": "dropped",
     "starved": "dropped",
@@ -244,6 +249,7 @@ OUTCOME = {
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",
+    "rule": "excluded",
 }
 """What each reason amounts to."""
 
@@ -268,12 +274,17 @@ class Fragment(NamedTuple):
     keep: str = "start"
     score: tuple[tuple[str, float], ...] = ()
     """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
-    type: str = ""
-    """What sort of event, entity or memory it is; empty where there are no sorts."""
     rows: int = 0
     """How many lines of the file it stands for, where `text` is not those lines; else 0."""
     fence: str = ""
     """The line that opens the fence it is shown in, such as ```` ```python ````; empty for none."""
+    tags: tuple[str, ...] = ()
+    kind: str = ""
+    """What sort of memory, event or entity it is; empty where there are no sorts."""
+    boost: float = 1.0
+    """What rules multiply its score by."""
+    pin: str = ""
+    """The rule that wants it whole whatever its layer's limit; empty for none."""
     why: str = "fits"
     """The code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
     out: Reason | None = None
@@ -355,6 +366,28 @@ class Allowance(NamedTuple):
     used: int
 
 
+class Ruling(NamedTuple):
+    """What became of one rule."""
+
+    rule: str
+    path: str
+    line: int
+    fired: bool
+    reason: Reason
+    """`fired`, or why not."""
+    lost: tuple[Reason, ...]
+    """What of it another rule, or a required layer, left nothing of."""
+
+
+class Ruled(NamedTuple):
+    """What is left to rank and select from."""
+
+    profile: Profile
+    found: Mapping[str, Found]
+    rulings: tuple[Ruling, ...]
+    problems: tuple[Problem, ...]
+
+
 class Selection(NamedTuple):
     """What `select` settled."""
 
@@ -380,6 +413,8 @@ class Context(NamedTuple):
     problems: tuple[Problem, ...]
     documents: tuple[Document, ...]
     """Every file of the workspace that was opened."""
+    rulings: tuple[Ruling, ...] = ()
+    """Every rule there is, in order of precedence."""
 
     @property
     def truncated(self) -> bool:

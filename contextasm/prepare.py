@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
@@ -19,6 +19,9 @@ from contextasm.present import changed_files, current_goal, uses
 from contextasm.store import CountCache, table
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
+
+if TYPE_CHECKING:
+    from contextasm.rules import Fired, Rule
 
 
 class Flags(NamedTuple):
@@ -41,6 +44,8 @@ class Flags(NamedTuple):
     session: str | None = None
     open: tuple[str, ...] = ()
     additional: str | None = None
+    variables: tuple[str, ...] = ()
+    """`NAME=VALUE`, one for each `--var`."""
 
 
 class Surroundings(NamedTuple):
@@ -63,10 +68,13 @@ class Job(NamedTuple):
     counter: Counter
     counts: CountCache | None
     """The remembered counts of an exact tokenizer."""
+    fired: Fired | None = None
+    """What the workspace's rules come to; None where it has none."""
 
     def run(self, request: Request | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer."""
-        context = assemble(self.workspace, self.profile, request or self.request, self.counter)
+        asked = request or self.request
+        context = assemble(self.workspace, self.profile, asked, self.counter, fired=self.fired)
         if self.counts:
             self.counts.save()
         return context
@@ -89,7 +97,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)
     _check_team(settings["team"], profile, workspace)
-    settings["date"] = _day(settings, around)
+    settings["date"] = today(settings, around)
     tokenizer = str(settings["tokenizer"].value)
     counter, counts = _counter(tokenizer, around.environment)
     day = settings["date"].value
@@ -108,7 +116,40 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
         changed=changed_files(workspace.root) if uses(profile, "changed") else (),
         additional=flags.additional or "",
     )
-    return Job(workspace, settings, profile, request, counter, counts)
+    fired = _fired(workspace, file, flags, request, around)
+    return Job(workspace, settings, profile, request, counter, counts, fired)
+
+
+def _fired(workspace: Folder, file: Table, flags: Flags, request: Request, around: Surroundings) -> Fired | None:
+    """What the workspace's rules come to for a request; their modules are loaded where there are any."""
+    variables = _variables(flags.variables)
+    if "rules" not in file and not workspace.list("rules/*.yaml"):
+        return None
+    from contextasm.config.rules import load_rules
+    from contextasm.facts import facts
+    from contextasm.rules import evaluate
+
+    rules = load_rules(workspace, file)
+    return evaluate(rules, facts(rules, request, variables, around.environment, Path(workspace.root)))
+
+
+def open_rules(flags: Flags, around: Surroundings) -> tuple[Rule, ...]:
+    """The workspace's rules, as they are written. Raises `ContextasmError` for what is not understood."""
+    from contextasm.config.rules import load_rules
+
+    workspace = open_workspace(flags, around)
+    return load_rules(workspace, load_file(workspace))
+
+
+def _variables(given: tuple[str, ...]) -> dict[str, str]:
+    """What `--var NAME=VALUE` gives to rules."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise ContextasmError("--var", f"{each} gives no variable a value", "write NAME=VALUE, such as phase=beta")
+        found[name] = value
+    return found
 
 
 def _profile(
@@ -204,7 +245,7 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
-def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+def today(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
     zone = str(settings["tz"].value)

@@ -51,7 +51,7 @@ def _git(folder: str, *words: str) -> Sequence[str]:
     settings = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
     try:
         done = subprocess.run(  # noqa: S603 - the words are ours, the folder is the workspace's
-            ["git", *settings, "-C", folder, *words],  # noqa: S607 - git is found as the shell finds it
+            ["git", *settings, "-C", folder, *words],
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=10,

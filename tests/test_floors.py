@@ -16,11 +16,23 @@ PACKAGE = Path(contextasm.__file__).parent
 
 FLOORS: dict[int, tuple[str, ...]] = {
     1: ("model",),
-    2: ("text.*", "tokens", "search.*"),
-    3: ("sources.*", "rules", "rank", "budget", "upkeep", "render.*"),
-    4: ("assemble", "trace"),
-    5: ("config.*", "workspace", "store", "writing", "starting", "tasks", "present"),
-    6: ("prepare", "watch"),
+    2: ("text.*", "tokens", "search.*", "plain", "notes", "compare"),
+    3: ("sources.*", "rules.*", "rank", "budget.*", "merge", "upkeep", "render.*", "report.*"),
+    4: ("assemble", "trace", "records"),
+    5: (
+        "config.*",
+        "workspace",
+        "store",
+        "writing",
+        "starting",
+        "facts",
+        "revision",
+        "targets",
+        "embedding.*",
+        "tasks",
+        "present",
+    ),
+    6: ("prepare", "watch.*", "keeping.*", "replay", "checks.*"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
@@ -71,7 +83,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "click": FLOORS[7],
     "rich": FLOORS[7],
     "tiktoken": ("tokens",),
-    "rapidfuzz": ("search.*", "upkeep"),
+    "rapidfuzz": ("search.*", "upkeep", "text.likeness"),
 }
 """Where a library may be imported at all."""
 

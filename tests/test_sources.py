@@ -140,7 +140,7 @@ def test_row_50_equal_scores_do_not_depend_on_the_order_of_the_file() -> None:
 
 def test_row_51_boost() -> None:
     """A tenth a keyword, a fifth for the day, and never over 1."""
-    assert boosted(0.5, 2, None) == pytest.approx(0.6)
+    assert boosted(0.5, 2, 99) == pytest.approx(0.6)
     assert boosted(0.5, 0, 23.9) == pytest.approx(0.6)
     assert boosted(0.5, 0, 24) == 0.5
     assert boosted(0.9, 5, 1) == 1

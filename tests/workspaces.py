@@ -22,7 +22,7 @@ from contextasm.model import Context, Data, Document, Problem, Profile, Request
 from contextasm.store import table
 from contextasm.text.templates import is_pattern
 from contextasm.tokens import ESTIMATE, Counter, exact
-from contextasm.workspace import _document, parsed
+from contextasm.workspace import document, parsed
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""
@@ -61,7 +61,7 @@ class Files:
         content = self._files.get(path)
         if content is None or isinstance(content, Problem):
             return content
-        return _document(path, content if isinstance(content, bytes) else content.encode())
+        return document(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

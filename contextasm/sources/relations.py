@@ -120,7 +120,7 @@ def _fragment(relation: Relation, ask: Ask, step: int, out: Reason | None) -> Fr
         text=fill(ask.layer.line or LINE, given) if out is None else "",
         heading=ask.layer.heading[0],
         keep=ask.layer.keep,
-        type=relation.type,
+        kind=relation.type,
         rows=1,
         score=score,
         out=out,
