@@ -7,7 +7,19 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from contextasm.budget import Budget, select
-from contextasm.model import Context, Document, Found, Meaning, Problem, Profile, Request, Ruled, Selection, Workspace
+from contextasm.model import (
+    Context,
+    Document,
+    Found,
+    Meaning,
+    Parse,
+    Problem,
+    Profile,
+    Request,
+    Ruled,
+    Selection,
+    Workspace,
+)
 from contextasm.rank import rank
 from contextasm.render import document, frame
 from contextasm.sources import retrieve
@@ -25,13 +37,14 @@ def assemble(
     *,
     meaning: Meaning | None = None,
     fired: Fired | None = None,
+    parse: Parse | None = None,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
     `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired`
     what the rules come to. Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    found = retrieve(workspace, profile, request, meaning)
+    found = retrieve(workspace, profile, request, meaning, parse)
     ruled = _ruled(fired, profile, found, workspace) if fired else Ruled(profile, found, (), ())
     pools = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in ruled.profile.layers}
     framing = frame(request.format, profile.marker, counter.count)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextasm.model import Allowance, Decision, Fragment, Layer, Problem, Profile, Reason, Section, Selection
 from contextasm.text.cut import cut
-from contextasm.text.layout import Frame, Kept, body, shown, whole
+from contextasm.text.layout import Frame, Kept, body, shown, span, whole
 from contextasm.tokens import Counter
 
 Choice = Mapping[str, Sequence[Kept]]
@@ -297,7 +297,7 @@ def _decision(done: _Filled, fragment: Fragment, kept: Kept | None) -> Decision:
         fragment=fragment.id,
         layer=done.slot.layer.id,
         path=fragment.path,
-        lines=(fragment.line, fragment.line + fragment.text.count("\n")) if fragment.line else (0, 0),
+        lines=span(fragment) if fragment.line else (0, 0),
         reason=fragment.out or _reason(done, kept),
         before=before,
         after=after,

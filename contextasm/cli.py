@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "Build, and build again whenever something changes.",
     "check": "Say whether the workspace is sound: settings, dates, budgets, hidden text, secrets, outputs.",
     "plan": "Show what each of several budgets would keep.",
+    "task": "Push, pop, block or show the tasks that are worked on.",
     "remember": "Add a memory; one that says the same already is reinforced instead.",
     "log": "Append to the log of the day.",
     "show": "Print a memory and where it stands.",

@@ -9,9 +9,10 @@ the steps that make it are on the floors above.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 Fact = str | int | float
@@ -66,6 +67,18 @@ class Problem(NamedTuple):
     message: str
 
 
+class Data(NamedTuple):
+    """A file of values, YAML or JSON, as read."""
+
+    document: Document
+    value: object
+    """Mappings, lists, words, numbers, true, false and None; a YAML mapping knows its line as `line`."""
+
+
+Parse = Callable[[str, str], object]
+"""Takes a YAML text and its path; gives its values. Raises `ContextasmError` with the line for what is none."""
+
+
 class Workspace(Protocol):
     """The folder that is read, as the steps see it. Nothing outside it can be reached."""
 
@@ -91,6 +104,14 @@ class Request(NamedTuple):
     """Tokens."""
     tokenizer: str
     format: str
+    session: str = ""
+    """The id of the session that goes on; empty for the one with the newest event."""
+    open: tuple[str, ...] = ()
+    """Paths of the files that are open."""
+    changed: tuple[str, ...] = ()
+    """Paths of the files that git calls changed; empty where no layer asks."""
+    additional: str = ""
+    """Text to be shown as it is."""
 
 
 class Layer(NamedTuple):
@@ -108,9 +129,28 @@ class Layer(NamedTuple):
     group: str = ""
     """The form of the heading above fragments of one day or key; empty for none."""
     order: str = "given"
-    """`given`: as the source has them; `best`: by score, then the newest, then path and position."""
+    """`given`: as the source has them; `best`: by score, then the newest, then path and position; `steady`: by score,
+    then text and id."""
     keep: str = "start"
     """The end of a document that is spared: `start` or `end`."""
+    groups: tuple[str, ...] = ()
+    """Keys in the order in which their groups are shown; those that are not among them come behind, by name."""
+    tier: str = ""
+    """Only memories of this tier; empty for any."""
+    tiers: tuple[tuple[str, str], ...] = ()
+    """The tier of a memory that names none, by patterns of its key; the first that fits."""
+    quota: tuple[tuple[str, int], ...] = ()
+    """How many memories of keys like this one count, the most important first; no others do."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """How long or how many the fields of a memory may be before that is a problem."""
+    start: tuple[str, ...] = ()
+    """Layers before it whose finds it starts from."""
+    depth: int = 1
+    """How many steps relations are followed."""
+    pool: int = 0
+    """How many are looked at: the newest events, the most salient entities beside those named; 0 for all."""
+    types: tuple[str, ...] = ()
+    """The types of events that count; empty for all."""
     top: int = 0
     """How many fragments count, best first; 0 for all."""
     weights: tuple[tuple[str, float], ...] = (("similarity", 0.5), ("importance", 0.3), ("recency", 0.2))
@@ -148,6 +188,8 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
+    strategies: tuple[tuple[str, Profile], ...] = ()
+    """The same profile as it is under each named strategy."""
 
 
 class Memory(NamedTuple):
@@ -207,6 +249,9 @@ OUTCOME = {
     "no-match": "excluded",
     "status": "excluded",
     "superseded": "excluded",
+    "not-in-pool": "excluded",
+    "not-reached": "excluded",
+    "repeated": "merged",
     "rule": "excluded",
 }
 """What each reason amounts to."""
@@ -232,9 +277,13 @@ class Fragment(NamedTuple):
     keep: str = "start"
     score: tuple[tuple[str, float], ...] = ()
     """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
+    rows: int = 0
+    """How many lines of the file it stands for, where `text` is not those lines; else 0."""
+    fence: str = ""
+    """The line that opens the fence it is shown in, such as ```` ```python ````; empty for none."""
     tags: tuple[str, ...] = ()
     kind: str = ""
-    """The type of a memory."""
+    """What sort of memory, event or entity it is; empty where there are no sorts."""
     boost: float = 1.0
     """What rules multiply its score by."""
     pin: str = ""
@@ -269,6 +318,10 @@ class Ask(NamedTuple):
     request: Request
     meaning: Meaning | None = None
     """None where none is configured."""
+    found: Mapping[str, Found] = MappingProxyType({})
+    """What the layers found that this one starts from, by id."""
+    parse: Parse | None = None
+    """Reads YAML; None where no layer needs it."""
 
 
 class Decision(NamedTuple):

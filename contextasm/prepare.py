@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
-from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, read_file
-from contextasm.config.settings import Setting, load_file, settle
+from contextasm.config.profiles import (
+    LAYER_KEYS,
+    changed,
+    layer_id,
+    load_profile,
+    read_file,
+    with_strategy,
+    within,
+)
+from contextasm.config.quick import load_data
+from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
 from contextasm.config.tables import Table
 from contextasm.model import Context, ContextasmError, Document, Layer, Problem, Profile, Request, Workspace
+from contextasm.present import changed_files, current_goal, uses
 from contextasm.store import CountCache, table
-from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
 
@@ -39,6 +48,11 @@ class Flags(NamedTuple):
     format: str | None = None
     layers: tuple[str, ...] = ()
     """`ID=N`, one for each `--layer`."""
+    strategy: str | None = None
+    scope: str | None = None
+    session: str | None = None
+    open: tuple[str, ...] = ()
+    additional: str | None = None
     variables: tuple[str, ...] = ()
     """`NAME=VALUE`, one for each `--var`."""
 
@@ -76,7 +90,9 @@ class Job(NamedTuple):
         `workspace` stands for the job's own one where given.
         """
         asked = request or self.request
-        context = assemble(workspace or self.workspace, self.profile, asked, self.counter, fired=self.fired)
+        context = assemble(
+            workspace or self.workspace, self.profile, asked, self.counter, fired=self.fired, parse=load_data
+        )
         if self.counts:
             self.counts.save()
         return context
@@ -100,7 +116,7 @@ def prepare(
     """
     workspace = workspace or open_workspace(flags, around)
     file = load_file(workspace)
-    typed = {key: getattr(flags, key) for key in ("agent", "team", "profile", "budget", "tokenizer", "date", "tz")}
+    typed = {key: getattr(flags, key) for key in DEFAULTS if key != "format"} | {"budget": flags.budget}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
     profile = _profile(flags, settings, file, workspace, around)
     settings |= _layer_settings(profile, file, flags)
@@ -115,14 +131,19 @@ def prepare(
     counter, counts = counters[tokenizer]
     day = settings["date"].value
     assert isinstance(day, date)
+    goal = "" if flags.topic else current_goal(profile, workspace, load_data)
     request = Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=flags.topic or "",
+        topic=flags.topic or goal,
         date=day,
         budget=values.tokens(settings["budget"].value, "budget"),
         tokenizer=tokenizer,
         format=str(settings["format"].value),
+        session=values.name(flags.session or "", "--session"),
+        open=tuple(workspace.relative(path) for path in flags.open),
+        changed=changed_files(workspace.root) if uses(profile, "changed") else (),
+        additional=flags.additional or "",
     )
     fired = _fired(workspace, file, flags, request, around)
     return Job(workspace, settings, profile, request, counter, counts, fired)
@@ -173,8 +194,11 @@ def _profile(
         values.inside(name, setting.origin)
     folder = Path(workspace.root) if from_file else around.folder
     profile = load_profile(name, setting.origin, folder, read=_reader(workspace) if from_file else read_file)
+    strategy = settings["strategy"]
+    if strategy.value:
+        profile = with_strategy(profile, str(strategy.value), strategy.origin)
     layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
-    return profile._replace(layers=_limited(layers, flags.layers))
+    return profile._replace(layers=_limited(within(layers, flags.scope), flags.layers))
 
 
 def _reader(workspace: Folder | Revision) -> Callable[[Path, str], str]:
@@ -224,14 +248,9 @@ def _layer_settings(profile: Profile, file: Table, flags: Flags) -> dict[str, Se
     return found
 
 
-def _uses(profile: Profile, name: str) -> bool:
-    """Whether a path of the profile names the agent, or the team."""
-    return any(name in names(path) for layer in profile.layers for path in layer.path)
-
-
 def _agent(setting: Setting, profile: Profile, workspace: Folder | Revision) -> Setting:
     """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
-    if not _uses(profile, "agent"):
+    if not uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
         return setting
     known = _names(workspace, "agents/*/IDENTITY.md")
@@ -252,7 +271,7 @@ def _agent(setting: Setting, profile: Profile, workspace: Folder | Revision) -> 
 
 def _check_team(setting: Setting, profile: Profile, workspace: Folder | Revision) -> None:
     """Raise for a team that is not there."""
-    if not _uses(profile, "team"):
+    if not uses(profile, "team"):
         _refuse_unused(setting, profile, "team")
     elif setting.value and not workspace.list(f"teams/{setting.value}"):
         values.choice(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from contextasm import __version__
 from contextasm.assemble import assemble
+from contextasm.config.quick import load_data
 from contextasm.config.settings import Setting
 from contextasm.model import Context, ContextasmError, Document, Problem, Profile, Workspace
 from contextasm.notes import Change, Read, changes
@@ -129,7 +130,9 @@ def replay(record: Record, workspace: Workspace, counter: Counter) -> Replay:
     """
     found, source = changes(record.lists, record.digests, workspace)
     try:
-        context = assemble(source, record.making.profile, record.request, counter, fired=record.making.fired)
+        context = assemble(
+            source, record.making.profile, record.request, counter, fired=record.making.fired, parse=load_data
+        )
     except ContextasmError:
         if not found:
             raise

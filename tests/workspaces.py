@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
+from contextasm.config.quick import load_data
 from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.store import table
 from contextasm.text.decode import decoded
@@ -87,7 +88,7 @@ def build(
     files: Mapping[str, Content], profile: Profile = DEFAULT, counter: Counter = ESTIMATE, **asked: Any
 ) -> Context:
     """The context of a workspace given as a dict."""
-    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter)
+    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse=load_data)
 
 
 def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
-from contextasm.assemble import assemble
 from contextasm.checks.config import as_finding
 from contextasm.checks.scene import Scene, error
 from contextasm.config.outputs import Output, outputs
@@ -46,10 +45,7 @@ def _built(scene: Scene, output: Output) -> str:
     # The path of a profile is one of the workspace, wherever the check is run.
     around = scene.around._replace(folder=Path(scene.workspace.folder.root))
     job = prepare(flags, around)
-    context = assemble(scene.workspace, job.profile, job.request, job.counter)
-    if job.counts:
-        job.counts.save()
-    return FORMATS[job.request.format](context)
+    return FORMATS[job.request.format](job.run(workspace=scene.workspace))
 
 
 def _command(output: Output) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.assemble import assemble
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Profile, Workspace
 from contextasm.prepare import Flags, Job, Surroundings, open_workspace, prepare
 from contextasm.report import Finding
@@ -170,7 +169,7 @@ def _contexts(workspace: Workspace, job: Job, agents: Sequence[str], teams: Sequ
     teams = (teams or ("",)) if uses(job.profile, "team") else ("",)
     for request in (job.request._replace(agent=agent, team=team) for agent in agents for team in teams):
         try:
-            yield assemble(workspace, job.profile, request, job.counter)
+            yield job.run(request, workspace)
         except ContextasmError:
             # A required file that can't be read: it is among the problems.
             continue

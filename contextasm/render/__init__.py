@@ -100,6 +100,10 @@ def context_data(context: Context) -> dict[str, object]:
             "topic": request.topic,
             "date": request.date.isoformat(),
             "format": request.format,
+            "session": request.session,
+            "open": list(request.open),
+            "changed": list(request.changed),
+            "additional": request.additional,
         },
         "sections": [
             {

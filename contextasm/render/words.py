@@ -23,6 +23,9 @@ REASONS: Mapping[str, str] = {
     "no-match": "it does not match the topic, or not half as well as the best",
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
+    "not-in-pool": "it is not among the {pool} that are looked at",
+    "not-reached": "it is more than {depth} steps from what was found",
+    "repeated": "it says what line {line} says",
     "rule": "rule {rule} excludes it",
     "pinned": "rule {rule} includes it",
 }
@@ -105,9 +108,10 @@ def _common_reason(decisions: Sequence[Decision]) -> str:
 
 
 def score_words(score: Sequence[tuple[str, float]]) -> str:
-    """A score with its parts, such as `0.71 = similarity 1.00, importance 0.50, recency 0.30`; empty for none."""
+    """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty where no order goes by it."""
     parts = ", ".join(f"{name} {value:.2f}" for name, value in score if name != "total")
-    return f"{dict(score)['total']:.2f} of {parts}" if score else ""
+    total = dict(score).get("total")
+    return "" if total is None else f"{total:.2f} of {parts}"
 
 
 def _decision_row(decision: Decision) -> tuple[str, ...]:

@@ -1,0 +1,28 @@
+"""Data: the values of a YAML or JSON document. What reads YAML comes in as a value; nothing is opened here."""
+
+from __future__ import annotations
+
+from contextasm.model import ContextasmError, Data, Document, Parse, Problem
+
+
+def parsed(document: Document, parse: Parse) -> Data | Problem:
+    """The values of a document: JSON by its name, else what `parse` makes of it."""
+    try:
+        read = _parse_json if document.path.endswith(".json") else parse
+        return Data(document, read(document.data.decode("utf-8-sig"), document.path))
+    except ContextasmError as error:
+        line = error.where.rpartition(":")[2]
+        return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.todo}")
+    except UnicodeDecodeError:
+        return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
+
+
+def _parse_json(text: str, path: str) -> object:
+    import json
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ContextasmError(f"{path}:{error.lineno}", f"no valid JSON: {error.msg}", "correct this line") from error
+    except RecursionError as error:
+        raise ContextasmError(path, "nested too deeply", "write it flatter") from error
