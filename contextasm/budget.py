@@ -25,7 +25,7 @@ class _Slot(NamedTuple):
     layer: Layer
     pool: Sequence[Fragment]
     sections: Mapping[str, Sequence[Fragment]]
-    """The fragments in question, by heading."""
+    """The fragments in question, by heading, in keep order: pinned ones first."""
     stable: bool
     """Whether neither the date nor the topic can change what is shown of it."""
     counter: Counter
@@ -45,6 +45,12 @@ class _Slot(NamedTuple):
     def total(self, choice: Choice) -> int:
         """The size of the whole layer."""
         return sum(self.cost(heading, kept) for heading, kept in choice.items())
+
+    @property
+    def pinned(self) -> Choice:
+        """What rules include, whole."""
+        pins = {heading: [*map(whole, (each for each in own if each.pin))] for heading, own in self.sections.items()}
+        return {} if self.layer.required else {heading: own for heading, own in pins.items() if own}
 
     @property
     def everything(self) -> Choice:
@@ -69,13 +75,16 @@ class Budget(NamedTuple):
     """Tokens of it that must stay free: exact counts of the parts may add up to less than the whole's."""
 
 
-class _Held(NamedTuple):
-    """Sizes that are held in reserve."""
+class _Turn(NamedTuple):
+    """A layer whose turn it is to take its room, with sizes."""
 
-    own: int
-    """For the layer itself."""
-    later: int
-    """For those behind it."""
+    slot: _Slot
+    wanted: int
+    """Of everything in question."""
+    pinned: int
+    """Of what rules include."""
+    reserve: int
+    """What is held for it against the layers before it."""
 
 
 class _Filled(NamedTuple):
@@ -96,30 +105,50 @@ def select(
     Required layers are whole whatever the budget says; all others share what they leave.
     """
     slots = [_slot(layer, pools[layer.id], counter, frame, _is_stable(layer, profile)) for layer in profile.layers]
-    full = {slot.layer.id: slot.total(slot.everything) for slot in slots}
     grain = counter.grain
     total = (budget.tokens - budget.spare) * grain + _last_line_end(counter)
-    reserves = [_reserve(slot.layer, total, grain, full[slot.layer.id]) for slot in slots]
-    booked = sum(full[slot.layer.id] for slot in slots if slot.layer.required)
+    booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.required)
     over = booked > budget.tokens * grain + _last_line_end(counter)
-    filled: list[_Filled] = []
-    for number, slot in enumerate(slots):
-        wanted = full[slot.layer.id]
-        if slot.layer.required:
-            filled.append(_Filled(slot, _Room(wanted, "required"), wanted, slot.everything, wanted))
-            continue
-        own, *later = reserves[number:]
-        room = _room(slot.layer, total, grain, booked, _Held(own, sum(later)))
-        done = _fill(slot, room, wanted)
-        booked += _booking(done)
-        filled.append(done)
+    slots, unpinned = _with_pins_that_fit(slots, total - booked)
+    done: dict[str, _Filled] = {}
+    turns = _turns(slots, total, grain)
+    for number, turn in enumerate(turns):
+        later = sum(each.reserve for each in turns[number + 1 :])
+        filled = _fill(turn, _room(turn, total, grain, booked, later))
+        booked += 0 if turn.slot.layer.required else _booking(filled)
+        done[turn.slot.layer.id] = filled
+    filled_slots = [done[layer.id] for layer in profile.layers]
     problems = [_over_budget(booked, budget.tokens, counter)] if over else []
     return Selection(
-        sections=tuple(section for done in filled for section in _sections(done)),
-        decisions=tuple(decision for done in filled for decision in _decisions(done)),
-        allowances=tuple(_allowance(done) for done in filled),
-        problems=(*problems, *(problem for done in filled for problem in _nothing(done))),
+        sections=tuple(section for each in filled_slots for section in _sections(each)),
+        decisions=tuple(decision for each in filled_slots for decision in _decisions(each)),
+        allowances=tuple(_allowance(each) for each in filled_slots),
+        problems=(*problems, *unpinned, *(problem for each in filled_slots for problem in _nothing(each))),
     )
+
+
+def _turns(slots: Sequence[_Slot], total: int, grain: int) -> list[_Turn]:
+    """The slots in the order in which they take their room, each with what it wants and what is held for it."""
+    turns = []
+    for slot in sorted(slots, key=lambda slot: (not slot.layer.required, -slot.layer.priority)):
+        wanted, pinned = slot.total(slot.everything), slot.total(slot.pinned)
+        reserve = 0 if slot.layer.required else max(pinned, _reserve(slot.layer, total, grain, wanted))
+        turns.append(_Turn(slot, wanted, pinned, reserve))
+    return turns
+
+
+def _with_pins_that_fit(slots: list[_Slot], room: int) -> tuple[list[_Slot], list[Problem]]:
+    """The slots with as many of their pins as fit the room together, the last one giving way first."""
+    problems: list[Problem] = []
+    while sum(slot.total(slot.pinned) for slot in slots) > room:
+        number = max(number for number, slot in enumerate(slots) if slot.pinned)
+        slot = slots[number]
+        last = next(each for each in reversed(slot.pool) if each.pin and each.out is None)
+        pool = tuple(each._replace(pin="") if each is last else each for each in slot.pool)
+        slots = [*slots[:number], _slot(slot.layer, pool, slot.counter, slot.frame, slot.stable), *slots[number + 1 :]]
+        message = f"rule {last.pin} includes it, and the budget has no room for all of it"
+        problems.append(Problem("pin-dropped", last.path, last.line, message))
+    return slots, problems
 
 
 def _last_line_end(counter: Counter) -> int:
@@ -131,7 +160,9 @@ def _is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source holds room back from it: how much, its finds decide."""
     holding = {each.id for each in profile.layers if each.reserve and each.source != ("document",)}
     behind = {each.id for each in profile.layers[profile.layers.index(layer) + 1 :]}
-    return layer.source == ("document",) and (layer.required or not holding & behind)
+    if layer.source != ("document",) or layer.varies:
+        return False
+    return layer.required or not holding & behind
 
 
 def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame, stable: bool) -> _Slot:
@@ -140,13 +171,13 @@ def _slot(layer: Layer, pool: Sequence[Fragment], counter: Counter, frame: Frame
     for fragment in pool:
         if fragment.out is None:
             sections[fragment.heading].append(fragment)
+    for own in sections.values():
+        own.sort(key=lambda fragment: not fragment.pin)
     return _Slot(layer, pool, {heading: own for heading, own in sections.items() if own}, stable, counter, frame)
 
 
 def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
     """The size that is held for a layer: no more than it wants, or than its own limits let it take."""
-    if layer.required:
-        return 0
     return min(layer.reserve * grain, wanted, *(limit.size for limit in _own_limits(layer, total, grain)))
 
 
@@ -160,17 +191,20 @@ def _own_limits(layer: Layer, total: int, grain: int) -> list[_Room]:
     return limits
 
 
-def _room(layer: Layer, total: int, grain: int, booked: int, held: _Held) -> _Room:
-    """The least of a layer's limits (DESIGN.md section 4), all of them sizes.
+def _room(turn: _Turn, total: int, grain: int, booked: int, later: int) -> _Room:
+    """The least of a layer's limits (DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
 
-    What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less.
+    What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
+    pass any limit of the layer.
     """
-    limits = [_Room(total - booked - held.later, "reserve" if held.later else "budget")]
-    limits += _own_limits(layer, total, grain)
+    layer = turn.slot.layer
+    if layer.required:
+        return _Room(turn.wanted, "required")
+    limits = [_Room(total - booked - later, "reserve" if later else "budget"), *_own_limits(layer, total, grain)]
     if layer.ceiling is not None:
-        limits.append(_Room(max(int(total * layer.ceiling / 100) - booked, held.own), "ceiling"))
+        limits.append(_Room(max(int(total * layer.ceiling / 100) - booked, turn.reserve), "ceiling"))
     least = min(limits, key=lambda limit: limit.size)
-    return _Room(max(0, least.size), least.by)
+    return _Room(max(0, turn.pinned, least.size), least.by)
 
 
 def _booking(done: _Filled) -> int:
@@ -184,24 +218,26 @@ def _booking(done: _Filled) -> int:
     return done.room.size
 
 
-def _fill(slot: _Slot, room: _Room, wanted: int) -> _Filled:
+def _fill(turn: _Turn, room: _Room) -> _Filled:
     """A layer within its room: everything, else what the first step of its ladder that keeps anything keeps."""
-    if wanted <= room.size:
-        return _Filled(slot, room, wanted, slot.everything, wanted)
+    slot = turn.slot
+    if turn.wanted <= room.size or slot.layer.required:
+        return _Filled(slot, room, turn.wanted, slot.everything, turn.wanted)
     choice: Choice = {}
     for number, step in enumerate(slot.layer.fit):
         only_best = "drop" in slot.layer.fit[:number]
         choice = STEPS[step](slot, room.size, only_best)
         if choice:
             break
-    return _Filled(slot, room, wanted, choice, slot.total(choice))
+    choice = choice or slot.pinned
+    return _Filled(slot, room, turn.wanted, choice, slot.total(choice))
 
 
 def _drop(slot: _Slot, room: int, _only_best: bool) -> Choice:
     """Whole fragments, best first; one that does not fit is skipped."""
     choice: dict[str, list[Kept]] = {}
     costs: dict[str, int] = {}
-    for fragment in slot.pool:
+    for fragment in sorted(slot.pool, key=lambda fragment: not fragment.pin):
         left = room - sum(costs.values()) + costs.get(fragment.heading, 0)
         own = costs.get(fragment.heading, 0)
         if fragment.out or own + slot.counter.size(fragment.text) > left:
@@ -274,6 +310,8 @@ def _reason(done: _Filled, kept: Kept | None) -> Reason:
     """Why a fragment in question is shown as it is."""
     if done.slot.layer.required:
         return Reason("required")
+    if kept and kept.whole and kept.fragment.pin:
+        return Reason.of("pinned", rule=kept.fragment.pin)
     if kept and kept.whole:
         return Reason(kept.fragment.why)
     code = "over-allowance" if kept else "starved" if _is_starved(done) else "no-room"

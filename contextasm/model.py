@@ -132,6 +132,10 @@ class Layer(NamedTuple):
     """Tokens held for this layer against those before it."""
     fit: tuple[str, ...] = ()
     """What is tried, in order, with what does not fit whole."""
+    priority: int = 0
+    """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
+    varies: bool = False
+    """Whether rules that fired for this request may have changed it."""
 
 
 class Profile(NamedTuple):
@@ -190,6 +194,7 @@ OUTCOME = {
     "required": "included",
     "fits": "included",
     "fallback": "included",
+    "pinned": "included",
     "over-allowance": "truncated",
     "no-room": "dropped",
     "starved": "dropped",
@@ -200,6 +205,7 @@ OUTCOME = {
     "no-match": "excluded",
     "status": "excluded",
     "superseded": "excluded",
+    "rule": "excluded",
 }
 """What each reason amounts to."""
 
@@ -224,6 +230,13 @@ class Fragment(NamedTuple):
     keep: str = "start"
     score: tuple[tuple[str, float], ...] = ()
     """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
+    tags: tuple[str, ...] = ()
+    kind: str = ""
+    """The type of a memory."""
+    boost: float = 1.0
+    """What rules multiply its score by."""
+    pin: str = ""
+    """The rule that wants it whole whatever its layer's limit; empty for none."""
     why: str = "fits"
     """The code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
     out: Reason | None = None
@@ -303,6 +316,28 @@ class Allowance(NamedTuple):
     used: int
 
 
+class Ruling(NamedTuple):
+    """What became of one rule."""
+
+    rule: str
+    path: str
+    line: int
+    fired: bool
+    reason: Reason
+    """`fired`, or why not."""
+    lost: tuple[Reason, ...]
+    """What of it another rule, or a required layer, left nothing of."""
+
+
+class Ruled(NamedTuple):
+    """What is left to rank and select from."""
+
+    profile: Profile
+    found: Mapping[str, Found]
+    rulings: tuple[Ruling, ...]
+    problems: tuple[Problem, ...]
+
+
 class Selection(NamedTuple):
     """What `select` settled."""
 
@@ -328,6 +363,8 @@ class Context(NamedTuple):
     problems: tuple[Problem, ...]
     documents: tuple[Document, ...]
     """Every file of the workspace that was opened."""
+    rulings: tuple[Ruling, ...] = ()
+    """Every rule there is, in order of precedence."""
 
     @property
     def truncated(self) -> bool:

@@ -23,15 +23,16 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     count = 0
     for fragment in fragments:
         count += fragment.out is None
-        late = fragment.out is None and count > layer.top
+        late = fragment.out is None and count > layer.top and not fragment.pin
         ranked.append(fragment._replace(out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
     return tuple(ranked)
 
 
 def _scored(fragment: Fragment, layer: Layer) -> Fragment:
-    """A fragment with the total of its score: each part times its weight (digest 1.2)."""
+    """A fragment with the total of its score: each part times its weight (digest 1.2), times what rules boost it by."""
     if not fragment.score:
         return fragment
     parts = dict(fragment.score)
-    total = sum(weight * parts.get(name, 0.0) for name, weight in layer.weights)
-    return fragment._replace(score=(*fragment.score, ("total", total)))
+    total = fragment.boost * sum(weight * parts.get(name, 0.0) for name, weight in layer.weights)
+    boost = (("boost", fragment.boost),) if fragment.boost != 1 else ()
+    return fragment._replace(score=(*fragment.score, *boost, ("total", total)))

@@ -23,6 +23,8 @@ REASONS: Mapping[str, str] = {
     "no-match": "it does not match the topic, or not half as well as the best",
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
+    "rule": "rule {rule} excludes it",
+    "pinned": "rule {rule} includes it",
 }
 """Each reason in words."""
 

@@ -93,6 +93,8 @@ def fragment(memory: Memory, layer: Layer, superseded: dict[str, str]) -> Fragme
         heading=layer.heading[0],
         day=memory.created,
         keep=layer.keep,
+        tags=memory.tags,
+        kind=memory.type,
         out=_out(memory, superseded),
     )
 
