@@ -132,6 +132,8 @@ class Layer(NamedTuple):
     """Tokens held for this layer against those before it."""
     fit: tuple[str, ...] = ()
     """What is tried, in order, with what does not fit whole."""
+    detail: str = "atomic"
+    """The level of detail that its fragments are shown at; `adaptive` for the fullest that fits, each by itself."""
     priority: int = 0
     """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
     varies: bool = False
@@ -148,6 +150,8 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
+    fill: float = 0
+    """Per cent of the budget up to which detail is added where layers show less than there is; 0 for none."""
 
 
 class Memory(NamedTuple):
@@ -195,6 +199,9 @@ OUTCOME = {
     "fits": "included",
     "fallback": "included",
     "pinned": "included",
+    "level": "shortened",
+    "detail": "shortened",
+    "summarized": "shortened",
     "over-allowance": "truncated",
     "no-room": "dropped",
     "starved": "dropped",
@@ -257,6 +264,13 @@ class Meaning(Protocol):
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
         """How near each text is to the topic, on any scale; a problem where it can't be said in time."""
+
+
+class Summarizer(Protocol):
+    """Says a text in fewer words, by means of a model or a program of the user's."""
+
+    def __call__(self, text: str) -> str | Problem:
+        """The text in other words, not necessarily fewer; a problem where there are none in time."""
 
 
 class Ask(NamedTuple):

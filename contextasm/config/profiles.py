@@ -15,6 +15,7 @@ from contextasm.config.values import Read
 from contextasm.model import ContextasmError, Layer, Profile
 from contextasm.render import MARKERS
 from contextasm.sources import SOURCES
+from contextasm.text.detail import LEVELS
 from contextasm.text.templates import names
 
 SHIPPED = Path(__file__).parent.parent / "profiles"
@@ -24,6 +25,7 @@ KEYS: dict[str, Read] = {
     "extends": values.text,
     "budget": values.tokens,
     "marker": values.one_of(MARKERS),
+    "fill": values.per_cent,
     "layers": lambda value, _where: value,
 }
 """What a profile may say, and how it is read."""
@@ -48,6 +50,7 @@ LAYER_KEYS: dict[str, Read] = {
     "ceiling": values.per_cent,
     "reserve": values.tokens,
     "fit": values.some_of(STEPS),
+    "detail": values.one_of((*LEVELS, "adaptive")),
 }
 """What a layer may say, and how it is read."""
 
@@ -83,6 +86,7 @@ def load_profile(name: str, where: str, folder: Path, seen: Sequence[Path] = ())
         budget=values.tokens(given.get("budget", base.budget), table.where("budget")),
         marker=str(given.get("marker", base.marker)),
         layers=changed(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
+        fill=values.per_cent(given.get("fill", base.fill), table.where("fill")) or 0,
     )
 
 

@@ -13,6 +13,9 @@ REASONS: Mapping[str, str] = {
     "required": "its layer is required",
     "fits": "it fits",
     "fallback": "nothing matches the topic, so the newest are shown",
+    "level": "its layer shows its {level} level of detail",
+    "detail": "only its {level} level of detail fits {allowance} tokens ({limit})",
+    "summarized": "only a summary fits {allowance} tokens ({limit})",
     "over-allowance": "only a part fits its {allowance} tokens ({limit})",
     "no-room": "it does not fit its {allowance} tokens ({limit})",
     "starved": "the layers before it left {allowance} tokens",
@@ -117,7 +120,7 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
 
 def receipt(context: Context) -> str:
     """One line: what the budget was spent on and what had to stay out."""
-    counts = {"truncated": 0, "dropped": 0, "excluded": 0}
+    counts = {"shortened": 0, "truncated": 0, "dropped": 0, "excluded": 0}
     for decision in context.decisions:
         if decision.outcome in counts:
             counts[decision.outcome] += 1
