@@ -6,7 +6,18 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from contextasm.budget import Budget, select
-from contextasm.model import Context, Document, Found, Meaning, Problem, Profile, Request, Selection, Workspace
+from contextasm.model import (
+    Context,
+    Document,
+    Found,
+    Meaning,
+    Problem,
+    Profile,
+    Request,
+    Selection,
+    Summarizer,
+    Workspace,
+)
 from contextasm.rank import rank
 from contextasm.render import document, frame
 from contextasm.sources import retrieve
@@ -14,19 +25,25 @@ from contextasm.tokens import Counter
 
 
 def assemble(
-    workspace: Workspace, profile: Profile, request: Request, counter: Counter, meaning: Meaning | None = None
+    workspace: Workspace,
+    profile: Profile,
+    request: Request,
+    counter: Counter,
+    *,
+    meaning: Meaning | None = None,
+    summarizer: Summarizer | None = None,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
-    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches. Raises
-    `ContextasmError` where a file of a required layer can't be read.
+    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches; `summarizer` what
+    the ladder's step of that name asks. Raises `ContextasmError` where a file of a required layer can't be read.
     """
     found = retrieve(workspace, profile, request, meaning)
     pools = {layer.id: rank(found[layer.id].fragments, layer) for layer in profile.layers}
     framing = frame(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(profile, pools, budget, counter, framing)
+        selection = select(profile, pools, budget, counter, framing, summarizer)
         text = document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):

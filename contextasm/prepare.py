@@ -13,7 +13,7 @@ from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
+from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request, Summarizer
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
@@ -57,10 +57,13 @@ class Job(NamedTuple):
     counter: Counter
     counts: CountCache | None
     """The remembered counts of an exact tokenizer."""
+    summarizer: Summarizer | None = None
 
     def run(self, request: Request | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer."""
-        context = assemble(self.workspace, self.profile, request or self.request, self.counter)
+        context = assemble(
+            self.workspace, self.profile, request or self.request, self.counter, summarizer=self.summarizer
+        )
         if self.counts:
             self.counts.save()
         return context
@@ -97,7 +100,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
         tokenizer=tokenizer,
         format=str(settings["format"].value),
     )
-    return Job(workspace, settings, profile, request, counter, counts)
+    return Job(workspace, settings, profile, request, counter, counts, _summarizer(file, workspace, around))
 
 
 def _profile(
@@ -220,6 +223,18 @@ def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountC
         return ESTIMATE, None
     counts = CountCache(_cache_folder(environment), name)
     return exact(name, lambda: table(name), counts), counts
+
+
+def _summarizer(file: Table, workspace: Folder, around: Surroundings) -> Summarizer | None:
+    """What the file names to say texts in fewer words; its modules are loaded for those who have one."""
+    if file.get("summarizer") is None:
+        return None
+    from contextasm.config.summarizer import summarizer
+    from contextasm.summaries import Summaries
+
+    command = summarizer(file)
+    assert command
+    return Summaries(command, workspace.root, around.environment, _cache_folder(around.environment))
 
 
 def _cache_folder(environment: Mapping[str, str]) -> Path | None:

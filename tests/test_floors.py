@@ -19,7 +19,7 @@ FLOORS: dict[int, tuple[str, ...]] = {
     2: ("text.*", "tokens", "search.*"),
     3: ("sources.*", "rules", "rank", "budget.*", "upkeep", "render.*"),
     4: ("assemble", "trace"),
-    5: ("config.*", "workspace", "store", "writing", "starting"),
+    5: ("config.*", "workspace", "store", "writing", "starting", "summaries"),
     6: ("prepare", "watch"),
     7: ("cli", "commands.*", "__main__"),
 }
@@ -270,7 +270,7 @@ def test_heavy_library_is_imported_inside_one_function(library: str) -> None:
 def test_clock_is_asked_on_the_upper_floors_only_by_name() -> None:
     """`time.time` is handed over in `prepare.surroundings`, so a test can hand over another one."""
     users = {each.module for each in imports() if each.target.split(".")[0] == "time"}
-    assert users <= {"prepare", "watch", "commands.build", "commands.watch"}, users
+    assert users <= {"prepare", "watch", "commands.build", "commands.watch", "summaries", "waiting"}, users
 
 
 def test_no_module_opens_a_socket() -> None:

@@ -87,7 +87,10 @@ def _limits(order: Sequence[Turn], done: Mapping[str, Filled], total: int, grain
     capped = any(turn.slot.layer.ceiling is not None for turn in order)
     return {
         layer: min(
-            filled.room.size if capped else total, *(each.size for each in own_limits(filled.slot.layer, total, grain))
+            [
+                filled.room.size if capped else total,
+                *(each.size for each in own_limits(filled.slot.layer, total, grain)),
+            ]
         )
         for layer, filled in done.items()
     }

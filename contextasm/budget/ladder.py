@@ -6,6 +6,7 @@ step behind `drop` works on what was dropped, the most valuable first. What is p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -15,6 +16,9 @@ from contextasm.model import Fragment, Problem
 from contextasm.text.cut import cut
 from contextasm.text.detail import levels
 from contextasm.text.layout import Kept, at_level, shown, summarized, whole
+
+_LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
+"""What a list item begins with, a memory's type included; it is no part of what is summarized."""
 
 
 class Tried(NamedTuple):
@@ -95,10 +99,14 @@ def _summary(slot: Slot, form: Kept, problems: list[Problem]) -> str:
     """A fragment in the summarizer's words; empty where it has none, or none that are fewer."""
     if form.form == "summary" or form.fragment.pin or slot.summarizer is None:
         return ""
-    said = slot.summarizer(form.fragment.text)
+    text = form.fragment.text
+    lead = _LEAD.match(text)
+    mark = lead[0] if lead else ""
+    said = slot.summarizer(text[len(mark) :])
     if isinstance(said, Problem):
         problems.append(said)
         return ""
+    said = mark + said.replace("\n", "\n  ") if mark else said
     return said if slot.counter.size(said) < slot.counter.size(shown(form)) else ""
 
 
