@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "build": "Write the assembled context to standard output, or to a file.",
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
     "plan": "Show what each of several budgets would keep.",
+    "task": "Push, pop, block or show the tasks that are worked on.",
     "init": "Make a workspace, an agent or a team; nothing is overwritten.",
     "profiles": "List the profiles, or show one.",
     "tokenizers": "List the ways of counting tokens.",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 from hashlib import sha256
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 Fact = str | int | float
@@ -66,6 +67,14 @@ class Problem(NamedTuple):
     message: str
 
 
+class Data(NamedTuple):
+    """A file of values, YAML or JSON, as read."""
+
+    document: Document
+    value: object
+    """Mappings, lists, words, numbers, true, false and None; a YAML mapping knows its line as `line`."""
+
+
 class Workspace(Protocol):
     """The folder that is read, as the steps see it. Nothing outside it can be reached."""
 
@@ -74,6 +83,9 @@ class Workspace(Protocol):
 
     def read(self, path: str) -> Document | Problem | None:
         """The document; a problem where it can't be read; None where there is no such file."""
+
+    def data(self, path: str) -> Data | Problem | None:
+        """The values of a YAML or JSON file; a problem where it holds none; None where there is no such file."""
 
 
 class Request(NamedTuple):
@@ -91,6 +103,14 @@ class Request(NamedTuple):
     """Tokens."""
     tokenizer: str
     format: str
+    session: str = ""
+    """The id of the session that goes on; empty for the one with the newest event."""
+    open: tuple[str, ...] = ()
+    """Paths of the files that are open."""
+    changed: tuple[str, ...] = ()
+    """Paths of the files that git calls changed; empty where no layer asks."""
+    additional: str = ""
+    """Text to be shown as it is."""
 
 
 class Layer(NamedTuple):
@@ -108,9 +128,28 @@ class Layer(NamedTuple):
     group: str = ""
     """The form of the heading above fragments of one day or key; empty for none."""
     order: str = "given"
-    """`given`: as the source has them; `best`: by score, then the newest, then path and position."""
+    """`given`: as the source has them; `best`: by score, then the newest, then path and position; `steady`: by score,
+    then text and id."""
     keep: str = "start"
     """The end of a document that is spared: `start` or `end`."""
+    groups: tuple[str, ...] = ()
+    """Keys in the order in which their groups are shown; those that are not among them come behind, by name."""
+    tier: str = ""
+    """Only memories of this tier; empty for any."""
+    tiers: tuple[tuple[str, str], ...] = ()
+    """The tier of a memory that names none, by patterns of its key; the first that fits."""
+    quota: tuple[tuple[str, int], ...] = ()
+    """How many memories of keys like this one count, the most important first; no others do."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """How long or how many the fields of a memory may be before that is a problem."""
+    start: tuple[str, ...] = ()
+    """Layers before it whose finds it starts from."""
+    depth: int = 1
+    """How many steps relations are followed."""
+    pool: int = 0
+    """How many are looked at: the newest events, the most salient entities beside those named; 0 for all."""
+    types: tuple[str, ...] = ()
+    """The types of events that count; empty for all."""
     top: int = 0
     """How many fragments count, best first; 0 for all."""
     weights: tuple[tuple[str, float], ...] = (("similarity", 0.5), ("importance", 0.3), ("recency", 0.2))
@@ -152,6 +191,8 @@ class Profile(NamedTuple):
     layers: tuple[Layer, ...]
     fill: float = 0
     """Per cent of the budget up to which detail is added where layers show less than there is; 0 for none."""
+    strategies: tuple[tuple[str, Profile], ...] = ()
+    """The same profile as it is under each named strategy."""
 
 
 class Memory(NamedTuple):
@@ -213,6 +254,9 @@ OUTCOME = {
     "status": "excluded",
     "superseded": "excluded",
     "rule": "excluded",
+    "not-in-pool": "excluded",
+    "not-reached": "excluded",
+    "repeated": "merged",
 }
 """What each reason amounts to."""
 
@@ -244,6 +288,12 @@ class Fragment(NamedTuple):
     """What rules multiply its score by."""
     pin: str = ""
     """The rule that wants it whole whatever its layer's limit; empty for none."""
+    type: str = ""
+    """What sort of event, entity or memory it is; empty where there are no sorts."""
+    rows: int = 0
+    """How many lines of the file it stands for, where `text` is not those lines; else 0."""
+    fence: str = ""
+    """The line that opens the fence it is shown in, such as ```` ```python ````; empty for none."""
     why: str = "fits"
     """The code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
     out: Reason | None = None
@@ -281,6 +331,8 @@ class Ask(NamedTuple):
     request: Request
     meaning: Meaning | None = None
     """None where none is configured."""
+    found: Mapping[str, Found] = MappingProxyType({})
+    """What the layers found that this one starts from, by id."""
 
 
 class Decision(NamedTuple):

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values
-from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
-from contextasm.config.settings import Setting, load_file, settle
-from contextasm.config.tables import Table
+from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, with_strategy, within
+from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
+from contextasm.config.tables import Table, load
 from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request, Summarizer
+from contextasm.present import changed_files, current_goal, uses
 from contextasm.store import CountCache, table
-from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
 
@@ -35,6 +35,11 @@ class Flags(NamedTuple):
     format: str | None = None
     layers: tuple[str, ...] = ()
     """`ID=N`, one for each `--layer`."""
+    strategy: str | None = None
+    scope: str | None = None
+    session: str | None = None
+    open: tuple[str, ...] = ()
+    additional: str | None = None
 
 
 class Surroundings(NamedTuple):
@@ -72,14 +77,14 @@ class Job(NamedTuple):
 def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
     named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
-    return Folder(around.folder / named if named else find(around.folder))
+    return Folder(around.folder / named if named else find(around.folder), load)
 
 
 def prepare(flags: Flags, around: Surroundings) -> Job:
     """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
     workspace = open_workspace(flags, around)
     file = load_file(workspace)
-    typed = {key: getattr(flags, key) for key in ("agent", "team", "profile", "budget", "tokenizer", "date", "tz")}
+    typed = {key: getattr(flags, key) for key in DEFAULTS if key != "format"} | {"budget": flags.budget}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
     profile = _profile(flags, settings, file, workspace, around)
     settings |= _layer_settings(profile, file, flags)
@@ -91,14 +96,19 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     counter, counts = _counter(tokenizer, around.environment)
     day = settings["date"].value
     assert isinstance(day, date)
+    goal = "" if flags.topic else current_goal(profile, workspace)
     request = Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=flags.topic or "",
+        topic=flags.topic or goal,
         date=day,
         budget=values.tokens(settings["budget"].value, "budget"),
         tokenizer=tokenizer,
         format=str(settings["format"].value),
+        session=values.name(flags.session or "", "--session"),
+        open=tuple(workspace.relative(path) for path in flags.open),
+        changed=changed_files(workspace.root) if uses(profile, "changed") else (),
+        additional=flags.additional or "",
     )
     return Job(workspace, settings, profile, request, counter, counts, _summarizer(file, workspace, around))
 
@@ -114,8 +124,11 @@ def _profile(
         values.inside(name, setting.origin)
     folder = Path(workspace.root) if from_file else around.folder
     profile = load_profile(name, setting.origin, folder)
+    strategy = settings["strategy"]
+    if strategy.value:
+        profile = with_strategy(profile, str(strategy.value), strategy.origin)
     layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
-    return profile._replace(layers=_limited(layers, flags.layers))
+    return profile._replace(layers=_limited(within(layers, flags.scope), flags.layers))
 
 
 def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
@@ -149,14 +162,9 @@ def _layer_settings(profile: Profile, file: Table, flags: Flags) -> dict[str, Se
     return found
 
 
-def _uses(profile: Profile, name: str) -> bool:
-    """Whether a path of the profile names the agent, or the team."""
-    return any(name in names(path) for layer in profile.layers for path in layer.path)
-
-
 def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
     """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
-    if not _uses(profile, "agent"):
+    if not uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
         return setting
     known = _names(workspace, "agents/*/IDENTITY.md")
@@ -177,7 +185,7 @@ def _agent(setting: Setting, profile: Profile, workspace: Folder) -> Setting:
 
 def _check_team(setting: Setting, profile: Profile, workspace: Folder) -> None:
     """Raise for a team that is not there."""
-    if not _uses(profile, "team"):
+    if not uses(profile, "team"):
         _refuse_unused(setting, profile, "team")
     elif setting.value and not workspace.list(f"teams/{setting.value}"):
         values.choice(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")

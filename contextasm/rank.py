@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from contextasm.model import Fragment, Layer, Reason
 
@@ -10,13 +10,14 @@ from contextasm.model import Fragment, Layer, Reason
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     """A layer's fragments, best first and each with its place; of those in question, all behind `layer.top` are out.
 
+    A place that the source gave comes first.
+
     No tie is left to chance: score, then the newer, then path, then the later in its file (DESIGN.md section 4).
     """
-    if layer.order == "best":
+    if layer.order in ORDERS:
         fragments = [_scored(fragment, layer) for fragment in fragments]
-        ordered = sorted(fragments, key=lambda each: (each.path, -each.line))
-        ordered.sort(key=lambda each: (each.score[-1][1] if each.score else 0.0, each.day), reverse=True)
-        fragments = [fragment._replace(place=(n,)) for n, fragment in enumerate(ordered)]
+        ordered = ORDERS[layer.order](fragments)
+        fragments = [fragment._replace(place=(*fragment.place, n)) for n, fragment in enumerate(ordered)]
     if not layer.top:
         return tuple(fragments)
     ranked: list[Fragment] = []
@@ -26,6 +27,25 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
         late = fragment.out is None and count > layer.top and not fragment.pin
         ranked.append(fragment._replace(out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
     return tuple(ranked)
+
+
+def _best(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """By score, then the newer, then path, then the later in its file."""
+    ordered = sorted(fragments, key=lambda each: (each.path, -each.line))
+    return sorted(ordered, key=lambda each: (_total(each), each.day), reverse=True)
+
+
+def _steady(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """By score, then text, then id: neither a date nor a place in a file changes anything."""
+    return sorted(fragments, key=lambda each: (-_total(each), each.text, each.id))
+
+
+def _total(fragment: Fragment) -> float:
+    return fragment.score[-1][1] if fragment.score else 0.0
+
+
+ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": _best, "steady": _steady}
+"""The orders that a layer may ask for, other than the source's own."""
 
 
 def _scored(fragment: Fragment, layer: Layer) -> Fragment:

@@ -9,11 +9,11 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Data, Document, Problem
 from contextasm.text.front import front_matter
 from contextasm.text.templates import is_pattern
 
@@ -36,13 +36,17 @@ def find(start: Path) -> Path:
 class Folder:
     """A workspace that is a folder (`model.Workspace`)."""
 
-    def __init__(self, root: Path) -> None:
-        """Raise `ContextasmError` where `root` is no folder."""
+    def __init__(self, root: Path, parse: Callable[[str, str], object] | None = None) -> None:
+        """Raise `ContextasmError` where `root` is no folder.
+
+        `parse` gives the value of a YAML text at a path, and raises `ContextasmError`; without it only JSON is read.
+        """
         if not root.is_dir():
             what = "is no folder" if root.exists() else "does not exist"
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = os.path.realpath(root)
         self._inside: dict[str, bool] = {}
+        self._parse = parse or _parse_json
 
     def list(self, pattern: str) -> Sequence[str]:
         """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
@@ -106,6 +110,11 @@ class Folder:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
         return data if isinstance(data, Problem) else _document(path, data)
 
+    def data(self, path: str) -> Data | Problem | None:
+        """The values of a YAML or JSON file; a problem where it holds none; None where there is no such file."""
+        read = self.read(path)
+        return parsed(read, self._parse) if isinstance(read, Document) else read
+
     def relative(self, path: str) -> str:
         """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""
         full = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
@@ -147,6 +156,29 @@ class Folder:
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}"
+
+
+def parsed(document: Document, parse: Callable[[str, str], object]) -> Data | Problem:
+    """The values of a document: JSON by its name, else what `parse` makes of it."""
+    try:
+        read = _parse_json if document.path.endswith(".json") else parse
+        return Data(document, read(document.data.decode("utf-8-sig"), document.path))
+    except ContextasmError as error:
+        line = error.where.rpartition(":")[2]
+        return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.todo}")
+    except UnicodeDecodeError:
+        return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
+
+
+def _parse_json(text: str, path: str) -> object:
+    import json
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ContextasmError(f"{path}:{error.lineno}", f"no valid JSON: {error.msg}", "correct this line") from error
+    except RecursionError as error:
+        raise ContextasmError(path, "nested too deeply", "write it flatter") from error
 
 
 def _joined(folder: str, name: str) -> str:

@@ -19,7 +19,7 @@ FLOORS: dict[int, tuple[str, ...]] = {
     2: ("text.*", "tokens", "search.*"),
     3: ("sources.*", "rules", "rank", "budget.*", "upkeep", "render.*"),
     4: ("assemble", "trace"),
-    5: ("config.*", "workspace", "store", "writing", "starting", "summaries"),
+    5: ("config.*", "workspace", "store", "writing", "starting", "tasks", "present", "summaries"),
     6: ("prepare", "watch"),
     7: ("cli", "commands.*", "__main__"),
 }

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
-from contextasm.model import Context, Document, Problem, Profile, Request
+from contextasm.config.tables import load
+from contextasm.model import Context, Data, Document, Problem, Profile, Request
 from contextasm.store import table
 from contextasm.text.templates import is_pattern
 from contextasm.tokens import ESTIMATE, Counter, exact
-from contextasm.workspace import _document
+from contextasm.workspace import _document, parsed
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""
@@ -45,6 +46,11 @@ class Files:
         files = (path for path in self._files if _matches(path.split("/"), names))
         folders = (path for path in self._folders if _matches(path.split("/"), names))
         return sorted({*files, *(() if is_pattern(names[-1]) else folders)})
+
+    def data(self, path: str) -> Data | Problem | None:
+        """The values that a file holds, parsed as those on the disk are."""
+        read = self.read(path)
+        return parsed(read, load) if isinstance(read, Document) else read
 
     def read(self, path: str) -> Document | Problem | None:
         """The document, decoded as one on the disk is."""

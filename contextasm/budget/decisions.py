@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextasm.budget.slots import Filled
 from contextasm.model import Allowance, Decision, Fact, Fragment, Problem, Reason, Section
 from contextasm.text.detail import LEVELS
-from contextasm.text.layout import Kept, shown
+from contextasm.text.layout import Kept, shown, span
 from contextasm.tokens import Counter
 
 
@@ -36,7 +36,7 @@ def _decision(done: Filled, fragment: Fragment, kept: Kept | None) -> Decision:
         fragment=fragment.id,
         layer=done.slot.layer.id,
         path=fragment.path,
-        lines=(fragment.line, fragment.line + fragment.text.count("\n")) if fragment.line else (0, 0),
+        lines=span(fragment) if fragment.line else (0, 0),
         reason=fragment.out or _reason(done, kept),
         before=before,
         after=after,

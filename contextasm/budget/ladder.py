@@ -1,7 +1,8 @@
 """The ladder: what is tried, step by step, with a layer that does not fit its room.
 
 A step that comes before anything was dropped works on all fragments at once, the least valuable giving way first; a
-step behind `drop` works on what was dropped, the most valuable first. What is pinned is never shortened.
+step behind `drop` works on what was dropped, the most valuable first. What is pinned is never shortened, and of a program
+no level of detail is made.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def fill(turn: Turn, room: Room) -> Filled:
 
 def shorter_forms(kept: Kept) -> Iterator[Kept]:
     """A fragment at each level of detail below the one that it is shown at, from the fullest on."""
-    if kept.form == "summary" or kept.fragment.pin:
+    if kept.form == "summary" or kept.fragment.pin or kept.fragment.fence:
         return
     forms = [at_level(kept.fragment, form) for form in levels(kept.fragment.text)]
     at = next((number for number, form in enumerate(forms) if form.text == kept.text), 0)

@@ -55,7 +55,7 @@ class Slot(NamedTuple):
     def first_form(self, fragment: Fragment) -> Kept:
         """A fragment as its layer means to show it: whole, or at the layer's level of detail."""
         level = self.layer.detail
-        if self.layer.required or fragment.pin or level not in LEVELS:
+        if self.layer.required or fragment.pin or fragment.fence or level not in LEVELS:
             return whole(fragment)
         return at_level(fragment, at(fragment.text, level))
 

@@ -40,6 +40,22 @@ def flags(
     layer: Annotated[
         list[str] | None, typer.Option(metavar="ID=N", help="Another limit for a layer, in tokens; repeatable.")
     ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A named variant of the profile, such as coding.")
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="Only these layers, and those that are required.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="The session that goes on; else the latest one.")
+    ] = None,
+    open_: Annotated[
+        list[str] | None,
+        typer.Option("--open", "--active-file", metavar="FILE", help="A file that is open; repeatable."),
+    ] = None,
+    additional: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Text to add, where the profile has a place for it.")
+    ] = None,
     workspace: Annotated[
         str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
     ] = None,
@@ -58,6 +74,11 @@ def flags(
         date=date,
         tz=tz,
         layers=tuple(layer or ()),
+        strategy=strategy,
+        scope=scope,
+        session=session,
+        open=tuple(open_ or ()),
+        additional=additional,
     )
 
 

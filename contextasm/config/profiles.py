@@ -13,8 +13,9 @@ from contextasm.config import values
 from contextasm.config.tables import Table, load_table
 from contextasm.config.values import Read
 from contextasm.model import ContextasmError, Layer, Profile
+from contextasm.rank import ORDERS
 from contextasm.render import MARKERS
-from contextasm.sources import SOURCES
+from contextasm.sources import GROUP_NAMES, LINE_NAMES, SOURCES, WITHOUT_PATH
 from contextasm.text.detail import LEVELS
 from contextasm.text.templates import names
 
@@ -27,8 +28,12 @@ KEYS: dict[str, Read] = {
     "marker": values.one_of(MARKERS),
     "fill": values.per_cent,
     "layers": lambda value, _where: value,
+    "strategies": lambda value, _where: value,
 }
 """What a profile may say, and how it is read."""
+
+STRATEGY_KEYS = ("summary", "budget", "marker", "layers")
+"""What a strategy of a profile may change."""
 
 LAYER_KEYS: dict[str, Read] = {
     "id": values.name,
@@ -37,8 +42,17 @@ LAYER_KEYS: dict[str, Read] = {
     "path": values.inside,
     "line": values.text,
     "group": values.text,
-    "order": values.one_of(("given", "best")),
+    "order": values.one_of(("given", *ORDERS)),
     "keep": values.one_of(("start", "end")),
+    "groups": values.texts,
+    "tier": values.word,
+    "tiers": values.words,
+    "quota": values.counts,
+    "limits": values.counts,
+    "start": values.texts,
+    "depth": values.count,
+    "pool": values.count,
+    "types": values.texts,
     "top": values.count,
     "weights": values.weights,
     "floor": values.share,
@@ -54,8 +68,11 @@ LAYER_KEYS: dict[str, Read] = {
 }
 """What a layer may say, and how it is read."""
 
-TEMPLATES = {"path": {"agent", "team"}, "line": {"type", "text"}, "group": {"date"}}
-"""The names that may stand in braces, by key."""
+PATH_NAMES = ("agent", "team", "open", "changed")
+"""What may stand in braces in a path."""
+
+LIMITED = ("title", "text", "files", "tags")
+"""The fields of a memory that may have a limit."""
 
 RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
 
@@ -80,14 +97,55 @@ def load_profile(name: str, where: str, folder: Path, seen: Sequence[Path] = ())
     base = Profile(path.stem, "", 16_000, "plain", ())
     if "extends" in given:
         base = load_profile(str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path))
-    return Profile(
-        name=path.stem,
+    return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
+
+
+def _changed_profile(base: Profile, table: Table) -> Profile:
+    """A profile with what a table says of it."""
+    given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+    return base._replace(
         summary=str(given.get("summary", base.summary)),
         budget=values.tokens(given.get("budget", base.budget), table.where("budget")),
         marker=str(given.get("marker", base.marker)),
         layers=changed(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
         fill=values.per_cent(given.get("fill", base.fill), table.where("fill")) or 0,
     )
+
+
+def _with_strategies(profile: Profile, table: Table) -> Profile:
+    """A profile with its named strategies: each changes only what it says."""
+    named = table.get("strategies")
+    where = f"{table.where('strategies')}: strategies"
+    if named is None:
+        return profile
+    if not isinstance(named, Table) or not all(isinstance(each, Table) for each in named.values()):
+        raise ContextasmError(where, "is no mapping", "write `NAME:` and below it what it changes")
+    found = {**dict(profile.strategies)}
+    for name, own in named.items():
+        assert isinstance(own, Table)
+        own.refuse_unknown(STRATEGY_KEYS)
+        found[values.name(name, where)] = _changed_profile(profile._replace(strategies=()), own)
+    return profile._replace(strategies=tuple(found.items()))
+
+
+def with_strategy(profile: Profile, name: str, where: str) -> Profile:
+    """A profile under one of its strategies. Raises `ContextasmError` for an unknown one."""
+    strategies = dict(profile.strategies)
+    return strategies[values.choice(name, strategies, where, "strategy")]
+
+
+def within(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
+    """The layers that a scope names, such as `L3,L4`, and those that are required; all for None."""
+    if scope is None:
+        return tuple(layers)
+    known = [layer.id for layer in layers]
+    named = {layer_id(each.strip(), known, "--scope") for each in scope.split(",")}
+    kept = [layer for layer in layers if layer.required or layer.id in named]
+    for layer in kept:
+        for each in layer.start:
+            if each not in {other.id for other in kept}:
+                raise ContextasmError("--scope", f"{layer.id} starts from {each}", f"name {each} too")
+    return tuple(kept)
 
 
 def _path(name: str, where: str, folder: Path) -> Path:
@@ -123,7 +181,18 @@ def changed(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -
             raise ContextasmError(table.where("id"), f"{key} is changed twice", "keep one of them")
         given.add(key)
         known[key] = _layer(table, known.get(key, Layer(key, (), (), ())))
+        before = [*known][: [*known].index(key)]
+        for each in known[key].start:
+            values.choice(each, before, f"{table.where('start')}: start", "layer before it")
+    _check_shares(known.values(), where)
     return tuple(known.values())
+
+
+def _check_shares(layers: Iterable[Layer], where: str) -> None:
+    """Raise for shares that add up to more than the whole budget."""
+    total = sum(layer.share or 0 for layer in layers)
+    if total > 100:
+        raise ContextasmError(where, f"the shares add up to {total:g} per cent", "have them add up to 100 at most")
 
 
 def layer_id(value: object, known: Iterable[str] | None, where: str) -> str:
@@ -140,20 +209,24 @@ def _layer(table: Table, base: Layer) -> Layer:
     """A layer with what a table says of it."""
     table.refuse_unknown(LAYER_KEYS)
     given = {key: LAYER_KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
-    for key, allowed in TEMPLATES.items():
-        for template in values.texts(list(_texts(given.get(key, ()))), table.where(key)):
-            for name in names(template):
-                values.choice(name, sorted(allowed), f"{table.where(key)}: {key}", "name in braces")
     layer = base._replace(**given)  # type: ignore[arg-type]
+    _check_braces(layer, table)
+    for name, _ in layer.limits:
+        values.choice(name, LIMITED, f"{table.where('limits')}: limits", "field")
     for key in ("heading", "source", "path"):
-        if not getattr(layer, key):
+        if not getattr(layer, key) and not (key == "path" and WITHOUT_PATH.issuperset(layer.source)):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
-    if len(layer.heading) not in {1, len(layer.path)}:
+    if len(layer.heading) not in {1, len(layer.path) or 1}:
         what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.path)} paths"
         raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")
     return layer
 
 
-def _texts(value: object) -> Iterable[str]:
-    """One template or several."""
-    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+def _check_braces(layer: Layer, table: Table) -> None:
+    """Raise for a name in braces that one of the layer's sources does not know."""
+    for source in layer.source:
+        known = {"path": PATH_NAMES, "line": LINE_NAMES.get(source, ()), "group": GROUP_NAMES.get(source, ())}
+        for key, allowed in known.items():
+            for template in layer.path if key == "path" else (getattr(layer, key),):
+                for name in names(template):
+                    values.choice(name, allowed, f"{table.where(key)}: {key}", "name in braces")

@@ -18,7 +18,18 @@ Read = Callable[[object, str], object]
 _TOKENS = r"(\d+(?:\.\d+)?)([kK]?)"
 _NAME = r"[\w-][\w.-]*"
 
-SCORE_PARTS = ("similarity", "importance", "recency")
+SCORE_PARTS = (
+    "similarity",
+    "importance",
+    "recency",
+    "confidence",
+    "salience",
+    "weight",
+    "rate",
+    "named",
+    "open",
+    "changed",
+)
 """What a score is made of."""
 
 LARGEST = 10**9
@@ -70,7 +81,32 @@ def weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
         raise ContextasmError(where, f"{value} names no weights", "write {NAME: WEIGHT, ...}")
     for part in value:
         choice(part, SCORE_PARTS, where, "part of a score")
-    return tuple((part, share(value.get(part, 0.0), f"{where}: {part}")) for part in SCORE_PARTS)
+    read = tuple((part, share(value[part], f"{where}: {part}")) for part in SCORE_PARTS if part in value)
+    if abs(sum(weight for _, weight in read) - 1) > 1e-9:
+        total = round(sum(weight for _, weight in read), 9)
+        raise ContextasmError(where, f"the weights add up to {total:g}", "have them add up to 1")
+    return read
+
+
+def counts(value: object, where: str) -> tuple[tuple[str, int], ...]:
+    """Whole numbers by name, such as `{root/decisions*: 3}`."""
+    return tuple((name, count(each, f"{where}: {name}")) for name, each in _pairs(value, where))
+
+
+def words(value: object, where: str) -> tuple[tuple[str, str], ...]:
+    """Words by name, such as `{root/conventions*: 1}`; a number counts as a word."""
+    return tuple((name, text(str(each), f"{where}: {name}")) for name, each in _pairs(value, where))
+
+
+def word(value: object, where: str) -> str:
+    """A word; a number counts as one."""
+    return text(str(value) if isinstance(value, int) and not isinstance(value, bool) else value, where)
+
+
+def _pairs(value: object, where: str) -> list[tuple[str, object]]:
+    if not isinstance(value, dict):
+        raise ContextasmError(where, f"{value} is no mapping", "write {NAME: VALUE, ...}")
+    return [*value.items()]
 
 
 def flag(value: object, where: str) -> bool:

@@ -28,6 +28,9 @@ REASONS: Mapping[str, str] = {
     "superseded": "superseded by {by}",
     "rule": "rule {rule} excludes it",
     "pinned": "rule {rule} includes it",
+    "not-in-pool": "it is not among the {pool} that are looked at",
+    "not-reached": "it is more than {depth} steps from what was found",
+    "repeated": "it says what line {line} says",
 }
 """Each reason in words."""
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from contextasm.model import Ask, Found, Meaning, Profile, Request, Workspace
+from contextasm.sources.additional import additional
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
-from contextasm.sources.memories import recent, search
+from contextasm.sources.entities import entities
+from contextasm.sources.events import events_of
+from contextasm.sources.files import files
+from contextasm.sources.knowledge import knowledge
+from contextasm.sources.memories import recent, search, weighed
+from contextasm.sources.patterns import patterns
+from contextasm.sources.relations import relations
+from contextasm.sources.tasks import ancestors, current_goal, root_goal, siblings
+from contextasm.sources.threads import threads
+from contextasm.sources.tools import tools
 
 Source = Callable[[Ask], Found]
 
@@ -16,8 +26,51 @@ SOURCES: Mapping[str, Source] = {
     "daily": daily,
     "recent": recent,
     "search": search,
+    "weighed": weighed,
+    "events": events_of,
+    "knowledge": knowledge,
+    "entities": entities,
+    "relations": relations,
+    "patterns": patterns,
+    "threads": threads,
+    "files": files,
+    "tools": tools,
+    "root-goal": root_goal,
+    "ancestor-goals": ancestors,
+    "sibling-results": siblings,
+    "current-goal": current_goal,
+    "additional": additional,
 }
 """Every source by the name that profiles use."""
+
+MEMORY_LINE = ("type", "text", "title", "rest", "confidence")
+
+LINE_NAMES: Mapping[str, Sequence[str]] = {
+    "recent": MEMORY_LINE,
+    "search": MEMORY_LINE,
+    "weighed": MEMORY_LINE,
+    "events": ("type", "text"),
+    "entities": ("type", "name", "fields"),
+    "relations": ("source", "type", "target"),
+    "patterns": ("name", "text", "tried"),
+    "tools": ("name", "text", "arguments"),
+}
+"""What stands in braces in a layer's `line`, by source; nothing for the others, which show text as it is."""
+
+GROUP_NAMES: Mapping[str, Sequence[str]] = {
+    "daily": ("date",),
+    "recent": ("key", "name"),
+    "search": ("key", "name"),
+    "weighed": ("key", "name"),
+    "events": ("session",),
+    "knowledge": ("title", "path"),
+    "threads": ("title", "path"),
+    "files": ("title", "path"),
+}
+"""Likewise in a layer's `group`."""
+
+WITHOUT_PATH = frozenset({"additional"})
+"""Sources that read no file."""
 
 
 def retrieve(
@@ -27,8 +80,11 @@ def retrieve(
 
     Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    asks = (Ask(workspace, layer, request, meaning) for layer in profile.layers)
-    return {ask.layer.id: _first_that_finds(ask) for ask in asks}
+    found: dict[str, Found] = {}
+    for layer in profile.layers:
+        begun = {each: found[each] for each in layer.start}
+        found[layer.id] = _first_that_finds(Ask(workspace, layer, request, meaning, begun))
+    return found
 
 
 def _first_that_finds(ask: Ask) -> Found:

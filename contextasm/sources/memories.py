@@ -1,14 +1,17 @@
-"""Sources `search` and `recent`: remembered statements, those that match the topic or simply the newest."""
+"""Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from math import exp
 
-from contextasm.model import Ask, Document, Found, Fragment, Layer, Memory, Problem, Reason
+from contextasm.model import Ask, Found, Fragment, Layer, Memory, Reason, Request
+from contextasm.sources.reading import texts
+from contextasm.sources.sorting import Sorted, belonging, group_name, key
 from contextasm.text.memories import distinct, memories
-from contextasm.text.templates import fill, paths
+from contextasm.text.signals import names_it
+from contextasm.text.templates import fill
 
 COUNTING = {"active", "approved"}
 """The states in which a memory may be shown."""
@@ -41,11 +44,35 @@ def search(ask: Ask) -> Found:
     fragments = [*found.fragments]
     for row, number in enumerate(asked):
         if row in hits:
-            score = score_parts(own[number], hits[row], ask.request.date)
+            score = score_parts(own[number], hits[row], ask.request.date) + _own_parts(own[number], ask)
             fragments[number] = fragments[number]._replace(score=score)
         else:
             fragments[number] = fragments[number]._replace(out=Reason("no-match"))
     return found._replace(fragments=tuple(fragments))
+
+
+def weighed(ask: Ask) -> Found:
+    """Every memory of the layer's files, with the parts of its score that no topic decides."""
+    found, own = _found(ask)
+    fragments = []
+    for each, memory in zip(found.fragments, own, strict=True):
+        parts = score_parts(memory, 0.0, ask.request.date)[1:]
+        fragments.append(each._replace(score=parts + _own_parts(memory, ask)))
+    return found._replace(fragments=tuple(fragments))
+
+
+def _own_parts(memory: Memory, ask: Ask) -> tuple[tuple[str, float], ...]:
+    """Further parts, as far as the layer weighs them: how sure a memory is, whether it names a file that is open."""
+    weighed = dict(ask.layer.weights)
+    parts = (("confidence", memory.confidence), ("open", float(names_open(memory, ask.request))))
+    return tuple(part for part in parts if part[0] in weighed)
+
+
+def names_open(memory: Memory, request: Request) -> bool:
+    """Whether a memory names a file that is open, by its path or by its name."""
+    names = {name for path in request.open for name in (path, path.rpartition("/")[2])}
+    folded = memory.text.casefold()
+    return bool(names & set(memory.files)) or any(names_it(folded, name) for name in names)
 
 
 def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[str, float], ...]:
@@ -57,23 +84,19 @@ def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[s
 
 
 def _found(ask: Ask) -> tuple[Found, tuple[Memory, ...]]:
-    """Every memory of the layer's files as a fragment, and as it stands."""
+    """Every memory of the layer as a fragment, and as it stands."""
+    documents, problems = texts(ask)
     found: list[Memory] = []
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    for path in dict.fromkeys(path for each in ask.layer.path for path in paths(ask.workspace, each, ask.request)):
-        read = ask.workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            own, wrong = memories(read)
-            found += own
-            problems += wrong
-        elif read:
-            problems.append(read)
-    every, wrong = distinct(found)
-    superseded = replaced(every)
-    fragments = tuple(fragment(memory, ask.layer, superseded) for memory in every)
-    return Found(fragments, tuple(documents), (*problems, *wrong)), every
+    for document in documents:
+        own, wrong = memories(document)
+        found += own
+        problems += wrong
+    every, doubled = distinct(found)
+    out = _outs(every)
+    chosen, unfit = belonging(every, ask.layer, out)
+    fragments = tuple(fragment(each, ask.layer, out.get(each.memory.id)) for each in chosen)
+    problems += [*doubled, *unfit]
+    return Found(fragments, tuple(documents), tuple(problems)), tuple(each.memory for each in chosen)
 
 
 def replaced(found: Iterable[Memory]) -> dict[str, str]:
@@ -81,25 +104,42 @@ def replaced(found: Iterable[Memory]) -> dict[str, str]:
     return {old: memory.id for memory in found if memory.status in COUNTING for old in memory.supersedes}
 
 
-def fragment(memory: Memory, layer: Layer, superseded: dict[str, str]) -> Fragment:
+def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:
     """A memory in the form in which the layer shows it."""
-    shown = {"type": memory.type, "text": memory.text.replace("\n", "\n  ")}
-    text = fill(layer.line, shown) if layer.line else memory.text
+    memory = placed.memory
+    text = fill(layer.line, _shown(memory)) if layer.line else memory.text
     return Fragment(
         id=memory.id,
         path=memory.path,
         line=memory.line,
         text="\n".join(line.rstrip() for line in text.split("\n")),
         heading=layer.heading[0],
+        group=fill(layer.group, {"key": key(memory), "name": group_name(key(memory))}),
+        place=placed.place,
         day=memory.created,
         keep=layer.keep,
         tags=memory.tags,
         kind=memory.type,
-        out=_out(memory, superseded),
+        type=memory.type,
+        out=out,
     )
 
 
-def _out(memory: Memory, superseded: dict[str, str]) -> Reason | None:
+def _shown(memory: Memory) -> dict[str, str]:
+    """What a layer's line may say of a memory."""
+    text = memory.text.replace("\n", "\n  ")
+    title, mark, rest = text.partition("\n")
+    confidence = f"{memory.confidence:.2f}"
+    return {"type": memory.type, "text": text, "title": title, "rest": mark + rest, "confidence": confidence}
+
+
+def _outs(every: Iterable[Memory]) -> dict[str, Reason]:
+    """Why memories do not count, by their ids; nothing for those that do."""
+    superseded = replaced(every)
+    return {memory.id: reason for memory in every if (reason := _out(memory, superseded))}
+
+
+def _out(memory: Memory, superseded: Mapping[str, str]) -> Reason | None:
     """Why a memory does not count; None if it does."""
     if memory.status not in COUNTING:
         return Reason.of("status", status=memory.status)

@@ -44,6 +44,8 @@ class Kept(NamedTuple):
     def spans(self) -> tuple[Span, ...]:
         """The shown lines, as lines of the file."""
         base = self.fragment.line
+        if self.fragment.rows:
+            return (span(self.fragment),)
         return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
 
 
@@ -92,6 +94,11 @@ def summarized(fragment: Fragment, text: str) -> Kept:
     return whole(fragment)._replace(form="summary", text=text)
 
 
+def span(fragment: Fragment) -> Span:
+    """The lines of the file that a fragment stands for."""
+    return fragment.line, fragment.line + (fragment.rows - 1 if fragment.rows else fragment.text.count("\n"))
+
+
 def shown(kept: Kept) -> str:
     """The text that is shown of a fragment, without the markers."""
     return "".join(piece for piece in _pieces(kept) if isinstance(piece, str))
@@ -112,10 +119,21 @@ def body(kept: Sequence[Kept], missing: Sequence[Fragment], join: str, marker: M
             parts.append("\n\n" if new else join)
         if new and group:
             parts.append(group + "\n")
-        parts += _pieces(each)
+        parts += _fenced(each)
     if parts:
         _end(parts, missing)
     return "".join(marker(part) if isinstance(part, Gap) else part for part in parts)
+
+
+def _fenced(kept: Kept) -> list[str | Gap]:
+    """The shown text of a fragment, inside the fence that it is shown in; what is missing at its end stands below."""
+    pieces = _pieces(kept)
+    fence = kept.fragment.fence
+    if not fence:
+        return pieces
+    below = pieces[-2:] if len(pieces) > 1 and isinstance(pieces[-1], Gap) else []
+    inside = pieces[: len(pieces) - len(below)]
+    return [f"{fence}\n", *inside, f"\n{fence[: len(fence) - len(fence.lstrip('`'))]}", *below]
 
 
 def _pieces(kept: Kept) -> list[str | Gap]:

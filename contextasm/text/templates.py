@@ -23,8 +23,13 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 def paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
     """The files that a layer's path may mean; none where it needs a name that is not given.
 
+    `{open}` and `{changed}` are the files that the request says are.
+
     A path without a wildcard comes back as it is, whether there is such a file or not.
     """
+    if template in {"{open}", "{changed}"}:
+        yield from request.open if template == "{open}" else request.changed
+        return
     given = {"agent": request.agent, "team": request.team}
     if not all(given.get(name, " ") for name in names(template)):
         return
