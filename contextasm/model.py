@@ -88,6 +88,17 @@ class Workspace(Protocol):
         """The values of a YAML or JSON file; a problem where it holds none; None where there is no such file."""
 
 
+class Filters(NamedTuple):
+    """What of the finds is wanted; empty for all."""
+
+    since: str = ""
+    """YYYY-MM-DD: nothing dated before it."""
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    """Ids, or patterns of paths."""
+
+
 class Request(NamedTuple):
     """What is asked for, with nothing left open: no default, no clock."""
 
@@ -111,6 +122,9 @@ class Request(NamedTuple):
     """Paths of the files that git calls changed; empty where no layer asks."""
     additional: str = ""
     """Text to be shown as it is."""
+    filters: Filters = Filters()
+    prefer: tuple[str, ...] = ()
+    """Ids of fragments that win over others of their key."""
 
 
 class Layer(NamedTuple):
@@ -150,6 +164,8 @@ class Layer(NamedTuple):
     """How many are looked at: the newest events, the most salient entities beside those named; 0 for all."""
     types: tuple[str, ...] = ()
     """The types of events that count; empty for all."""
+    min_score: float = 0
+    """The least total of a score that counts; 0 for any."""
     top: int = 0
     """How many fragments count, best first; 0 for all."""
     weights: tuple[tuple[str, float], ...] = (("similarity", 0.5), ("importance", 0.3), ("recency", 0.2))
@@ -179,6 +195,17 @@ class Layer(NamedTuple):
     """Whether rules that fired for this request may have changed it."""
 
 
+class Conflicts(NamedTuple):
+    """How it is settled when fragments that declare the same key say different things."""
+
+    severity: tuple[tuple[str, float], ...] = ()
+    """By type, 0 to 1: from 0.3 on, a person has to settle it."""
+    otherwise: float = 0.5
+    """The severity for any other type."""
+    precedence: tuple[str, ...] = ()
+    """Layers, the one that is believed first before the others."""
+
+
 class Profile(NamedTuple):
     """An ordered list of layers and the budget they share."""
 
@@ -189,6 +216,10 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
+    merge: tuple[str, ...] = ()
+    """How fragments may be found to say the same, to be shown once; in this order."""
+    conflicts: Conflicts | None = None
+    """How fragments of one key that say different things are settled; None where that is no conflict."""
     fill: float = 0
     """Per cent of the budget up to which detail is added where layers show less than there is; 0 for none."""
     strategies: tuple[tuple[str, Profile], ...] = ()
@@ -254,6 +285,10 @@ OUTCOME = {
     "status": "excluded",
     "superseded": "excluded",
     "rule": "excluded",
+    "filtered": "excluded",
+    "below-floor": "excluded",
+    "overruled": "excluded",
+    "merged": "merged",
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",
@@ -288,6 +323,12 @@ class Fragment(NamedTuple):
     """What rules multiply its score by."""
     pin: str = ""
     """The rule that wants it whole whatever its layer's limit; empty for none."""
+    key: str = ""
+    """What it is about, in a word of the user's; empty for none."""
+    dedup: str = ""
+    """What it shares with others that say the same; empty for none."""
+    said: str = ""
+    """What it says without the form its layer gives it; empty where `text` is that."""
     type: str = ""
     """What sort of event, entity or memory it is; empty where there are no sorts."""
     rows: int = 0
@@ -431,6 +472,9 @@ class Context(NamedTuple):
     """Every file of the workspace that was opened."""
     rulings: tuple[Ruling, ...] = ()
     """Every rule there is, in order of precedence."""
+
+    found: Mapping[str, Found] = MappingProxyType({})
+    """What each layer's sources brought, by id; a later build may start from it."""
 
     @property
     def truncated(self) -> bool:

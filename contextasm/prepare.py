@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.assemble import assemble
-from contextasm.config import values
+from contextasm.config import values, wanted
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, with_strategy, within
 from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
 from contextasm.config.tables import Table, load
 from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request, Summarizer
 from contextasm.present import changed_files, current_goal, uses
+from contextasm.sources import FOR_SOURCES, RunAll, one_by_one
 from contextasm.store import CountCache, table
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
@@ -40,6 +41,13 @@ class Flags(NamedTuple):
     session: str | None = None
     open: tuple[str, ...] = ()
     additional: str | None = None
+    since: str | None = None
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    prefer: tuple[str, ...] = ()
+    deadline: str | None = None
+    """Milliseconds."""
 
 
 class Surroundings(NamedTuple):
@@ -63,11 +71,17 @@ class Job(NamedTuple):
     counts: CountCache | None
     """The remembered counts of an exact tokenizer."""
     summarizer: Summarizer | None = None
+    run_all: RunAll = one_by_one
 
     def run(self, request: Request | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer."""
         context = assemble(
-            self.workspace, self.profile, request or self.request, self.counter, summarizer=self.summarizer
+            self.workspace,
+            self.profile,
+            request or self.request,
+            self.counter,
+            summarizer=self.summarizer,
+            run_all=self.run_all,
         )
         if self.counts:
             self.counts.save()
@@ -82,6 +96,8 @@ def open_workspace(flags: Flags, around: Surroundings) -> Folder:
 
 def prepare(flags: Flags, around: Surroundings) -> Job:
     """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
+    seconds = wanted.seconds(flags.deadline)
+    run_all = _run_all(seconds)
     workspace = open_workspace(flags, around)
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in DEFAULTS if key != "format"} | {"budget": flags.budget}
@@ -109,8 +125,11 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
         open=tuple(workspace.relative(path) for path in flags.open),
         changed=changed_files(workspace.root) if uses(profile, "changed") else (),
         additional=flags.additional or "",
+        filters=wanted.filters(flags.since, flags.event_types, flags.entity_types, flags.exclude),
+        prefer=flags.prefer,
     )
-    return Job(workspace, settings, profile, request, counter, counts, _summarizer(file, workspace, around))
+    summarizer = _summarizer(file, workspace, around, seconds)
+    return Job(workspace, settings, profile, request, counter, counts, summarizer, run_all)
 
 
 def _profile(
@@ -233,8 +252,20 @@ def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountC
     return exact(name, lambda: table(name), counts), counts
 
 
-def _summarizer(file: Table, workspace: Folder, around: Surroundings) -> Summarizer | None:
-    """What the file names to say texts in fewer words; its modules are loaded for those who have one."""
+def _run_all(seconds: float | None) -> RunAll:
+    """What runs the sources: one by one without a deadline, else side by side, which takes threads."""
+    if seconds is None:
+        return one_by_one
+    from contextasm.waiting import until
+
+    return until(seconds)
+
+
+def _summarizer(file: Table, workspace: Folder, around: Surroundings, seconds: float | None) -> Summarizer | None:
+    """What the file names to say texts in fewer words; its modules are loaded for those who have one.
+
+    Under a deadline of so many seconds it has the part of it that is kept for assembly.
+    """
     if file.get("summarizer") is None:
         return None
     from contextasm.config.summarizer import summarizer
@@ -242,6 +273,8 @@ def _summarizer(file: Table, workspace: Folder, around: Surroundings) -> Summari
 
     command = summarizer(file)
     assert command
+    if seconds is not None:
+        command = command._replace(timeout=min(command.timeout, seconds * (1 - FOR_SOURCES)))
     return Summaries(command, workspace.root, around.environment, _cache_folder(around.environment))
 
 

@@ -17,15 +17,16 @@ PACKAGE = Path(contextasm.__file__).parent
 FLOORS: dict[int, tuple[str, ...]] = {
     1: ("model",),
     2: ("text.*", "tokens", "search.*"),
-    3: ("sources.*", "rules", "rank", "budget.*", "upkeep", "render.*"),
+    3: ("sources.*", "rules", "rank", "filters", "merge", "conflicts", "report", "budget.*", "upkeep", "render.*"),
     4: ("assemble", "trace"),
     5: ("config.*", "workspace", "store", "writing", "starting", "tasks", "present", "summaries"),
-    6: ("prepare", "watch"),
+    6: ("prepare", "waiting", "watch"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
 
 SIDEWAYS = {
+    ("prepare", "waiting"),  # threads, for those who set a deadline
     ("__main__", "cli"),
     ("cli", "commands"),
     ("commands.completion", "cli"),  # the script is made from the command line itself
@@ -71,7 +72,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "click": FLOORS[7],
     "rich": FLOORS[7],
     "tiktoken": ("tokens",),
-    "rapidfuzz": ("search.*", "upkeep"),
+    "rapidfuzz": ("search.*", "merge", "upkeep"),
 }
 """Where a library may be imported at all."""
 

@@ -1,25 +1,22 @@
 """The ladder: what is tried, step by step, with a layer that does not fit its room.
 
 A step that comes before anything was dropped works on all fragments at once, the least valuable giving way first; a
-step behind `drop` works on what was dropped, the most valuable first. What is pinned is never shortened, and of a program
-no level of detail is made.
+step behind `drop` works on what was dropped, the most valuable first. What is pinned is never shortened, and code
+keeps every detail.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from contextasm.budget.slots import Choice, Filled, Room, Slot, Turn
 from contextasm.model import Fragment, Problem
+from contextasm.text.blocks import lead
 from contextasm.text.cut import cut
 from contextasm.text.detail import levels
 from contextasm.text.layout import Kept, at_level, shown, summarized, whole
-
-_LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
-"""What a list item begins with, a memory's type included; it is no part of what is summarized."""
 
 
 class Tried(NamedTuple):
@@ -101,8 +98,7 @@ def _summary(slot: Slot, form: Kept, problems: list[Problem]) -> str:
     if form.form == "summary" or form.fragment.pin or slot.summarizer is None:
         return ""
     text = form.fragment.text
-    lead = _LEAD.match(text)
-    mark = lead[0] if lead else ""
+    mark = lead(text)  # no part of what is summarized
     said = slot.summarizer(text[len(mark) :])
     if isinstance(said, Problem):
         problems.append(said)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
-from contextasm.model import Ask, Found, Meaning, Profile, Request, Workspace
+from contextasm.model import Ask, Found, Layer, Meaning, Problem, Profile, Request, Workspace
 from contextasm.sources.additional import additional
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
@@ -73,18 +75,54 @@ WITHOUT_PATH = frozenset({"additional"})
 """Sources that read no file."""
 
 
-def retrieve(
-    workspace: Workspace, profile: Profile, request: Request, meaning: Meaning | None = None
-) -> dict[str, Found]:
-    """What is found for each layer, by the layer's id.
+Task = Callable[[], Found]
+"""One layer's finding."""
 
-    Raises `ContextasmError` where a file of a required layer can't be read.
+RunAll = Callable[[Sequence[Task]], Sequence[Found | None]]
+"""Runs tasks and gives their results in order, None for one that was not done in time."""
+
+
+FOR_SOURCES = 0.8
+"""The share of a deadline after which sources are late: the rest is for assembly (digest 4.1)."""
+
+
+def one_by_one(tasks: Sequence[Task]) -> Sequence[Found | None]:
+    """The results of tasks, however long they take."""
+    return [task() for task in tasks]
+
+
+def retrieve(
+    workspace: Workspace,
+    profile: Profile,
+    request: Request,
+    meaning: Meaning | None = None,
+    *,
+    run_all: RunAll = one_by_one,
+    known: Mapping[str, Found] = MappingProxyType({}),
+) -> dict[str, Found]:
+    """What is found for each layer, by the layer's id. `known` are finds that need not be looked for again.
+
+    Layers that need nothing but the request go together; those that start from others' finds, after them. What is
+    required is waited for. Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    found: dict[str, Found] = {}
-    for layer in profile.layers:
-        begun = {each: found[each] for each in layer.start}
-        found[layer.id] = _first_that_finds(Ask(workspace, layer, request, meaning, begun))
-    return found
+    found = {**known}
+    waiting = [layer for layer in profile.layers if layer.id not in found]
+    while waiting:
+        ready = [layer for layer in waiting if found.keys() >= {*layer.start}]
+        asks = [Ask(workspace, layer, request, meaning, {each: found[each] for each in layer.start}) for layer in ready]
+        found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.required}
+        others = [ask for ask in asks if not ask.layer.required]
+        results = run_all([partial(_first_that_finds, ask) for ask in others])
+        for ask, result in zip(others, results, strict=True):
+            found[ask.layer.id] = _late(ask.layer) if result is None else result
+        waiting = [layer for layer in waiting if layer.id not in found]
+    return {layer.id: found[layer.id] for layer in profile.layers}
+
+
+def _late(layer: Layer) -> Found:
+    """What a source that was too slow brings."""
+    message = f"{' and '.join(layer.source)} did not answer in time, so nothing of it is shown"
+    return Found(problems=(Problem("source-timeout", layer.id, 0, message),))
 
 
 def _first_that_finds(ask: Ask) -> Found:

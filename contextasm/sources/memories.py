@@ -121,6 +121,9 @@ def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:
         tags=memory.tags,
         kind=memory.type,
         type=memory.type,
+        key=memory.key,
+        dedup=memory.dedup,
+        said=memory.text,
         out=out,
     )
 
