@@ -357,6 +357,17 @@ class Meaning(Protocol):
         """How near each text is to the topic, on any scale; a problem where it can't be said in time."""
 
 
+class SummaryCommand(NamedTuple):
+    """A program that reads a text on standard input and prints a shorter one."""
+
+    words: tuple[str, ...]
+    """Program and arguments; run without a shell."""
+    line: int
+    """Of `ctxasm.yaml`, counted from 1."""
+    timeout: float = 20.0
+    """Seconds that all summaries of one build may take together."""
+
+
 class Summarizer(Protocol):
     """Says a text in fewer words, by means of a model or a program of the user's."""
 

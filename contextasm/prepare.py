@@ -268,14 +268,17 @@ def _summarizer(file: Table, workspace: Folder, around: Surroundings, seconds: f
     """
     if file.get("summarizer") is None:
         return None
-    from contextasm.config.summarizer import summarizer
+    from contextasm.config.summarizer import VARIABLE, is_allowed, summarizer
     from contextasm.summaries import Summaries
 
     command = summarizer(file)
     assert command
     if seconds is not None:
         command = command._replace(timeout=min(command.timeout, seconds * (1 - FOR_SOURCES)))
-    return Summaries(command, workspace.root, around.environment, _cache_folder(around.environment))
+    summaries = Summaries(command, workspace.root, around.environment, _cache_folder(around.environment))
+    if not is_allowed(workspace.root, around.environment):
+        summaries.forbid(VARIABLE)
+    return summaries
 
 
 def _cache_folder(environment: Mapping[str, str]) -> Path | None:

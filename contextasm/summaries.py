@@ -13,12 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
-from contextasm.config.settings import FILE
-from contextasm.config.summarizer import VARIABLE, Command, is_allowed
-from contextasm.model import ContextasmError, Problem
+from contextasm.model import Problem, SummaryCommand
 
 _LONGEST = 1 << 20
 """Bytes of a remembered summary; nobody wrote a longer one."""
+
+FILE = "ctxasm.yaml"
 
 _VERSION = "1"
 """Goes up when the same command and text are to be asked anew."""
@@ -27,7 +27,7 @@ _VERSION = "1"
 class Summaries:
     """The summarizer of one build (`model.Summarizer`)."""
 
-    def __init__(self, command: Command, root: str, environment: Mapping[str, str], cache: Path | None) -> None:
+    def __init__(self, command: SummaryCommand, root: str, environment: Mapping[str, str], cache: Path | None) -> None:
         """Of a workspace at `root`; summaries are remembered in the folder `cache`, None for this process alone."""
         self._command = command
         self._root = root
@@ -36,8 +36,6 @@ class Summaries:
         self._here: dict[str, str] = {}
         self._left = command.timeout
         self._problem: Problem | None = None
-        if not is_allowed(root, environment):
-            self._fail(f"is not run: to allow it, have {VARIABLE} name this workspace, {root}")
 
     def __call__(self, text: str) -> str | Problem:
         """The text in the command's words, or why there are none."""
@@ -53,6 +51,10 @@ class Summaries:
             self._remember(key, said)
         self._here[key] = said
         return said
+
+    def forbid(self, variable: str) -> None:
+        """Have nothing run, since the variable does not name the workspace."""
+        self._fail(f"is not run: to allow it, have {variable} name this workspace, {self._root}")
 
     def _fail(self, what: str) -> Problem:
         """Have nothing more asked; the problem that says why."""
@@ -113,10 +115,10 @@ class Summaries:
 
     def _remember(self, key: str, said: str) -> None:
         """Keep a summary for later builds; where that can't be done they ask again, and that is all."""
-        from contextasm.writing import write
-
         if not self._cache or len(said) > _LONGEST // 4:
             return
-        with suppress(OSError, ContextasmError):
+        temporary = self._cache / f"{key}.{os.getpid()}"
+        with suppress(OSError):
             self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write(self._cache / key, said.encode("utf-8", "replace"))
+            temporary.write_bytes(said.encode("utf-8", "replace"))
+            temporary.replace(self._cache / key)

@@ -17,7 +17,7 @@ PACKAGE = Path(contextasm.__file__).parent
 FLOORS: dict[int, tuple[str, ...]] = {
     1: ("model",),
     2: ("text.*", "tokens", "search.*"),
-    3: ("sources.*", "rules", "rank", "filters", "merge", "conflicts", "report", "budget.*", "upkeep", "render.*"),
+    3: ("sources.*", "rules", "rank", "filters", "merge", "conflicts", "budget.*", "upkeep", "render.*"),
     4: ("assemble", "trace"),
     5: ("config.*", "workspace", "store", "writing", "starting", "tasks", "present", "summaries"),
     6: ("prepare", "waiting", "watch"),

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from contextasm.config import values
 from contextasm.config.tables import Table
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, SummaryCommand
 
 VARIABLE = "CTXASM_EMBEDDER"
 
@@ -21,18 +20,7 @@ LONGEST = 600
 """Seconds; a longer wait is a slip of the finger."""
 
 
-class Command(NamedTuple):
-    """A program that reads a text on standard input and prints a shorter one."""
-
-    words: tuple[str, ...]
-    """Program and arguments; run without a shell."""
-    line: int
-    """Of `ctxasm.yaml`, counted from 1."""
-    timeout: float = 20.0
-    """Seconds that all summaries of one build may take together."""
-
-
-def summarizer(file: Table) -> Command | None:
+def summarizer(file: Table) -> SummaryCommand | None:
     """What the file configures; None for nothing. Raises `ContextasmError` for anything that can't be used."""
     table = file.get("summarizer")
     if table is None:
@@ -43,7 +31,9 @@ def summarizer(file: Table) -> Command | None:
             where, "says nothing that can be run", "write `command: [PROGRAM, ARGUMENT, ...]` under it"
         )
     table.refuse_unknown(("command", "timeout"))
-    command = Command(_words(table.get("command"), f"{table.where('command')}: command"), file.lines["summarizer"])
+    command = SummaryCommand(
+        _words(table.get("command"), f"{table.where('command')}: command"), file.lines["summarizer"]
+    )
     if "timeout" not in table:
         return command
     return command._replace(timeout=_seconds(table["timeout"], f"{table.where('timeout')}: timeout"))
