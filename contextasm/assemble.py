@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.budget import Budget, select
 from contextasm.conflicts import settle
@@ -18,6 +18,7 @@ from contextasm.model import (
     Problem,
     Profile,
     Request,
+    Ruled,
     Selection,
     Summarizer,
     Workspace,
@@ -28,6 +29,9 @@ from contextasm.sources import RunAll, one_by_one, retrieve
 from contextasm.text.templates import may_name
 from contextasm.tokens import Counter
 
+if TYPE_CHECKING:
+    from contextasm.rules import Fired
+
 
 def assemble(
     workspace: Workspace,
@@ -36,17 +40,18 @@ def assemble(
     counter: Counter,
     *,
     meaning: Meaning | None = None,
+    fired: Fired | None = None,
     summarizer: Summarizer | None = None,
     run_all: RunAll = one_by_one,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
-    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches; `summarizer` what
-    the ladder's step of that name asks; `run_all` runs the sources. Raises `ContextasmError` where a file of a
-    required layer can't be read.
+    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired` what the rules
+    come to, `summarizer` what the ladder's step of that name asks; `run_all` runs the sources. Raises
+    `ContextasmError` where a file of a required layer can't be read.
     """
     found = retrieve(workspace, narrowed(profile, request.filters), request, meaning, run_all=run_all)
-    return _assembled(found, profile, request, counter, summarizer)
+    return _assembled(found, request, Change((), workspace, profile, counter, meaning, fired, summarizer))
 
 
 class Change(NamedTuple):
@@ -59,13 +64,14 @@ class Change(NamedTuple):
     profile: Profile
     counter: Counter
     meaning: Meaning | None = None
+    fired: Fired | None = None
     summarizer: Summarizer | None = None
 
 
 def update(context: Context, change: Change) -> Context:
     """What `assemble` would give for the context's request now, looking again only where a changed file may matter.
 
-    Profile, counter and helpers are those that the context was built with.
+    All that `change` holds besides the paths is what `assemble` would be given.
     """
     request, profile = context.request, change.profile
     again: set[str] = set()
@@ -76,29 +82,35 @@ def update(context: Context, change: Change) -> Context:
     known = {layer: found for layer, found in context.found.items() if layer not in again}
     asked = narrowed(profile, request.filters)
     found = retrieve(change.workspace, asked, request, change.meaning, known=known)
-    return _assembled(found, profile, request, change.counter, change.summarizer)
+    return _assembled(found, request, change)
 
 
-def _assembled(
-    found: Mapping[str, Found], profile: Profile, request: Request, counter: Counter, summarizer: Summarizer | None
-) -> Context:
-    """The context of what was found."""
-    wanted = filtered(profile, found, request.filters)
-    ranked = {layer.id: rank(wanted[layer.id], layer) for layer in profile.layers}
-    merged = merge(profile, ranked)
-    settled = settle(profile, merged, request.prefer)
+def _assembled(found: Mapping[str, Found], request: Request, job: Change) -> Context:
+    """The context of what was found: filtered, ruled, ranked, merged, settled, selected, rendered."""
+    ruled = _ruled(filtered(job.profile, found, request.filters), job)
+    profile, counter = ruled.profile, job.counter
+    ranked = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in profile.layers}
+    settled = settle(profile, merge(profile, ranked), request.prefer)
     pools = {layer.id: topmost(settled.pools[layer.id], layer) for layer in profile.layers}
-    problems = (*settled.problems, *nothing_good_enough(profile, pools))
+    ruled = ruled._replace(problems=(*ruled.problems, *settled.problems, *nothing_good_enough(profile, pools)))
     framing = frame(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(profile, pools, budget, counter, framing, summarizer)
+        selection = select(profile, pools, budget, counter, framing, job.summarizer)
         text = document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
-            selection = selection._replace(problems=(*problems, *selection.problems))
-            return _context(text, tokens, profile, request, found, selection)
+            return _context(text, tokens, ruled, request, selection)._replace(found=found)
         budget = budget._replace(spare=budget.spare + tokens - request.budget)
+
+
+def _ruled(found: Mapping[str, Found], job: Change) -> Ruled:
+    """What the rules leave; their modules are loaded for a workspace that has rules."""
+    if not job.fired:
+        return Ruled(job.profile, found, (), ())
+    from contextasm.rules.apply import apply
+
+    return apply(job.fired, job.profile, found, job.workspace)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:
@@ -107,24 +119,28 @@ def _only_required(selection: Selection, profile: Profile) -> bool:
     return all(section.layer in required for section in selection.sections)
 
 
-def _context(
-    text: str, tokens: int, profile: Profile, request: Request, found: Mapping[str, Found], selection: Selection
-) -> Context:
+def _context(text: str, tokens: int, ruled: Ruled, request: Request, selection: Selection) -> Context:
     """The finished result."""
-    documents = {document.path: document for each in found.values() for document in each.documents}
+    found = ruled.found.values()
+    documents = {document.path: document for each in found for document in each.documents}
     return Context(
         text=text,
         tokens=tokens,
         etag=sha256(text.encode()).hexdigest(),
-        profile=profile.name,
+        profile=ruled.profile.name,
         request=request,
         sections=selection.sections,
         decisions=selection.decisions,
         allowances=selection.allowances,
-        problems=_distinct([*(problem for each in found.values() for problem in each.problems), *selection.problems]),
+        problems=_distinct([*_problems(found), *ruled.problems, *selection.problems]),
         documents=_by_path(documents.values()),
-        found=found,
+        rulings=ruled.rulings,
     )
+
+
+def _problems(found: Iterable[Found]) -> Iterator[Problem]:
+    """What went wrong in the sources."""
+    return (problem for each in found for problem in each.problems)
 
 
 def _by_path(documents: Iterable[Document]) -> tuple[Document, ...]:

@@ -82,7 +82,7 @@ def _agree(one: Fragment, other: Fragment) -> bool:
 def _severity(profile: Profile, fragment: Fragment) -> float:
     """How bad it is that a fragment of this type is contradicted, 0 to 1."""
     assert profile.conflicts
-    return dict(profile.conflicts.severity).get(fragment.type, profile.conflicts.otherwise)
+    return dict(profile.conflicts.severity).get(fragment.kind, profile.conflicts.otherwise)
 
 
 def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:

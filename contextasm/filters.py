@@ -31,14 +31,15 @@ def _narrowed(layer: Layer, filters: Filters) -> Layer:
     return layer._replace(types=wanted) if "events" in layer.source and wanted else layer
 
 
-def filtered(profile: Profile, found: Mapping[str, Found], filters: Filters) -> dict[str, tuple[Fragment, ...]]:
-    """The fragments found for each layer, by id; those out that a filter leaves out."""
+def filtered(profile: Profile, found: Mapping[str, Found], filters: Filters) -> Mapping[str, Found]:
+    """What was found for each layer, by id; those fragments out that a filter leaves out."""
     if filters == Filters():
-        return {layer.id: found[layer.id].fragments for layer in profile.layers}
-    return {
-        layer.id: tuple(_filtered(each, layer, filters) for each in found[layer.id].fragments)
-        for layer in profile.layers
-    }
+        return found
+    wanted = {}
+    for layer in profile.layers:
+        own = found[layer.id]
+        wanted[layer.id] = own._replace(fragments=tuple(_filtered(each, layer, filters) for each in own.fragments))
+    return wanted
 
 
 def _filtered(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:
@@ -55,7 +56,7 @@ def _against(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str
         yield "since"
     for source, name in TYPES.items():
         wanted = getattr(filters, name)
-        if source in layer.source and wanted and fragment.type not in wanted:
+        if source in layer.source and wanted and fragment.kind not in wanted:
             yield name
     if any(each == fragment.id or fnmatchcase(fragment.path, each) for each in filters.exclude):
         yield "exclude"

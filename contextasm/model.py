@@ -316,25 +316,23 @@ class Fragment(NamedTuple):
     keep: str = "start"
     score: tuple[tuple[str, float], ...] = ()
     """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
-    tags: tuple[str, ...] = ()
-    kind: str = ""
-    """The type of a memory."""
-    boost: float = 1.0
-    """What rules multiply its score by."""
-    pin: str = ""
-    """The rule that wants it whole whatever its layer's limit; empty for none."""
     key: str = ""
     """What it is about, in a word of the user's; empty for none."""
     dedup: str = ""
     """What it shares with others that say the same; empty for none."""
     said: str = ""
     """What it says without the form its layer gives it; empty where `text` is that."""
-    type: str = ""
-    """What sort of event, entity or memory it is; empty where there are no sorts."""
     rows: int = 0
     """How many lines of the file it stands for, where `text` is not those lines; else 0."""
     fence: str = ""
     """The line that opens the fence it is shown in, such as ```` ```python ````; empty for none."""
+    tags: tuple[str, ...] = ()
+    kind: str = ""
+    """What sort of memory, event or entity it is; empty where there are no sorts."""
+    boost: float = 1.0
+    """What rules multiply its score by."""
+    pin: str = ""
+    """The rule that wants it whole whatever its layer's limit; empty for none."""
     why: str = "fits"
     """The code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
     out: Reason | None = None

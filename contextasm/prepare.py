@@ -6,19 +6,23 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
 from contextasm.config import values, wanted
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile, with_strategy, within
+from contextasm.config.quick import load_data
 from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
-from contextasm.config.tables import Table, load
+from contextasm.config.tables import Table
 from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request, Summarizer
 from contextasm.present import changed_files, current_goal, uses
 from contextasm.sources import FOR_SOURCES, RunAll, one_by_one
 from contextasm.store import CountCache, table
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
+
+if TYPE_CHECKING:
+    from contextasm.rules import Fired, Rule
 
 
 class Flags(NamedTuple):
@@ -48,6 +52,8 @@ class Flags(NamedTuple):
     prefer: tuple[str, ...] = ()
     deadline: str | None = None
     """Milliseconds."""
+    variables: tuple[str, ...] = ()
+    """`NAME=VALUE`, one for each `--var`."""
 
 
 class Surroundings(NamedTuple):
@@ -70,6 +76,8 @@ class Job(NamedTuple):
     counter: Counter
     counts: CountCache | None
     """The remembered counts of an exact tokenizer."""
+    fired: Fired | None = None
+    """What the workspace's rules come to; None where it has none."""
     summarizer: Summarizer | None = None
     run_all: RunAll = one_by_one
 
@@ -80,6 +88,7 @@ class Job(NamedTuple):
             self.profile,
             request or self.request,
             self.counter,
+            fired=self.fired,
             summarizer=self.summarizer,
             run_all=self.run_all,
         )
@@ -91,7 +100,7 @@ class Job(NamedTuple):
 def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
     named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
-    return Folder(around.folder / named if named else find(around.folder), load)
+    return Folder(around.folder / named if named else find(around.folder), load_data)
 
 
 def prepare(flags: Flags, around: Surroundings) -> Job:
@@ -107,7 +116,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)
     _check_team(settings["team"], profile, workspace)
-    settings["date"] = _day(settings, around)
+    settings["date"] = today(settings, around)
     tokenizer = str(settings["tokenizer"].value)
     counter, counts = _counter(tokenizer, around.environment)
     day = settings["date"].value
@@ -128,8 +137,50 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
         filters=wanted.filters(flags.since, flags.event_types, flags.entity_types, flags.exclude),
         prefer=flags.prefer,
     )
-    summarizer = _summarizer(file, workspace, around, seconds)
-    return Job(workspace, settings, profile, request, counter, counts, summarizer, run_all)
+    fired = _fired(workspace, file, flags, request, around)
+    return Job(
+        workspace,
+        settings,
+        profile,
+        request,
+        counter,
+        counts,
+        fired,
+        _summarizer(file, workspace, around, seconds),
+        run_all,
+    )
+
+
+def _fired(workspace: Folder, file: Table, flags: Flags, request: Request, around: Surroundings) -> Fired | None:
+    """What the workspace's rules come to for a request; their modules are loaded where there are any."""
+    variables = _variables(flags.variables)
+    if "rules" not in file and not workspace.list("rules/*.yaml"):
+        return None
+    from contextasm.config.rules import load_rules
+    from contextasm.facts import facts
+    from contextasm.rules import evaluate
+
+    rules = load_rules(workspace, file)
+    return evaluate(rules, facts(rules, request, variables, around.environment, Path(workspace.root)))
+
+
+def open_rules(flags: Flags, around: Surroundings) -> tuple[Rule, ...]:
+    """The workspace's rules, as they are written. Raises `ContextasmError` for what is not understood."""
+    from contextasm.config.rules import load_rules
+
+    workspace = open_workspace(flags, around)
+    return load_rules(workspace, load_file(workspace))
+
+
+def _variables(given: tuple[str, ...]) -> dict[str, str]:
+    """What `--var NAME=VALUE` gives to rules."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise ContextasmError("--var", f"{each} gives no variable a value", "write NAME=VALUE, such as phase=beta")
+        found[name] = value
+    return found
 
 
 def _profile(
@@ -225,7 +276,7 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
-def _day(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+def today(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
     zone = str(settings["tz"].value)

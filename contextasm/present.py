@@ -28,11 +28,20 @@ def current_goal(profile: Profile, workspace: Workspace) -> str:
     return ""
 
 
+OWN = ("agents/", "teams/", "rules/", "memories/", "knowledge/", "sessions/", "graph/", "threads/", "tools/", "ctxasm.")
+OWN_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
+"""What makes the workspace (DESIGN.md section 2): other layers show it, and it is no file that is worked on."""
+
+
 def changed_files(root: str) -> tuple[str, ...]:
-    """What differs from the last commit and what is new, as paths below `root`; none where there is no git."""
+    """What differs from the last commit and what is new, as paths below `root`; none where there is no git.
+
+    The files that make the workspace are left out.
+    """
     changed = _git(root, "diff", "--name-only", "--relative", "-z", "--diff-filter=d", "HEAD")
     new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
-    return tuple(sorted({*changed, *new}))
+    found = {path for path in (*changed, *new) if not path.startswith((*OWN, ".")) and path not in OWN_FILES}
+    return tuple(sorted(found))
 
 
 def _git(folder: str, *words: str) -> Sequence[str]:
@@ -42,7 +51,7 @@ def _git(folder: str, *words: str) -> Sequence[str]:
     settings = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
     try:
         done = subprocess.run(  # noqa: S603 - the words are ours, the folder is the workspace's
-            ["git", *settings, "-C", folder, *words],  # noqa: S607 - git is found as the shell finds it
+            ["git", *settings, "-C", folder, *words],
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=10,

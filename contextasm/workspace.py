@@ -108,7 +108,7 @@ class Folder:
             return None
         except OSError as error:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
-        return data if isinstance(data, Problem) else _document(path, data)
+        return data if isinstance(data, Problem) else document(path, data)
 
     def data(self, path: str) -> Data | Problem | None:
         """The values of a YAML or JSON file; a problem where it holds none; None where there is no such file."""
@@ -185,7 +185,7 @@ def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def _document(path: str, data: bytes) -> Document | Problem:
+def document(path: str, data: bytes) -> Document | Problem:
     """A document from a file's bytes: decoded, with LF line ends, its front matter taken off."""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:

@@ -74,7 +74,7 @@ def test_each_shell_can_read_its_script(shell: str, tmp_path: Path) -> None:
     ("words", "offered"),
     [
         (("pl",), ["plan"]),
-        (("build", "--strict", "--a"), ["--agent"]),
+        (("build", "--strict", "--a"), ["--agent", "--active-file", "--additional"]),
         (("build", "-f", "m"), ["markdown", "messages"]),
         (("build", "--format", "=", "x"), ["xml"]),
         (("build", "--format", "="), ["markdown", "xml", "json", "messages"]),

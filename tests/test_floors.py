@@ -16,11 +16,24 @@ PACKAGE = Path(contextasm.__file__).parent
 
 FLOORS: dict[int, tuple[str, ...]] = {
     1: ("model",),
-    2: ("text.*", "tokens", "search.*"),
-    3: ("sources.*", "rules", "rank", "filters", "merge", "conflicts", "budget.*", "upkeep", "render.*"),
-    4: ("assemble", "trace"),
-    5: ("config.*", "workspace", "store", "writing", "starting", "tasks", "present", "summaries"),
-    6: ("prepare", "waiting", "watch"),
+    2: ("text.*", "tokens", "search.*", "plain", "notes", "compare"),
+    3: ("sources.*", "rules.*", "rank", "filters", "merge", "conflicts", "budget.*", "upkeep", "render.*", "report.*"),
+    4: ("assemble", "trace", "records"),
+    5: (
+        "config.*",
+        "workspace",
+        "store",
+        "writing",
+        "starting",
+        "facts",
+        "revision",
+        "targets",
+        "embedding.*",
+        "tasks",
+        "present",
+        "summaries",
+    ),
+    6: ("prepare", "waiting", "watch.*", "keeping.*", "replay", "checks.*"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
@@ -72,7 +85,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "click": FLOORS[7],
     "rich": FLOORS[7],
     "tiktoken": ("tokens",),
-    "rapidfuzz": ("search.*", "merge", "upkeep"),
+    "rapidfuzz": ("search.*", "merge", "upkeep", "text.likeness"),
 }
 """Where a library may be imported at all."""
 

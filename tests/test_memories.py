@@ -174,7 +174,7 @@ def test_file_whose_front_matter_has_a_type_is_one_memory() -> None:
         pytest.param("- [a] first\n  - sub\n    - deeper", "first\n- sub\n  - deeper", id="sub-bullets"),
         pytest.param("- [a] first\n\n  second paragraph", "first\n\nsecond paragraph", id="paragraph"),
         pytest.param(
-            "- [a] first\n  ```\n- code\n# code\n  ```\n  last", "first\n```\n- code\n# code\n```\nlast", id="fence"
+            "- [a] first\n  ```\n  - code\n# code\n  ```\n  last", "first\n```\n- code\n# code\n```\nlast", id="fence"
         ),
         pytest.param("- [a] first\n\nNot of it.", "first", id="text behind a blank line"),
         pytest.param("- [a] first\n## Heading", "first", id="heading"),

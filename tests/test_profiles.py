@@ -45,7 +45,7 @@ def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
     shown = inside("profiles", name)
     assert (shown.code, shown.err) == (0, "")
     (tmp_path / "mine.yaml").write_text(shown.out)
-    agent = () if name == "openclaw" else ("-a", "luna", "-t", "q1")
+    agent = ("-a", "luna", "-t", "q1") if name in {"default", "librarian"} else ()
     request = ("build", "-q", "-w", SAMPLE, *agent, *DAY)
     own = inside(*request, "-p", tmp_path / "mine.yaml")
     assert own.code == 0, own.err

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from contextasm.assemble import assemble
 from contextasm.config.profiles import load_profile
-from contextasm.config.tables import load
+from contextasm.config.quick import load_data
 from contextasm.model import Context, Data, Document, Problem, Profile, Request
 from contextasm.store import table
 from contextasm.text.templates import is_pattern
 from contextasm.tokens import ESTIMATE, Counter, exact
-from contextasm.workspace import _document, parsed
+from contextasm.workspace import document, parsed
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""
@@ -50,7 +50,7 @@ class Files:
     def data(self, path: str) -> Data | Problem | None:
         """The values that a file holds, parsed as those on the disk are."""
         read = self.read(path)
-        return parsed(read, load) if isinstance(read, Document) else read
+        return parsed(read, load_data) if isinstance(read, Document) else read
 
     def read(self, path: str) -> Document | Problem | None:
         """The document, decoded as one on the disk is."""
@@ -61,7 +61,7 @@ class Files:
         content = self._files.get(path)
         if content is None or isinstance(content, Problem):
             return content
-        return _document(path, content if isinstance(content, bytes) else content.encode())
+        return document(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

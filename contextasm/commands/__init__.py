@@ -72,6 +72,9 @@ def flags(
     additional: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Text to add, where the profile has a place for it.")
     ] = None,
+    var: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A value that rules may ask for; repeatable.")
+    ] = None,
     workspace: Annotated[
         str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
     ] = None,
@@ -83,7 +86,7 @@ def flags(
         workspace=workspace,
         agent=agent,
         team=team,
-        topic=_stdin() if topic == "-" else topic,
+        topic=stdin("--topic -", "topic").strip() if topic == "-" else topic,
         profile=profile,
         budget=budget,
         tokenizer=tokenizer,
@@ -101,6 +104,7 @@ def flags(
         prefer=tuple(prefer or ()),
         deadline=deadline,
         additional=additional,
+        variables=tuple(var or ()),
     )
 
 
@@ -134,16 +138,16 @@ def ready(request: Flags, form: str | None = None) -> Job:
     return prepare(request._replace(format=form), surroundings())
 
 
-def _stdin() -> str:
-    """All of standard input, as text."""
+def stdin(where: str, kind: str) -> str:
+    """All of standard input, as text; `kind` is what is expected there. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
+        return sys.stdin.buffer.read().decode("utf-8-sig")
     except AttributeError as error:  # closed before the process began
-        raise ContextasmError("--topic -", "standard input is closed", "pipe the topic in") from error
+        raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
     except UnicodeDecodeError as error:
-        raise ContextasmError("--topic -", f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
+        raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 
 
 def say(text: str) -> None:

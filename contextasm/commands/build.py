@@ -34,6 +34,9 @@ def build(
     manifest: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens here.")
     ] = None,
+    touch: Annotated[
+        bool, typer.Option("--touch", help="Note in each memory shown that it was, as accessed=DATE.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors on standard error.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Settings, sections and time taken, on standard error.")
@@ -45,7 +48,7 @@ def build(
     """
     from contextasm.render import FORMATS
 
-    target = _target(output, check)
+    target = _target(output, check, touch=touch)
     started = _clock()
     job = ready(request, form)
     context = job.run()
@@ -64,6 +67,10 @@ def build(
         from contextasm.writing import as_bytes, write
 
         write(Path(manifest), as_bytes(json_text(manifest_data(context))))
+    if touch:
+        from contextasm.keeping.touch import touch as note
+
+        note(job.workspace, context)
     if verbose and not quiet:
         tell(f"{(_clock() - started) * 1000:.0f} ms")
     return code
@@ -72,13 +79,15 @@ def build(
 run = takes_request(build)
 
 
-def _target(output: str | None, check: bool) -> Path | None:
+def _target(output: str | None, check: bool, *, touch: bool) -> Path | None:
     """The file to write; None for standard output."""
     from contextasm.model import ContextasmError
 
     target = Path(output) if output and output != "-" else None
     if check and not target:
         raise ContextasmError("--check", "there is no file to check", "name it with -o FILE")
+    if check and touch:
+        raise ContextasmError("--touch", "--check writes nothing", "leave one of the two out")
     return target
 
 

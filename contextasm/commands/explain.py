@@ -27,7 +27,7 @@ def explain(
 ) -> int:
     """Say what happened to every fragment, or to one line of a file, and why."""
     from contextasm.render import context_data
-    from contextasm.render.words import decision_table, receipt
+    from contextasm.render.words import decision_table, receipt, ruling_table
 
     job = ready(request, form)
     if line is not None:
@@ -39,6 +39,8 @@ def explain(
         return 0
     header, rows, right = decision_table(context.decisions, every=verbose)
     say(table(header, rows, right))
+    if context.rulings:
+        say("\n" + table(*ruling_table(context.rulings)))
     warn(context.problems)
     tell(receipt(context))
     return 0

@@ -6,7 +6,7 @@ Plain YAML without its surprises: a key given twice is refused, `on` and `yes` a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import yaml
 
@@ -126,3 +126,19 @@ def load_table(text: str | bytes, path: str) -> Table:
     if not isinstance(value, Table):
         raise ContextasmError(f"{path}:1", "holds no keys", "write `key: value` lines")
     return value
+
+
+def line_of(data: object, keys: Sequence[str | int], first: int = 1) -> int:
+    """The line of a value inside loaded data, by the way to it; where it knows none, that of what it stands in."""
+    line = data.line if isinstance(data, Table) else first
+    for key in keys:
+        if isinstance(data, Table) and isinstance(key, str) and key in data:
+            line = data.lines[key]
+            data = data[key]
+            continue
+        if isinstance(data, Items) and isinstance(key, int) and key < len(data):
+            line = data.lines[key]
+            data = data[key]
+            continue
+        break
+    return line

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
-from contextasm.model import Context, Decision, Section
+from contextasm.model import Context, Decision, Ruling, Section
 from contextasm.text.blocks import heading
 from contextasm.text.layout import Frame, Gap
 
@@ -103,6 +103,10 @@ def context_data(context: Context) -> dict[str, object]:
             "topic": request.topic,
             "date": request.date.isoformat(),
             "format": request.format,
+            "session": request.session,
+            "open": list(request.open),
+            "changed": list(request.changed),
+            "additional": request.additional,
         },
         "sections": [
             {
@@ -124,6 +128,19 @@ def context_data(context: Context) -> dict[str, object]:
             {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.message}
             for problem in context.problems
         ],
+        "rules": [ruling_data(ruling) for ruling in context.rulings],
+    }
+
+
+def ruling_data(ruling: Ruling) -> dict[str, object]:
+    """What became of a rule, as plain values."""
+    return {
+        "rule": ruling.rule,
+        "path": ruling.path,
+        "line": ruling.line,
+        "fired": ruling.fired,
+        "reason": {"code": ruling.reason.code, **dict(ruling.reason.facts)},
+        "lost": [{"code": reason.code, **dict(reason.facts)} for reason in ruling.lost],
     }
 
 

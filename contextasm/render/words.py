@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from contextasm.model import Context, Decision, Problem, Reason, Section
+from contextasm.model import Context, Decision, Problem, Reason, Ruling, Section
 
 Rows = Sequence[Sequence[str]]
 
@@ -42,6 +42,32 @@ REASONS: Mapping[str, str] = {
 def reason_words(reason: Reason) -> str:
     """Why a decision fell as it did."""
     return REASONS[reason.code].format(**dict(reason.facts))
+
+
+RULINGS: Mapping[str, str] = {
+    "fired": "fires",
+    "disabled": "is switched off",
+    "no-match": "does not fire: {field} {op} {value} does not hold",
+    "missing-field": "does not fire: {field} has no value",
+    "not-a-number": "does not fire: {field} {op} {value} compares what is no number and no day",
+    "regex-timeout": "does not fire: the pattern for {field} takes too long",
+    "regex-too-long": "does not fire: {field} is too long to be searched",
+    "shadowed": "{action} {target} lost to rule {by}",
+    "protected": "{action} {target} lost: its layer is required",
+}
+"""What became of a rule, in words."""
+
+
+def ruling_words(ruling: Ruling) -> str:
+    """Whether a rule fires, or why not, and what of it came to nothing."""
+    reasons = (ruling.reason, *ruling.lost)
+    return "; ".join(RULINGS[reason.code].format(**dict(reason.facts)) for reason in reasons)
+
+
+def ruling_table(rulings: Sequence[Ruling]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and columns of figures of the table of rules, in order of precedence."""
+    rows = [(each.rule, f"{each.path}:{each.line}", ruling_words(each)) for each in rulings]
+    return ("rule", "where", "what became of it"), rows, ()
 
 
 FATES: Mapping[str, str] = {
@@ -89,9 +115,10 @@ def _common_reason(decisions: Sequence[Decision]) -> str:
 
 
 def score_words(score: Sequence[tuple[str, float]]) -> str:
-    """A score with its parts, such as `0.71 = similarity 1.00, importance 0.50, recency 0.30`; empty for none."""
+    """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty where no order goes by it."""
     parts = ", ".join(f"{name} {value:.2f}" for name, value in score if name != "total")
-    return f"{dict(score)['total']:.2f} of {parts}" if score else ""
+    total = dict(score).get("total")
+    return "" if total is None else f"{total:.2f} of {parts}"
 
 
 def _decision_row(decision: Decision) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from contextasm.model import Ask, Data, Document, Found, Fragment, Problem, Reason
 from contextasm.sources.reading import values
+from contextasm.text.names import names_it
 from contextasm.text.rows import Row, rows
-from contextasm.text.signals import names_it
 from contextasm.text.templates import fill
 
 LINE = "**{type}**: {name}{fields}"
@@ -102,7 +102,7 @@ def _fragment(entity: Entity, ask: Ask, place: int, *, named: bool) -> Fragment:
         heading=ask.layer.heading[0],
         place=() if ask.layer.order == "best" else (place,),
         keep=ask.layer.keep,
-        type=entity.type,
+        kind=entity.type,
         rows=1,
         score=(("named", float(named)), ("salience", entity.salience)),
     )

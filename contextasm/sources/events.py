@@ -83,7 +83,7 @@ def _own(session: _Session, ask: Ask) -> list[Fragment]:
     out = Reason.of("not-in-pool", pool=pool)
     heading = ask.layer.heading[0]
     return shown + [
-        Fragment(_id(each), each.path, each.line, "", heading, day=each.day, type=each.type, rows=1, out=out)
+        Fragment(_id(each), each.path, each.line, "", heading, day=each.day, kind=each.type, rows=1, out=out)
         for each in newest[pool:]
     ]
 
@@ -113,7 +113,7 @@ def _fragment(event: Event, session: str, place: tuple[int, int], ask: Ask) -> F
         place=place,
         day=event.day,
         keep=layer.keep,
-        type=event.type,
+        kind=event.type,
         rows=1,
         score=_score(event, ask),
     )

@@ -6,7 +6,7 @@ import re
 
 from contextasm.model import Ask, Document, Found, Fragment, Problem, Reason
 from contextasm.sources.reading import named
-from contextasm.text.signals import names_it
+from contextasm.text.names import names_it
 from contextasm.text.templates import fill
 
 LANGUAGES = {

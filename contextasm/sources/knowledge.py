@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from math import inf
 from typing import NamedTuple
 
 from contextasm.model import Ask, Document, Found, Fragment, Reason
@@ -55,9 +56,9 @@ def _hits(ask: Ask, parts: Sequence[_Part]) -> dict[int, float]:
     return similarities(ask.request.topic, index(entries), ask.layer.floor)
 
 
-def _hours(day: str, today: date) -> float | None:
-    """The age of a page in hours; None where it names no day."""
-    return (today - date.fromisoformat(day)).days * 24.0 if day else None
+def _hours(day: str, today: date) -> float:
+    """The age of a page in hours; without end where it names no day."""
+    return (today - date.fromisoformat(day)).days * 24.0 if day else inf
 
 
 def sections(document: Document) -> Iterator[_Part]:

@@ -10,7 +10,7 @@ from contextasm.model import Ask, Found, Fragment, Layer, Memory, Reason, Reques
 from contextasm.sources.reading import texts
 from contextasm.sources.sorting import Sorted, belonging, group_name, key
 from contextasm.text.memories import distinct, memories
-from contextasm.text.signals import names_it
+from contextasm.text.names import names_it
 from contextasm.text.templates import fill
 
 COUNTING = {"active", "approved"}
@@ -120,7 +120,6 @@ def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:
         keep=layer.keep,
         tags=memory.tags,
         kind=memory.type,
-        type=memory.type,
         key=memory.key,
         dedup=memory.dedup,
         said=memory.text,

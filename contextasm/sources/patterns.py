@@ -55,7 +55,7 @@ def patterns(ask: Ask) -> Found:
 def _types(ask: Ask) -> set[str]:
     """The types of the entities that the topic names."""
     found: Sequence[Fragment] = [each for layer in ask.found.values() for each in layer.fragments]
-    return {each.type.casefold() for each in found if dict(each.score).get("named")}
+    return {each.kind.casefold() for each in found if dict(each.score).get("named")}
 
 
 def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:

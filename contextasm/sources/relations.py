@@ -67,9 +67,10 @@ def relations(ask: Ask) -> Found:
 
 
 def _begun(ask: Ask) -> set[str]:
-    """The ids of the entities from which relations are followed."""
-    found = (each for layer in ask.found.values() for each in layer.fragments)
-    return {fragment.id.casefold() for fragment in found if fragment.out is None}
+    """The ids of the entities from which relations are followed: those that the topic names, else all that count."""
+    found = [each for layer in ask.found.values() for each in layer.fragments if each.out is None]
+    named = [each for each in found if dict(each.score).get("named")]
+    return {each.id.casefold() for each in named or found}
 
 
 def _relations(data: Data, problems: list[Problem]) -> Iterator[Relation]:
@@ -119,7 +120,7 @@ def _fragment(relation: Relation, ask: Ask, step: int, out: Reason | None) -> Fr
         text=fill(ask.layer.line or LINE, given) if out is None else "",
         heading=ask.layer.heading[0],
         keep=ask.layer.keep,
-        type=relation.type,
+        kind=relation.type,
         rows=1,
         score=score,
         out=out,

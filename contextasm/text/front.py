@@ -16,7 +16,7 @@ Value = str | tuple[str, ...]
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[ \t]+|(?=\})))+\}$")
-_PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
+PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
 
 
 class FrontMatter(NamedTuple):
@@ -86,5 +86,5 @@ def attributes(line: str) -> tuple[str, dict[str, str]]:
     start = bare.rfind("{")
     if not _ATTRIBUTES.match(bare, start):
         return line, {}
-    pairs = {name: quoted or plain for name, quoted, plain in _PAIR.findall(bare, start)}
+    pairs = {name: quoted or plain for name, quoted, plain in PAIR.findall(bare, start)}
     return bare[:start].rstrip(), pairs

@@ -29,8 +29,8 @@ CONFIDENCE = {"low": 0.3, "medium": 0.5, "high": 0.8}
 YES = {"true": True, "yes": True, "false": False, "no": False}
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
-_TASK_MARKS = {"x", "X", "-"}
+TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
+TASK_MARKS = {"x", "X", "-"}
 
 Report = Callable[[int, str], None]
 """Takes a line of the file and what is wrong with it."""
@@ -116,11 +116,11 @@ def _from_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value]
             hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
             report(line, f"unknown field {name}; did you mean {hint}?")
     lines = [*bullet.lines[:-1], last]
-    found = _TYPE.match(lines[0])
+    found = TYPE.match(lines[0])
     given: dict[str, Value] = dict(front)
     if bullet.day:
         given["created"] = bullet.day
-    if found and found[1] not in _TASK_MARKS:
+    if found and found[1] not in TASK_MARKS:
         given["type"] = found[1].strip()
         lines[0] = lines[0][found.end() :]
     given |= {name: value for name, value in stated.items() if name in FIELDS}
@@ -212,7 +212,7 @@ def _bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
                 level, day = 0, ""
             at += 1
         elif _is_bullet(line):
-            stop = _bullet_end(lines, at)
+            stop = bullet_end(lines, at)
             yield _Bullet(at, (line[1:].strip(), *_dedented(lines[at + 1 : stop])), day)
             at = stop
         else:
@@ -224,7 +224,7 @@ def _is_bullet(line: str) -> bool:
     return line[:1] in {"-", "*", "+"} and line[1:2] in {" ", "\t"} and bool(line[1:].strip(" \t-*"))
 
 
-def _bullet_end(lines: Sequence[str], at: int) -> int:
+def bullet_end(lines: Sequence[str], at: int) -> int:
     """The line behind an item: it holds what is indented, and what follows its text without a blank line."""
     stop = at + 1
     blank = False
@@ -232,7 +232,9 @@ def _bullet_end(lines: Sequence[str], at: int) -> int:
         line = lines[stop]
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
         if indented and (fence := opened(line)):
-            stop, blank = _behind_fence(lines, stop, fence[1]), False
+            # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
+            beyond = next((n for n in range(stop, len(lines)) if _is_bullet(lines[n])), len(lines))
+            stop, blank = min(_behind_fence(lines, stop, fence[1]), beyond), False
             continue
         if not indented and line.strip() and (blank or _is_bullet(line) or heading(line) or opened(line)):
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -11,3 +12,9 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
 
     folded = {each.casefold(): each for each in known}
     return next((folded[found] for found in get_close_matches(name.casefold(), folded, 1, alike)), "")
+
+
+def names_it(text: str, name: str) -> bool:
+    """Whether a text, case folded, holds a name as whole words."""
+    folded = name.casefold()
+    return folded in text and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", text) is not None

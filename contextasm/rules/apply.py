@@ -1,0 +1,196 @@
+"""Apply: what the rules that fired make of the layers and of what was found for them.
+
+An included fragment is pinned where it was found; a file that no layer reads comes under a heading of its own. That
+pins may be too much for the budget is for `select` to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from contextasm.model import Document, Found, Fragment, Layer, Problem, Profile, Reason, Ruled, Ruling, Workspace
+from contextasm.rules import Fired, Setting, Target, settle, weight
+from contextasm.text.blocks import heading, trimmed
+
+PINS = Layer(id="pins", source=("rules",), heading=("Pinned",), path=(), fit=("drop",), varies=True)
+"""Where the files stand that rules include and no layer reads."""
+
+RECONSIDERED = {"no-match", "not-in-top"}
+"""Reasons that a rule's inclusion outweighs. What is superseded, a draft or expired stays out."""
+
+
+def apply(fired: Fired, profile: Profile, found: Mapping[str, Found], workspace: Workspace) -> Ruled:
+    """The layers and their fragments with every rule that fired heard, and what became of each rule."""
+    lost = [each for setting in fired.settings for each in setting.lost]
+    unsure = tuple(_unsure(fired))
+    if not fired.settings:
+        return Ruled(profile, found, _rulings(fired, lost), unsure)
+    layers = tuple(_layer(layer, fired, lost) for layer in profile.layers)
+    ruled: dict[str, Found] = {}
+    for layer in layers:
+        split = [part for each in found[layer.id].fragments for part in _split(each, layer, fired)]
+        fragments = tuple(_fragment(each, layer, fired, lost) for each in split)
+        ruled[layer.id] = found[layer.id]._replace(fragments=fragments)
+    pins, problems = _elsewhere(fired, layers, ruled, workspace)
+    if pins.fragments:
+        layers, ruled = (*layers, PINS), {**ruled, PINS.id: pins}
+    return Ruled(profile._replace(layers=layers), ruled, _rulings(fired, lost), (*unsure, *problems))
+
+
+def _unsure(fired: Fired) -> Iterator[Problem]:
+    """The rules that could not be decided: they did not fire, and should not pass in silence."""
+    for rule, reason in fired.verdicts:
+        if reason.code in {"not-a-number", "regex-timeout", "regex-too-long"}:
+            field = dict(reason.facts).get("field", "")
+            message = f"rule {rule.name} did not fire: {reason.code} in its condition on {field}"
+            yield Problem("rule-undecided", rule.path, rule.line, message)
+
+
+def rulings(fired: Fired) -> tuple[Ruling, ...]:
+    """What became of each rule, as far as can be said without looking at what was found."""
+    return _rulings(fired, [each for setting in fired.settings for each in setting.lost])
+
+
+def _rulings(fired: Fired, lost: list[tuple[str, Reason]]) -> tuple[Ruling, ...]:
+    """What became of each rule, in order of precedence."""
+    return tuple(
+        Ruling(
+            rule.name,
+            rule.path,
+            rule.line,
+            reason.code == "fired",
+            reason,
+            tuple(dict.fromkeys(why for name, why in lost if name == rule.name)),
+        )
+        for rule, reason in fired.verdicts
+    )
+
+
+def _layer(layer: Layer, fired: Fired, lost: list[tuple[str, Reason]]) -> Layer:
+    """A layer with its cap and its priority."""
+    if layer.required:
+        for setting in fired.of("cap"):
+            if setting.target.value == layer.id:
+                reason = Reason.of("protected", action="cap", target=str(setting.target))
+                lost += [(name, reason) for name in setting.rules]
+        return layer
+    for setting in (*fired.of("cap"), *fired.of("set_priority")):
+        if setting.target.value != layer.id:
+            continue
+        if setting.action == "cap":
+            own = layer.max_tokens
+            layer = layer._replace(max_tokens=int(setting.value) if own is None else min(own, int(setting.value)))
+        else:
+            layer = layer._replace(priority=int(setting.value))
+    return layer._replace(varies=True)
+
+
+def _split(fragment: Fragment, layer: Layer, fired: Fired) -> Iterator[Fragment]:
+    """A document in parts, where rules include a section of it; a required one stays as it is."""
+    wanted = [
+        setting.target.heading
+        for setting in fired.of("always_include")
+        if setting.target.kind == "heading-path" and setting.target.value == fragment.path
+    ]
+    lines = fragment.text.split("\n")
+    spans = sorted(filter(None, (section(lines, title) for title in wanted)))
+    if layer.required or fragment.out or not spans:
+        yield fragment
+        return
+    edges = sorted({0, len(lines), *(edge for span in spans for edge in span)})
+    for number, (first, stop) in enumerate(pairwise(edges)):
+        text = "\n".join(lines[first:stop])
+        blank, text = trimmed(text)
+        if text:
+            title = heading(lines[first]) if (first, stop) in spans else None
+            yield fragment._replace(
+                id=f"{fragment.id}#{title[1]}" if title else f"{fragment.id}#{number}" if number else fragment.id,
+                line=fragment.line + first + blank,
+                text=text,
+                place=(*fragment.place, number),
+                tags=(title[1],) if title else (),
+                kind="section" if title else "",
+            )
+
+
+def section(lines: list[str], title: str) -> tuple[int, int] | None:
+    """First line and end of the section under a heading of these words, whatever their case; None without one."""
+    start = None
+    for number, line in enumerate(lines):
+        found = heading(line)
+        if start is None and found and found[1].casefold() == title.casefold():
+            start, level = number, found[0]
+        elif start is not None and found and found[0] <= level:
+            return start, number
+    return None if start is None else (start, len(lines))
+
+
+def _fragment(fragment: Fragment, layer: Layer, fired: Fired, lost: list[tuple[str, Reason]]) -> Fragment:
+    """A fragment as the rules leave it: in, out, or with another weight."""
+    item: dict[str, str | tuple[str, ...]] = {"path": fragment.path, "id": fragment.id}
+    if fragment.kind == "section":
+        item["heading"] = fragment.tags
+    else:
+        item |= {"type": fragment.kind, "tag": fragment.tags}
+    settings = settle(fired, item, protected=layer.required)
+    lost += [each for setting in settings for each in setting.lost]
+    claim = next((each for each in settings if each.action != "boost" and each.rules), None)
+    if claim and claim.action == "exclude":
+        return fragment if fragment.out else fragment._replace(out=Reason.of("rule", rule=claim.rules[0]))
+    fragment = fragment._replace(boost=weight(settings))
+    if not claim or layer.required or not _may_be_pinned(fragment):
+        return fragment
+    return fragment._replace(pin=claim.rules[0], out=None)
+
+
+def _may_be_pinned(fragment: Fragment) -> bool:
+    """Whether its text is at hand, and nothing but its rank speaks against it."""
+    return bool(fragment.line) and (fragment.out is None or fragment.out.code in RECONSIDERED)
+
+
+def _elsewhere(
+    fired: Fired, layers: tuple[Layer, ...], ruled: Mapping[str, Found], workspace: Workspace
+) -> tuple[Found, tuple[Problem, ...]]:
+    """What rules include and no layer found: files to be read, and problems for what there is not."""
+    required = {layer.id for layer in layers if layer.required}
+    there = [each for key, own in ruled.items() for each in own.fragments if each.pin or key in required]
+    fragments: list[Fragment] = []
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for setting in fired.of("always_include"):
+        if not setting.rules or any(_means(setting.target, each) for each in there):
+            continue
+        read = workspace.read(setting.target.value) if setting.target.kind in {"path", "heading-path"} else None
+        pin = _pin(read, setting, len(fragments)) if isinstance(read, Document) else None
+        if isinstance(read, Document) and pin:
+            documents.append(read)
+            fragments.append(pin)
+        else:
+            what = read.message if isinstance(read, Problem) else "there is no such thing that may be shown"
+            problems.append(Problem("pin-missing", str(setting.target), 0, f"rule {setting.rules[0]}: {what}"))
+    return Found(tuple(fragments), tuple(documents)), tuple(problems)
+
+
+def _means(target: Target, fragment: Fragment) -> bool:
+    """Whether a target that is included is this fragment, or a section of a document that is whole anyway."""
+    if target.kind in {"path", "heading-path"}:
+        section_of_it = fragment.kind != "section" or target.heading.casefold() in map(str.casefold, fragment.tags)
+        return fragment.path == target.value and section_of_it
+    return target.value == fragment.id if target.kind == "id" else target.value in fragment.tags
+
+
+def _pin(document: Document, setting: Setting, place: int) -> Fragment | None:
+    """A file, or the section that is meant, as a pinned fragment; None where it has no such section."""
+    lines = document.text.split("\n")
+    span = section(lines, setting.target.heading) if setting.target.heading else (0, len(lines))
+    if span is None:
+        return None
+    blank, text = trimmed("\n".join(lines[span[0] : span[1]]))
+    name = f"{document.path}#{setting.target.heading}" if setting.target.heading else document.path
+    line = document.line + span[0] + blank
+    return (
+        Fragment(name, document.path, line, text, PINS.heading[0], place=(place,), pin=setting.rules[0])
+        if text
+        else None
+    )

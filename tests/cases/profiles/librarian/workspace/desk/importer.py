@@ -1,0 +1,3 @@
+# Reads tickets
+def parse(line):
+    return line.split(",")

@@ -1,0 +1,2 @@
+def height(hour):
+    return 3.1
