@@ -154,7 +154,7 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
 
 def receipt(context: Context) -> str:
     """One line: what the budget was spent on and what had to stay out."""
-    counts = {"shortened": 0, "truncated": 0, "dropped": 0, "excluded": 0}
+    counts = {"shortened": 0, "merged": 0, "truncated": 0, "dropped": 0, "excluded": 0}
     for decision in context.decisions:
         if decision.outcome in counts:
             counts[decision.outcome] += 1
