@@ -19,6 +19,7 @@ from contextasm.model import ContextasmError
 COMMANDS: Mapping[str, str] = {
     "build": "Write the assembled context to standard output, or to a file.",
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
+    "watch": "Build, and build again whenever something changes.",
     "plan": "Show what each of several budgets would keep.",
     "task": "Push, pop, block or show the tasks that are worked on.",
     "remember": "Add a memory; one that says the same already is reinforced instead.",

@@ -66,6 +66,10 @@ class Surroundings(NamedTuple):
     """The time in seconds since 1970; asked for once, and only where nothing else names the day."""
 
 
+Counters = dict[str, tuple[Counter, CountCache | None]]
+"""Counters by the name of their tokenizer, and the counts that each remembers."""
+
+
 class Job(NamedTuple):
     """A build that is ready to run."""
 
@@ -79,7 +83,8 @@ class Job(NamedTuple):
     fired: Fired | None = None
     """What the workspace's rules come to; None where it has none."""
     summarizer: Summarizer | None = None
-    run_all: RunAll = one_by_one
+    seconds: float | None = None
+    """From the start of a build to its deadline."""
 
     def run(self, request: Request | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer."""
@@ -90,7 +95,7 @@ class Job(NamedTuple):
             self.counter,
             fired=self.fired,
             summarizer=self.summarizer,
-            run_all=self.run_all,
+            run_all=_run_all(self.seconds),
         )
         if self.counts:
             self.counts.save()
@@ -103,11 +108,15 @@ def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     return Folder(around.folder / named if named else find(around.folder), load_data)
 
 
-def prepare(flags: Flags, around: Surroundings) -> Job:
-    """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
+def prepare(
+    flags: Flags, around: Surroundings, workspace: Folder | None = None, counters: Counters | None = None
+) -> Job:
+    """The build that is asked for; in `workspace` where that is opened already, and with what `counters` loaded before.
+
+    Raises `ContextasmError` for anything that can't be done as asked.
+    """
     seconds = wanted.seconds(flags.deadline)
-    run_all = _run_all(seconds)
-    workspace = open_workspace(flags, around)
+    workspace = workspace or open_workspace(flags, around)
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in DEFAULTS if key != "format"} | {"budget": flags.budget}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
@@ -116,9 +125,12 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)
     _check_team(settings["team"], profile, workspace)
-    settings["date"] = today(settings, around)
+    settings["date"] = day_setting(settings, around)
     tokenizer = str(settings["tokenizer"].value)
-    counter, counts = _counter(tokenizer, around.environment)
+    counters = {} if counters is None else counters
+    if tokenizer not in counters:
+        counters[tokenizer] = _counter(tokenizer, around.environment)
+    counter, counts = counters[tokenizer]
     day = settings["date"].value
     assert isinstance(day, date)
     goal = "" if flags.topic else current_goal(profile, workspace)
@@ -276,23 +288,28 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
-def today(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+def day_setting(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
     zone = str(settings["tz"].value)
     if setting.value and not zone:
         return setting
-    if not zone:
-        return Setting(date.fromtimestamp(around.now()), "the clock, local time")  # noqa: DTZ012 - local
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
     try:
-        today = datetime.fromtimestamp(around.now(), ZoneInfo(zone)).date()
+        day = today(zone, around.now())
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for a name it has not
         todo = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", todo) from error
-    return setting if setting.value else Setting(today, f"the clock, {zone}")
+    return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
+
+
+def today(zone: str, now: float) -> date:
+    """The day of a time, in seconds since 1970, in a time zone; an empty one is the machine's."""
+    if not zone:
+        return date.fromtimestamp(now)  # noqa: DTZ012 - local
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    return datetime.fromtimestamp(now, ZoneInfo(zone)).date()
 
 
 def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:

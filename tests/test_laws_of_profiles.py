@@ -90,7 +90,9 @@ def systems(draw: st.DrawFn) -> dict[str, Content]:
 def variants(draw: st.DrawFn) -> Profile:
     """A shipped profile, or one of its strategies, some of its layers with other limits."""
     profile = VARIANTS[draw(st.sampled_from(sorted(VARIANTS)))]
-    changes: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({key: each for key, each in limits.items() if key != "share"})
+    changes: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+        {key: each for key, each in limits.items() if key != "share"}
+    )
     layers = (
         each._replace(**draw(changes)) if not each.required and draw(st.integers(0, 4)) == 0 else each
         for each in profile.layers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from contextasm.commands import ready, say, strict_failure, takes_request, tell,
 if TYPE_CHECKING:
     from contextasm.model import Context
     from contextasm.prepare import Flags, Job
+    from contextasm.targets import Due, Target
 
 
 def build(
@@ -23,9 +25,13 @@ def build(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead; - is standard output.")
     ] = None,
+    into: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Write into a managed block of this file; repeatable.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a managed block that was edited by hand.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="The table of decisions too, on standard error.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if the -o file is stale.")
+        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a file is stale.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Any problem: write nothing and exit 1.")] = False,
     if_none_match: Annotated[
@@ -48,7 +54,7 @@ def build(
     """
     from contextasm.render import FORMATS
 
-    target = _target(output, check, touch=touch)
+    targets = _targets(output, into or (), check=check, force=force, touch=touch)
     started = _clock()
     job = ready(request, form)
     context = job.run()
@@ -60,7 +66,10 @@ def build(
     if if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag:
         return 3
     text = FORMATS[context.request.format](context)
-    code = _checked(target, text) if check and target else _written(target, text, quiet=quiet)
+    files = _due(targets, job, context, text, force=force)
+    code = _checked(files) if check else _written(files, quiet=quiet)
+    if not check and (output == "-" or not targets):
+        say(text)
     if manifest and not check:
         from contextasm.commands import json_text
         from contextasm.render import manifest_data
@@ -79,16 +88,21 @@ def build(
 run = takes_request(build)
 
 
-def _target(output: str | None, check: bool, *, touch: bool) -> Path | None:
-    """The file to write; None for standard output."""
+def _targets(output: str | None, into: Sequence[str], *, check: bool, force: bool, touch: bool) -> Sequence[Target]:
+    """The files to write; none where the text only goes to standard output."""
     from contextasm.model import ContextasmError
 
-    target = Path(output) if output and output != "-" else None
-    if check and not target:
-        raise ContextasmError("--check", "there is no file to check", "name it with -o FILE")
     if check and touch:
         raise ContextasmError("--touch", "--check writes nothing", "leave one of the two out")
-    return target
+    if force and not into:
+        raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
+    if not into and output in {None, "-"}:
+        if check:
+            raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
+        return ()
+    from contextasm.targets import targets
+
+    return targets(output, into)
 
 
 def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
@@ -107,36 +121,48 @@ def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
     tell(receipt(context))
 
 
-def _written(target: Path | None, text: str, *, quiet: bool) -> int:
-    """Emit the text."""
-    if target is None:
-        say(text)
-        return 0
-    from contextasm.writing import as_bytes, write
+def _due(targets: Sequence[Target], job: Job, context: Context, text: str, *, force: bool) -> Sequence[Due]:
+    """What the files should hold, with nothing written yet."""
+    if not targets:
+        return ()
+    from contextasm.targets import due, refuse_inputs
+    from contextasm.writing import as_bytes
 
-    new = write(target, as_bytes(text))
-    if not quiet:
-        tell(f"{target}: {'written' if new else 'unchanged'}")
+    refuse_inputs(targets, job.workspace.root, context)
+    return due(targets, as_bytes(text), force=force)
+
+
+def _written(files: Sequence[Due], *, quiet: bool) -> int:
+    """Write what is stale."""
+    if not files:
+        return 0
+    from contextasm.writing import write
+
+    for file in files:
+        new = write(file.path, file.data)
+        if not quiet:
+            tell(f"{file.path}: {'written' if new else 'unchanged'}")
     return 0
 
 
-def _checked(target: Path, text: str) -> int:
-    """Whether a file holds the text: 0, or 1 with the difference on standard error."""
+def _checked(files: Sequence[Due]) -> int:
+    """Whether every file holds what it should: 0, or 1 with the differences on standard error."""
+    from contextasm.targets import there
+
+    stale = [(file, old) for file in files if (old := there(file.path)) != file.data]
+    for file, old in stale:
+        _show_difference(file, old or b"")
+        tell(f"ctxasm: error: {file.path}: stale: run the same command without --check")
+    return 1 if stale else 0
+
+
+def _show_difference(file: Due, old: bytes) -> None:
+    """The lines that differ, on standard error."""
     from difflib import unified_diff
 
-    from contextasm.model import ContextasmError
-
-    try:
-        old = target.read_bytes() if target.exists() else b""
-    except OSError as error:
-        raise ContextasmError(str(target), f"can't be read: {error.strerror}", "make it readable") from error
-    if old == text.encode() and target.exists():
-        return 0
-    lines = old.decode("utf-8", "replace").splitlines(keepends=True)
-    for line in unified_diff(lines, text.splitlines(keepends=True), f"{target} (there)", f"{target} (to be)"):
+    lines = [text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, file.data)]
+    for line in unified_diff(lines[0], lines[1], f"{file.path} (there)", f"{file.path} (to be)"):
         tell(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
-    tell(f"ctxasm: error: {target}: stale: run the same command without --check")
-    return 1
 
 
 def _clock() -> float:

@@ -53,7 +53,7 @@ def home(asked: Asked, *, needed: bool = True) -> Home:
     """
     from contextasm.config.settings import load_file, settle
     from contextasm.model import ContextasmError
-    from contextasm.prepare import Flags, open_workspace, surroundings, today
+    from contextasm.prepare import Flags, day_setting, open_workspace, surroundings
 
     around = surroundings()
     workspace = open_workspace(Flags(workspace=asked.workspace), around)
@@ -61,7 +61,7 @@ def home(asked: Asked, *, needed: bool = True) -> Home:
         raise ContextasmError("--team", "there is an --agent, too", "name the one whose files are meant")
     flags = {"agent": asked.agent, "team": asked.team, "date": asked.date, "tz": asked.tz}
     settings = settle(flags, around.environment, load_file(workspace))
-    day = today(settings, around).value
+    day = day_setting(settings, around).value
     assert isinstance(day, date)
     if asked.team:
         path = _named(workspace, "teams", asked.team, "--team")

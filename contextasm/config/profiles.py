@@ -184,6 +184,22 @@ def _path(name: str, where: str, folder: Path) -> Path:
     return SHIPPED / f"{values.choice(name, shipped(), where, 'profile')}.yaml"
 
 
+def profile_files(name: str, folder: Path) -> Sequence[Path]:
+    """The files that this profile is made of, as far as they can be read; those in the package are not among them."""
+    found: list[Path] = []
+    while name and ("/" in name or name.endswith((".yaml", ".yml"))):
+        path = (folder / name).resolve()
+        if path in found:
+            break
+        found.append(path)
+        try:
+            base = load_table(_read(path, ""), str(path)).get("extends")
+        except ContextasmError:
+            break
+        name, folder = str(base or ""), path.parent
+    return found
+
+
 def _read(path: Path, where: str) -> str:
     """The text of a profile's file."""
     try:

@@ -41,25 +41,31 @@ class Event(NamedTuple):
         return self.time.date().isoformat() if self.time else ""
 
 
-def events(document: Document) -> tuple[list[Event], list[Problem]]:
+def events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
     """The events of a session in file order, and the lines that are none. A torn last line is one of these."""
+    return _events(document.path, document.line, document.text)
+
+
+@lru_cache(maxsize=64)
+def _events(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence[Problem]]:
+    """Those of a text that begins at line `first` of a file. Remembered: two layers may read one session."""
     found: list[Event] = []
     problems: list[Problem] = []
-    lines = document.text.split("\n")
-    for number, line in enumerate(lines, document.line):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, first):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            torn = "; the last line may still be being written" if number == document.line + len(lines) - 1 else ""
-            problems.append(Problem("bad-event", document.path, number, f"is no valid JSON{torn}"))
+            torn = "; the last line may still be being written" if number == first + len(lines) - 1 else ""
+            problems.append(Problem("bad-event", path, number, f"is no valid JSON{torn}"))
             continue
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
-            problems.append(Problem("bad-event", document.path, number, "is no event; it has no `type`"))
+            problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
             continue
-        found.append(_event(document.path, number, value, problems))
-    return found, problems
+        found.append(_event(path, number, value, problems))
+    return tuple(found), tuple(problems)
 
 
 def _event(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:

@@ -1,0 +1,141 @@
+"""Managed blocks: the part of somebody else's file that belongs to us, between two marker lines.
+
+Text in, text out. What lies outside the block stays as it is to the last character, line ends included; no file is
+opened here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from contextasm.model import ContextasmError
+
+_MARKER = re.compile(r"^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$", re.MULTILINE)
+"""A marker line without its line feed, however its tail was changed by hand."""
+
+_ESCAPED = re.compile(r"^(?=\\*<!-- ctxasm:(?:begin|end)\b)", re.MULTILINE)
+"""The start of a line of content that would be taken for a marker, or for one with a backslash before it."""
+
+_DIGEST = re.compile(r" ([0-9a-f]{16})\b")
+
+
+class Block(NamedTuple):
+    """The managed block of a text."""
+
+    start: int
+    """Where the begin marker's line starts in the text, in characters."""
+    end: int
+    """Where the end marker's line ends: before its line end."""
+    line: int
+    """The line of the begin marker, counted from 1."""
+    eol: str
+    """The line end that the block is written with."""
+    content: str
+    """What is between the markers, with LF line ends."""
+    digests: tuple[str, str]
+    """As the begin and the end marker give them; empty for none."""
+
+    @property
+    def edited(self) -> bool:
+        """Whether the content, or a marker, is not as it was written."""
+        return set(self.digests) != {_digest(self.content)}
+
+
+class Broken(NamedTuple):
+    """Marker lines that make no block."""
+
+    line: int
+    """The first line, counted from 1, that does not fit."""
+    what: str
+
+
+def find_block(text: str) -> Block | Broken | None:
+    """The managed block; what keeps its markers from making one; None where there are none."""
+    markers = list(_MARKER.finditer(text))
+    if not markers:
+        return None
+    for number, marker in enumerate(markers):
+        if wrong := _misplaced([each[1] for each in markers], number):
+            return Broken(_line(text, marker.start()), wrong)
+    begin, end = markers
+    start = begin.start() + begin[0].startswith("\ufeff")
+    eol = "\r\n" if begin[0].endswith("\r") else "\n"
+    content = text[begin.end() + 1 : end.start()].replace("\r\n", "\n")
+    stop = end.end() - end[0].endswith("\r")
+    return Block(start, stop, _line(text, start), eol, content, (_named(begin[2]), _named(end[2])))
+
+
+def _named(tail: str) -> str:
+    """The digest that a marker gives; empty for none."""
+    found = _DIGEST.match(tail)
+    return found[1] if found else ""
+
+
+def _misplaced(kinds: Sequence[str], number: int) -> str:
+    """What is wrong with a marker among the others; empty for nothing."""
+    if kinds[number] == "begin":
+        if "begin" in kinds[:number]:
+            return "a second begin marker"
+        return "" if "end" in kinds[number + 1 :] else "a begin marker without an end"
+    if "begin" not in kinds[:number]:
+        return "an end marker without a begin"
+    return "a second end marker" if "end" in kinds[:number] else ""
+
+
+def block_state(text: str) -> str:
+    """`missing`; `fresh`: as it was written; `edited`: by hand since; `broken`: markers that make no block."""
+    block = find_block(text)
+    if block is None:
+        return "missing"
+    if isinstance(block, Broken):
+        return "broken"
+    return "edited" if block.edited else "fresh"
+
+
+def with_block(text: str, content: str, where: str, *, force: bool = False) -> str:
+    """The text with `content` as its managed block, which is appended where there is none.
+
+    `where` names the text in messages. A block that was edited by hand is replaced only with `force`. Raises
+    `ContextasmError` for such a block, with code 1, and for broken markers.
+    """
+    content = _ESCAPED.sub(r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
+    block = find_block(text)
+    if isinstance(block, Broken):
+        todo = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
+        raise ContextasmError(f"{where}:{block.line}", block.what, todo)
+    if block is None:
+        eol = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+        return text + _gap(text, eol) + _written(content, eol) + eol
+    if block.edited and block.content != content and not force:
+        todo = "move the edits out of the block, or overwrite them with `ctxasm build --into FILE --force`"
+        raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", todo, code=1)
+    return text[: block.start] + _written(content, block.eol) + text[block.end :]
+
+
+def _gap(text: str, eol: str) -> str:
+    """What sets an appended block off from the text before it: one blank line."""
+    if not text.strip("\ufeff"):
+        return ""
+    if not text.endswith("\n"):
+        return eol * 2
+    return "" if text.endswith(("\n\n", "\n\r\n")) else eol
+
+
+def _written(content: str, eol: str) -> str:
+    """The block, without the line end of its last line."""
+    digest = _digest(content)
+    begin = f"<!-- ctxasm:begin {digest} made by ctxasm: do not edit up to the end marker -->"
+    return f"{begin}\n{content}<!-- ctxasm:end {digest} -->".replace("\n", eol)
+
+
+def _digest(content: str) -> str:
+    """What a marker says of the content: the same whatever line ends a checkout gives the file."""
+    return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _line(text: str, at: int) -> int:
+    """The line, counted from 1, of a place in a text."""
+    return text.count("\n", 0, at) + 1

@@ -1,0 +1,197 @@
+"""Managed blocks: what is ours in somebody else's file, and that nothing else of it is touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.text.managed import block_state, with_block
+from tests.command import SMALL, SMALL_TEXT, Result, fill, inside, refused
+
+BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """The smallest workspace, in a folder of its own."""
+    (tmp_path / "ws").mkdir()
+    return fill(tmp_path / "ws", {})
+
+
+def into(workspace: Path, *words: str | Path) -> Result:
+    """A build into the files of a folder beside the workspace."""
+    return inside("build", "-w", workspace, "-q", *words, cwd=workspace.parent)
+
+
+def block(text: str) -> str:
+    """What stands between the marker lines."""
+    lines = text.splitlines(keepends=True)
+    marks = [number for number, line in enumerate(lines) if line.startswith((BEGIN, END))]
+    assert len(marks) == 2, text
+    return "".join(lines[marks[0] + 1 : marks[1]])
+
+
+def test_row_122_each_file_gets_the_block_and_keeps_the_rest(workspace: Path) -> None:
+    """Appended where there is none, replaced where there is one; what is outside stays byte for byte."""
+    mine = b"# Mine\r\n\r\nkeep \xff\x00this\r\n".replace(b"\x00", b"")
+    agents, new = workspace.parent / "AGENTS.md", workspace.parent / "NEW.md"
+    agents.write_bytes(mine)
+    assert into(workspace, "--into", "AGENTS.md", "--into", "NEW.md") == (0, "", "")
+    assert block(new.read_text()) == SMALL_TEXT
+    first = agents.read_bytes()
+    assert first.startswith(mine)
+    assert first.count(b"\n") == first.count(b"\r\n")
+    agents.write_bytes(first + b"after\r\n")
+    fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
+    assert into(workspace, "--into", "AGENTS.md").code == 0
+    second = agents.read_bytes()
+    assert second.startswith(mine)
+    assert second.endswith(b"-->\r\nafter\r\n")
+    assert b"I am another.\r\n" in second
+    assert b"I am a.\r\n" not in second
+
+
+def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
+    """Not even its time changes."""
+    target = workspace.parent / "AGENTS.md"
+    into(workspace, "--into", "AGENTS.md")
+    os.utime(target, ns=(1, 1))
+    result = inside("build", "-w", workspace, "--into", "AGENTS.md", cwd=workspace.parent)
+    assert "AGENTS.md: unchanged" in result.err
+    assert target.stat().st_mtime_ns == 1
+
+
+def test_several_names_of_one_file_are_written_once(workspace: Path) -> None:
+    """The link stays a link."""
+    (workspace.parent / "CLAUDE.md").symlink_to("AGENTS.md")
+    result = inside("build", "-w", workspace, "--into", "AGENTS.md", "--into", "CLAUDE.md", cwd=workspace.parent)
+    assert result.err.count(".md: ") == 1
+    assert (workspace.parent / "CLAUDE.md").is_symlink()
+    assert block((workspace.parent / "AGENTS.md").read_text()) == SMALL_TEXT
+
+
+def test_edited_block_is_refused_and_replaced_by_force(workspace: Path) -> None:
+    """The exit code says that the answer is no; the message says how."""
+    target = workspace.parent / "AGENTS.md"
+    into(workspace, "--into", "AGENTS.md")
+    target.write_text(target.read_text().replace("I am a.", "I am mine."))
+    result = into(workspace, "--into", "AGENTS.md", "--into", "OTHER.md")
+    refused(result, "AGENTS.md:1", "edited by hand", "--force", code=1)
+    assert "I am mine." in target.read_text()
+    assert not (workspace.parent / "OTHER.md").exists()
+    assert into(workspace, "--into", "AGENTS.md", "--force").code == 0
+    assert block(target.read_text()) == SMALL_TEXT
+
+
+def test_stale_block_fails_the_check_with_a_difference(workspace: Path) -> None:
+    """As a stale `-o` file does; and nothing is written."""
+    target = workspace.parent / "AGENTS.md"
+    assert into(workspace, "--into", "AGENTS.md", "--check").code == 1
+    assert not target.exists()
+    into(workspace, "--into", "AGENTS.md")
+    assert into(workspace, "--into", "AGENTS.md", "--check") == (0, "", "")
+    fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
+    result = into(workspace, "--into", "AGENTS.md", "--check")
+    assert result.code == 1
+    assert "\n-I am a.\n+I am another.\n" in result.err
+    assert "AGENTS.md: stale" in result.err
+    assert block(target.read_text()) == SMALL_TEXT
+
+
+def test_block_and_whole_file_and_standard_output_go_together(workspace: Path) -> None:
+    """Standard output is written to only where it is asked for."""
+    result = into(workspace, "--into", "AGENTS.md", "-o", "-")
+    assert result.out == SMALL_TEXT
+    assert into(workspace, "--into", "AGENTS.md", "-o", "OUT.md").out == ""
+    assert (workspace.parent / "OUT.md").read_text() == SMALL_TEXT
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        pytest.param(f"x\n{BEGIN} -->\n", 2, "without an end", id="no end"),
+        pytest.param(f"x\ny\n{END} -->\n", 3, "without a begin", id="no begin"),
+        pytest.param(f"{BEGIN} -->\n{BEGIN} -->\n{END} -->\n", 2, "second begin", id="two begins"),
+        pytest.param(f"{BEGIN} -->\n{END} -->\n\n{END} -->\n", 4, "second end", id="two ends"),
+        pytest.param(f"{END} -->\n{BEGIN} -->\n", 1, "without a begin", id="the wrong way round"),
+        pytest.param(f"{BEGIN} -->\n{END} -->\n{BEGIN} -->\n{END} -->\n", 3, "second begin", id="two blocks"),
+    ],
+)
+def test_broken_markers_are_refused_by_their_line(workspace: Path, text: str, line: int, what: str) -> None:
+    """Not even by force: nobody can say what is ours."""
+    target = workspace.parent / "AGENTS.md"
+    target.write_text(text)
+    refused(into(workspace, "--into", "AGENTS.md", "--force"), f"AGENTS.md:{line}: ", what)
+    assert target.read_text() == text
+    assert block_state(text) == "broken"
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        pytest.param(("--force",), ("--force", "--into FILE"), id="force without a block"),
+        pytest.param(("--into", "A.md", "-o", "A.md"), ("--into", "A.md", "-o"), id="the same file twice"),
+        pytest.param(("--into", "no/A.md"), ("no/A.md", "folder"), id="no such folder"),
+        pytest.param(("--into", "ws"), ("ws", "is no file"), id="a folder"),
+        pytest.param(("--into", "ws/agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input"),
+        pytest.param(("-o", "ws/agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input as output"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(workspace: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    """With the workspace as it was."""
+    refused(into(workspace, *words), *parts)
+    assert (workspace / "agents/a/IDENTITY.md").read_text() == SMALL["agents/a/IDENTITY.md"]
+
+
+def test_other_encodings_are_refused(workspace: Path) -> None:
+    """UTF-8 in the middle of UTF-16 could be read by nobody."""
+    (workspace.parent / "A.md").write_bytes("text\n".encode("utf-16"))
+    refused(into(workspace, "--into", "A.md"), "A.md", "UTF-8")
+
+
+def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> None:
+    """A document may show such lines; they are written so that they are no markers."""
+    fill(workspace, {"agents/a/IDENTITY.md": f"{BEGIN} 0123 -->\nin\n{END} -->\n\\{END} -->\n"})
+    for _ in range(2):
+        assert into(workspace, "--into", "AGENTS.md").code == 0
+        text = (workspace.parent / "AGENTS.md").read_text()
+        assert f"\n\\{BEGIN} 0123 -->\nin\n\\{END} -->\n\\\\{END} -->\n" in block(text)
+        assert block_state(text) == "fresh"
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        pytest.param(("", ""), "fresh", id="as written"),
+        pytest.param(("\n", "\r\n"), "fresh", id="other line ends"),
+        pytest.param(("body", "Body"), "edited", id="content"),
+        pytest.param((" made by", "0 made by"), "edited", id="digest"),
+        pytest.param((BEGIN, f"text above\n\n{BEGIN}"), "fresh", id="text above"),
+        pytest.param((BEGIN, f"\ufeff{BEGIN}"), "fresh", id="byte order mark"),
+        pytest.param((BEGIN, f" {BEGIN}"), "broken", id="indented marker"),
+        pytest.param(("ctxasm", "other"), "missing", id="another tool's markers"),
+    ],
+)
+def test_state_of_a_block(change: tuple[str, str], state: str) -> None:
+    """Line ends of a checkout are no edit."""
+    assert block_state(with_block("", "body\n", "f").replace(*change)) == state
+
+
+texts = st.lists(st.sampled_from(("line", "", " ", "é", "\udcff", "<!-- other -->", "\x0c", "\u2028"))).map("\n".join)
+
+
+@given(before=texts, after=texts, eol=st.sampled_from(("\n", "\r\n")), contents=st.tuples(texts, texts))
+def test_text_around_a_block_never_changes(before: str, after: str, eol: str, contents: tuple[str, str]) -> None:
+    """Whatever was there, and whatever comes in; and the same content once more changes nothing."""
+    before, after = (f"{text}\n".replace("\n", eol) for text in (before, after))
+    first = with_block(before, contents[0], "f")
+    assert first.startswith(before)
+    second = with_block(first + after, contents[1], "f")
+    assert second.startswith(before)
+    assert second.endswith(f"-->{eol}{after}")
+    assert block_state(second) == "fresh"
+    assert with_block(second, contents[1], "f") == second
