@@ -159,7 +159,7 @@ def prepare(
         counts,
         fired,
         _summarizer(file, workspace, around, seconds),
-        run_all,
+        seconds,
     )
 
 

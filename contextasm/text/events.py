@@ -5,9 +5,9 @@ Reading only. A line that can't be read is a problem with its number, and the re
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem
@@ -49,6 +49,8 @@ def events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
 @lru_cache(maxsize=64)
 def _events(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence[Problem]]:
     """Those of a text that begins at line `first` of a file. Remembered: two layers may read one session."""
+    import json
+
     found: list[Event] = []
     problems: list[Problem] = []
     lines = text.split("\n")
@@ -123,6 +125,8 @@ def told(event: Event) -> str:
 
 def _part(event: Event, *keys: str) -> str:
     """The first of these parts of the content that says anything."""
+    import json
+
     for key in keys:
         value = event.content.get(key)
         if isinstance(value, str) and value.strip():
@@ -160,6 +164,8 @@ def _result(event: Event, outcome: str) -> tuple[str, str]:
 
 
 def _other(event: Event, _outcome: str) -> tuple[str, str]:
+    import json
+
     content = event.said or dict(event.content)
     return f"{event.type}: {json.dumps(content, ensure_ascii=False, separators=(', ', ': '))}", ""
 
