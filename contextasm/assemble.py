@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.budget import Budget, select
+from contextasm.conflicts import settle
+from contextasm.filters import filtered, narrowed
+from contextasm.merge import merge
 from contextasm.model import (
     Context,
     Document,
@@ -18,11 +21,13 @@ from contextasm.model import (
     Request,
     Ruled,
     Selection,
+    Summarizer,
     Workspace,
 )
-from contextasm.rank import rank
+from contextasm.rank import nothing_good_enough, rank, topmost
 from contextasm.render import document, frame
-from contextasm.sources import retrieve
+from contextasm.sources import RunAll, one_by_one, retrieve
+from contextasm.text.templates import may_name
 from contextasm.tokens import Counter
 
 if TYPE_CHECKING:
@@ -38,31 +43,77 @@ def assemble(
     meaning: Meaning | None = None,
     fired: Fired | None = None,
     parse: Parse | None = None,
+    summarizer: Summarizer | None = None,
+    run_all: RunAll = one_by_one,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
-    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired`
-    what the rules come to. Raises `ContextasmError` where a file of a required layer can't be read.
+    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired` what the rules
+    come to, `summarizer` what the ladder's step of that name asks; `run_all` runs the sources. Raises
+    `ContextasmError` where a file of a required layer can't be read.
     """
-    found = retrieve(workspace, profile, request, meaning, parse)
-    ruled = _ruled(fired, profile, found, workspace) if fired else Ruled(profile, found, (), ())
-    pools = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in ruled.profile.layers}
+    found = retrieve(workspace, narrowed(profile, request.filters), request, meaning, parse, run_all=run_all)
+    return _assembled(found, request, Change((), workspace, profile, counter, meaning, fired, parse, summarizer))
+
+
+class Change(NamedTuple):
+    """What is no longer as it was when a context was built, and what else a build takes."""
+
+    paths: tuple[str, ...]
+    """The files that are new, gone or different, relative to the workspace."""
+    workspace: Workspace
+    """As it is now."""
+    profile: Profile
+    counter: Counter
+    meaning: Meaning | None = None
+    fired: Fired | None = None
+    parse: Parse | None = None
+    summarizer: Summarizer | None = None
+
+
+def update(context: Context, change: Change) -> Context:
+    """What `assemble` would give for the context's request now, looking again only where a changed file may matter.
+
+    All that `change` holds besides the paths is what `assemble` would be given.
+    """
+    request, profile = context.request, change.profile
+    again: set[str] = set()
+    for layer in profile.layers:
+        touched = any(may_name(own, path, request) for own in layer.path for path in change.paths)
+        if touched or again & {*layer.start} or layer.id not in context.found:
+            again.add(layer.id)
+    known = {layer: found for layer, found in context.found.items() if layer not in again}
+    asked = narrowed(profile, request.filters)
+    found = retrieve(change.workspace, asked, request, change.meaning, change.parse, known=known)
+    return _assembled(found, request, change)
+
+
+def _assembled(found: Mapping[str, Found], request: Request, job: Change) -> Context:
+    """The context of what was found: filtered, ruled, ranked, merged, settled, selected, rendered."""
+    ruled = _ruled(filtered(job.profile, found, request.filters), job)
+    profile, counter = ruled.profile, job.counter
+    ranked = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in profile.layers}
+    settled = settle(profile, merge(profile, ranked), request.prefer)
+    pools = {layer.id: topmost(settled.pools[layer.id], layer) for layer in profile.layers}
+    ruled = ruled._replace(problems=(*ruled.problems, *settled.problems, *nothing_good_enough(profile, pools)))
     framing = frame(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(ruled.profile, pools, budget, counter, framing)
+        selection = select(profile, pools, budget, counter, framing, job.summarizer)
         text = document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
-            return _context(text, tokens, ruled, request, selection)
+            return _context(text, tokens, ruled, request, selection)._replace(found=found)
         budget = budget._replace(spare=budget.spare + tokens - request.budget)
 
 
-def _ruled(fired: Fired, profile: Profile, found: Mapping[str, Found], workspace: Workspace) -> Ruled:
+def _ruled(found: Mapping[str, Found], job: Change) -> Ruled:
     """What the rules leave; their modules are loaded for a workspace that has rules."""
+    if not job.fired:
+        return Ruled(job.profile, found, (), ())
     from contextasm.rules.apply import apply
 
-    return apply(fired, profile, found, workspace)
+    return apply(job.fired, job.profile, found, job.workspace)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:

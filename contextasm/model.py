@@ -89,6 +89,17 @@ class Workspace(Protocol):
         """The document; a problem where it can't be read; None where there is no such file."""
 
 
+class Filters(NamedTuple):
+    """What of the finds is wanted; empty for all."""
+
+    since: str = ""
+    """YYYY-MM-DD: nothing dated before it."""
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    """Ids, or patterns of paths."""
+
+
 class Request(NamedTuple):
     """What is asked for, with nothing left open: no default, no clock."""
 
@@ -112,6 +123,9 @@ class Request(NamedTuple):
     """Paths of the files that git calls changed; empty where no layer asks."""
     additional: str = ""
     """Text to be shown as it is."""
+    filters: Filters = Filters()
+    prefer: tuple[str, ...] = ()
+    """Ids of fragments that win over others of their key."""
 
 
 class Layer(NamedTuple):
@@ -151,6 +165,8 @@ class Layer(NamedTuple):
     """How many are looked at: the newest events, the most salient entities beside those named; 0 for all."""
     types: tuple[str, ...] = ()
     """The types of events that count; empty for all."""
+    min_score: float = 0
+    """The least total of a score that counts; 0 for any."""
     top: int = 0
     """How many fragments count, best first; 0 for all."""
     weights: tuple[tuple[str, float], ...] = (("similarity", 0.5), ("importance", 0.3), ("recency", 0.2))
@@ -172,10 +188,23 @@ class Layer(NamedTuple):
     """Tokens held for this layer against those before it."""
     fit: tuple[str, ...] = ()
     """What is tried, in order, with what does not fit whole."""
+    detail: str = "atomic"
+    """The level of detail that its fragments are shown at; `adaptive` for the fullest that fits, each by itself."""
     priority: int = 0
     """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
     varies: bool = False
     """Whether rules that fired for this request may have changed it."""
+
+
+class Conflicts(NamedTuple):
+    """How it is settled when fragments that declare the same key say different things."""
+
+    severity: tuple[tuple[str, float], ...] = ()
+    """By type, 0 to 1: from 0.3 on, a person has to settle it."""
+    otherwise: float = 0.5
+    """The severity for any other type."""
+    precedence: tuple[str, ...] = ()
+    """Layers, the one that is believed first before the others."""
 
 
 class Profile(NamedTuple):
@@ -188,6 +217,12 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
+    merge: tuple[str, ...] = ()
+    """How fragments may be found to say the same, to be shown once; in this order."""
+    conflicts: Conflicts | None = None
+    """How fragments of one key that say different things are settled; None where that is no conflict."""
+    fill: float = 0
+    """Per cent of the budget up to which detail is added where layers show less than there is; 0 for none."""
     strategies: tuple[tuple[str, Profile], ...] = ()
     """The same profile as it is under each named strategy."""
 
@@ -239,6 +274,9 @@ OUTCOME = {
     "fits": "included",
     "fallback": "included",
     "pinned": "included",
+    "level": "shortened",
+    "detail": "shortened",
+    "summarized": "shortened",
     "over-allowance": "truncated",
     "no-room": "dropped",
     "starved": "dropped",
@@ -249,10 +287,14 @@ OUTCOME = {
     "no-match": "excluded",
     "status": "excluded",
     "superseded": "excluded",
+    "rule": "excluded",
+    "filtered": "excluded",
+    "below-floor": "excluded",
+    "overruled": "excluded",
+    "merged": "merged",
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",
-    "rule": "excluded",
 }
 """What each reason amounts to."""
 
@@ -277,6 +319,12 @@ class Fragment(NamedTuple):
     keep: str = "start"
     score: tuple[tuple[str, float], ...] = ()
     """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
+    key: str = ""
+    """What it is about, in a word of the user's; empty for none."""
+    dedup: str = ""
+    """What it shares with others that say the same; empty for none."""
+    said: str = ""
+    """What it says without the form its layer gives it; empty where `text` is that."""
     rows: int = 0
     """How many lines of the file it stands for, where `text` is not those lines; else 0."""
     fence: str = ""
@@ -308,6 +356,24 @@ class Meaning(Protocol):
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
         """How near each text is to the topic, on any scale; a problem where it can't be said in time."""
+
+
+class SummaryCommand(NamedTuple):
+    """A program that reads a text on standard input and prints a shorter one."""
+
+    words: tuple[str, ...]
+    """Program and arguments; run without a shell."""
+    line: int
+    """Of `ctxasm.yaml`, counted from 1."""
+    timeout: float = 20.0
+    """Seconds that all summaries of one build may take together."""
+
+
+class Summarizer(Protocol):
+    """Says a text in fewer words, by means of a model or a program of the user's."""
+
+    def __call__(self, text: str) -> str | Problem:
+        """The text in other words, not necessarily fewer; a problem where there are none in time."""
 
 
 class Ask(NamedTuple):
@@ -420,6 +486,9 @@ class Context(NamedTuple):
     """Every file of the workspace that was opened."""
     rulings: tuple[Ruling, ...] = ()
     """Every rule there is, in order of precedence."""
+
+    found: Mapping[str, Found] = MappingProxyType({})
+    """What each layer's sources brought, by id; a later build may start from it."""
 
     @property
     def truncated(self) -> bool:

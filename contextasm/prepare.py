@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.assemble import assemble
-from contextasm.config import values
+from contextasm.config import values, wanted
 from contextasm.config.profiles import (
     LAYER_KEYS,
     changed,
@@ -22,8 +22,19 @@ from contextasm.config.profiles import (
 from contextasm.config.quick import load_data
 from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Document, Layer, Problem, Profile, Request, Workspace
+from contextasm.model import (
+    Context,
+    ContextasmError,
+    Document,
+    Layer,
+    Problem,
+    Profile,
+    Request,
+    Summarizer,
+    Workspace,
+)
 from contextasm.present import changed_files, current_goal, uses
+from contextasm.sources import FOR_SOURCES, RunAll, one_by_one
 from contextasm.store import CountCache, table
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
@@ -53,6 +64,13 @@ class Flags(NamedTuple):
     session: str | None = None
     open: tuple[str, ...] = ()
     additional: str | None = None
+    since: str | None = None
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    prefer: tuple[str, ...] = ()
+    deadline: str | None = None
+    """Milliseconds."""
     variables: tuple[str, ...] = ()
     """`NAME=VALUE`, one for each `--var`."""
 
@@ -83,15 +101,24 @@ class Job(NamedTuple):
     """The remembered counts of an exact tokenizer."""
     fired: Fired | None = None
     """What the workspace's rules come to; None where it has none."""
+    summarizer: Summarizer | None = None
+    seconds: float | None = None
+    """From the start of a build to its deadline."""
 
     def run(self, request: Request | None = None, workspace: Workspace | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer.
 
         `workspace` stands for the job's own one where given.
         """
-        asked = request or self.request
         context = assemble(
-            workspace or self.workspace, self.profile, asked, self.counter, fired=self.fired, parse=load_data
+            workspace or self.workspace,
+            self.profile,
+            request or self.request,
+            self.counter,
+            fired=self.fired,
+            parse=load_data,
+            summarizer=self.summarizer,
+            run_all=_run_all(self.seconds),
         )
         if self.counts:
             self.counts.save()
@@ -114,6 +141,7 @@ def prepare(
 
     Raises `ContextasmError` for anything that can't be done as asked.
     """
+    seconds = wanted.seconds(flags.deadline)
     workspace = workspace or open_workspace(flags, around)
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in DEFAULTS if key != "format"} | {"budget": flags.budget}
@@ -144,9 +172,21 @@ def prepare(
         open=tuple(workspace.relative(path) for path in flags.open),
         changed=changed_files(workspace.root) if uses(profile, "changed") else (),
         additional=flags.additional or "",
+        filters=wanted.filters(flags.since, flags.event_types, flags.entity_types, flags.exclude),
+        prefer=flags.prefer,
     )
     fired = _fired(workspace, file, flags, request, around)
-    return Job(workspace, settings, profile, request, counter, counts, fired)
+    return Job(
+        workspace,
+        settings,
+        profile,
+        request,
+        counter,
+        counts,
+        fired,
+        _summarizer(file, workspace, around, seconds),
+        seconds,
+    )
 
 
 def _fired(
@@ -322,6 +362,37 @@ def counting(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountC
         return ESTIMATE, None
     counts = CountCache(_cache_folder(environment), name)
     return exact(name, lambda: table(name), counts), counts
+
+
+def _run_all(seconds: float | None) -> RunAll:
+    """What runs the sources: one by one without a deadline, else side by side, which takes threads."""
+    if seconds is None:
+        return one_by_one
+    from contextasm.waiting import until
+
+    return until(seconds)
+
+
+def _summarizer(
+    file: Table, workspace: Folder | Revision, around: Surroundings, seconds: float | None
+) -> Summarizer | None:
+    """What the file names to say texts in fewer words; its modules are loaded for those who have one.
+
+    Under a deadline of so many seconds it has the part of it that is kept for assembly.
+    """
+    if file.get("summarizer") is None:
+        return None
+    from contextasm.config.summarizer import VARIABLE, is_allowed, summarizer
+    from contextasm.summaries import Summaries
+
+    command = summarizer(file)
+    assert command
+    if seconds is not None:
+        command = command._replace(timeout=min(command.timeout, seconds * (1 - FOR_SOURCES)))
+    summaries = Summaries(command, workspace.root, around.environment, _cache_folder(around.environment))
+    if not is_allowed(workspace.root, around.environment):
+        summaries.forbid(VARIABLE)
+    return summaries
 
 
 def _cache_folder(environment: Mapping[str, str]) -> Path | None:

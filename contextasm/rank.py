@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Reason
+from contextasm.model import Fragment, Layer, Problem, Profile, Reason
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
-    """A layer's fragments, best first and each with its place; of those in question, all behind `layer.top` are out.
+    """A layer's fragments, best first and each with its place; those whose score is too low are out.
 
     A place that the source gave comes first.
 
@@ -18,6 +18,21 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
         fragments = [_scored(fragment, layer) for fragment in fragments]
         ordered = ORDERS[layer.order](fragments)
         fragments = [fragment._replace(place=(*fragment.place, n)) for n, fragment in enumerate(ordered)]
+    return tuple(_measured(fragment, layer) for fragment in fragments)
+
+
+def _measured(fragment: Fragment, layer: Layer) -> Fragment:
+    """A fragment, out if its score is below the least that counts; one that nobody scored is not."""
+    if not (layer.min_score and fragment.score) or fragment.out or fragment.pin or layer.required:
+        return fragment
+    total = _total(fragment)
+    if total >= layer.min_score:
+        return fragment
+    return fragment._replace(out=Reason.of("below-floor", score=round(total, 2), least=layer.min_score))
+
+
+def topmost(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
+    """A layer's ranked fragments; of those in question, all behind `layer.top` are out."""
     if not layer.top:
         return tuple(fragments)
     ranked: list[Fragment] = []
@@ -27,6 +42,16 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
         late = fragment.out is None and count > layer.top and not fragment.pin
         ranked.append(fragment._replace(out=Reason.of("not-in-top", top=layer.top, rank=count)) if late else fragment)
     return tuple(ranked)
+
+
+def nothing_good_enough(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
+    """The problem of each layer that found something and nothing that its least score lets in."""
+    return tuple(
+        Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.min_score:g} or more")
+        for layer in profile.layers
+        if any(each.out and each.out.code == "below-floor" for each in pools[layer.id])
+        and all(each.out for each in pools[layer.id])
+    )
 
 
 def _best(fragments: Sequence[Fragment]) -> list[Fragment]:

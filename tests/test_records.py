@@ -86,7 +86,7 @@ def test_law_8_record_replays_to_the_same_context(
     assert back == own
     again = assemble(Recalled(back.lists, noted.reads), back.making.profile, back.request, counter)
     assert again == context
-    assert back.context == context._replace(documents=())
+    assert back.context == context._replace(documents=(), found={})
     assert changes(back.lists, back.digests, Files(files))[0] == ()
 
 

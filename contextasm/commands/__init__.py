@@ -53,6 +53,22 @@ def flags(
         list[str] | None,
         typer.Option("--open", "--active-file", metavar="FILE", help="A file that is open; repeatable."),
     ] = None,
+    since: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="Leave out what is dated before.")] = None,
+    event_type: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE", help="Of events only this type; repeatable.")
+    ] = None,
+    entity_type: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE", help="Of entities only this type; repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ID|GLOB", help="Leave out this id, or these files; repeatable.")
+    ] = None,
+    prefer: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="What wins where others say otherwise; repeatable.")
+    ] = None,
+    deadline: Annotated[
+        str | None, typer.Option(metavar="MS", help="Milliseconds; what is not found by then is left out.")
+    ] = None,
     additional: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Text to add, where the profile has a place for it.")
     ] = None,
@@ -81,6 +97,12 @@ def flags(
         scope=scope,
         session=session,
         open=tuple(open_ or ()),
+        since=since,
+        event_types=tuple(event_type or ()),
+        entity_types=tuple(entity_type or ()),
+        exclude=tuple(exclude or ()),
+        prefer=tuple(prefer or ()),
+        deadline=deadline,
         additional=additional,
         variables=tuple(var or ()),
     )

@@ -12,10 +12,12 @@ from contextasm.budget import STEPS
 from contextasm.config import values
 from contextasm.config.tables import Table, load_table
 from contextasm.config.values import Read
-from contextasm.model import ContextasmError, Layer, Profile
+from contextasm.merge import WAYS
+from contextasm.model import Conflicts, ContextasmError, Layer, Profile
 from contextasm.rank import ORDERS
 from contextasm.render import MARKERS
 from contextasm.sources import GROUP_NAMES, LINE_NAMES, SOURCES, WITHOUT_PATH
+from contextasm.text.detail import LEVELS
 from contextasm.text.templates import names
 
 SHIPPED = Path(__file__).parent.parent / "profiles"
@@ -25,6 +27,9 @@ KEYS: dict[str, Read] = {
     "extends": values.text,
     "budget": values.tokens,
     "marker": values.one_of(MARKERS),
+    "fill": values.per_cent,
+    "merge": lambda value, _where: value,
+    "conflicts": lambda value, _where: value,
     "layers": lambda value, _where: value,
     "strategies": lambda value, _where: value,
 }
@@ -51,6 +56,7 @@ LAYER_KEYS: dict[str, Read] = {
     "depth": values.count,
     "pool": values.count,
     "types": values.texts,
+    "min_score": values.share,
     "top": values.count,
     "weights": values.weights,
     "floor": values.share,
@@ -62,6 +68,7 @@ LAYER_KEYS: dict[str, Read] = {
     "ceiling": values.per_cent,
     "reserve": values.tokens,
     "fit": values.some_of(STEPS),
+    "detail": values.one_of((*LEVELS, "adaptive")),
 }
 """What a layer may say, and how it is read."""
 
@@ -122,6 +129,32 @@ def _changed_profile(base: Profile, table: Table) -> Profile:
         budget=values.tokens(given.get("budget", base.budget), table.where("budget")),
         marker=str(given.get("marker", base.marker)),
         layers=changed(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
+        merge=_merging(table["merge"], f"{table.where('merge')}: merge") if "merge" in table else base.merge,
+        conflicts=_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
+        fill=values.per_cent(given.get("fill", base.fill), table.where("fill")) or 0,
+    )
+
+
+def _merging(value: object, where: str) -> tuple[str, ...]:
+    """The ways in which fragments may be the same."""
+    return tuple(values.choice(each, WAYS, where, "way to be the same") for each in values.texts(value, where))
+
+
+def _conflicts(value: object, table: Table) -> Conflicts | None:
+    """How conflicts are settled; None for not at all."""
+    where = f"{table.where('conflicts')}: conflicts"
+    if value is None:
+        return None
+    if not isinstance(value, Table):
+        raise ContextasmError(where, "is no mapping", "write `severity:` and `precedence:` under it")
+    value.refuse_unknown(("severity", "otherwise", "precedence"))
+    severity = value.get("severity", {})
+    if not isinstance(severity, dict):
+        raise ContextasmError(where, "severity names no types", "write {TYPE: 0.2, ...}")
+    return Conflicts(
+        severity=tuple((kind, values.share(share, f"{where}: severity")) for kind, share in severity.items()),
+        otherwise=values.share(value.get("otherwise", Conflicts().otherwise), f"{where}: otherwise"),
+        precedence=values.texts(value.get("precedence", []), f"{where}: precedence"),
     )
 
 

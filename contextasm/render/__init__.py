@@ -84,6 +84,8 @@ def _json(context: Context) -> str:
 
 def context_data(context: Context) -> dict[str, object]:
     """A context as plain values, in the form of `ctxasm.context/1`."""
+    from contextasm.render.report import report
+
     request = context.request
     return {
         "schema": SCHEMA,
@@ -94,6 +96,7 @@ def context_data(context: Context) -> dict[str, object]:
         "truncated": context.truncated,
         "etag": context.etag,
         "profile": context.profile,
+        "report": report(context)._asdict(),
         "request": {
             "agent": request.agent,
             "team": request.team,

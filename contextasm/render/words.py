@@ -13,6 +13,9 @@ REASONS: Mapping[str, str] = {
     "required": "its layer is required",
     "fits": "it fits",
     "fallback": "nothing matches the topic, so the newest are shown",
+    "level": "its layer shows its {level} level of detail",
+    "detail": "only its {level} level of detail fits {allowance} tokens ({limit})",
+    "summarized": "only a summary fits {allowance} tokens ({limit})",
     "over-allowance": "only a part fits its {allowance} tokens ({limit})",
     "no-room": "it does not fit its {allowance} tokens ({limit})",
     "starved": "the layers before it left {allowance} tokens",
@@ -23,11 +26,15 @@ REASONS: Mapping[str, str] = {
     "no-match": "it does not match the topic, or not half as well as the best",
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
+    "rule": "rule {rule} excludes it",
+    "pinned": "rule {rule} includes it",
+    "filtered": "{by} leaves it out",
+    "below-floor": "its score of {score} is below the least that counts, {least}",
+    "overruled": "{by} says otherwise of {key}, and takes precedence",
+    "merged": "the same as {into} in {path} ({by})",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
-    "rule": "rule {rule} excludes it",
-    "pinned": "rule {rule} includes it",
 }
 """Each reason in words."""
 
@@ -147,7 +154,7 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
 
 def receipt(context: Context) -> str:
     """One line: what the budget was spent on and what had to stay out."""
-    counts = {"truncated": 0, "dropped": 0, "excluded": 0}
+    counts = {"shortened": 0, "merged": 0, "truncated": 0, "dropped": 0, "excluded": 0}
     for decision in context.decisions:
         if decision.outcome in counts:
             counts[decision.outcome] += 1

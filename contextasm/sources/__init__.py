@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from types import MappingProxyType
 
-from contextasm.model import Ask, Found, Meaning, Parse, Profile, Request, Workspace
-from contextasm.sources.additional import additional
+from contextasm.model import Ask, Found, Layer, Meaning, Parse, Problem, Profile, Request, Workspace
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
-from contextasm.sources.entities import entities
-from contextasm.sources.events import events_of
-from contextasm.sources.files import files
-from contextasm.sources.knowledge import knowledge
 from contextasm.sources.memories import recent, search, weighed
-from contextasm.sources.patterns import patterns
-from contextasm.sources.relations import relations
-from contextasm.sources.tasks import ancestors, current_goal, root_goal, siblings
-from contextasm.sources.threads import threads
-from contextasm.sources.tools import tools
 
 Source = Callable[[Ask], Found]
+
+
+def _at(module: str, name: str) -> Source:
+    """A source of another module, imported when it is asked: a build pays for the sources of its profile alone."""
+
+    def source(ask: Ask) -> Found:
+        own: Source = getattr(import_module(f"contextasm.sources.{module}"), name)
+        return own(ask)
+
+    return source
+
 
 SOURCES: Mapping[str, Source] = {
     "document": document,
@@ -27,19 +31,19 @@ SOURCES: Mapping[str, Source] = {
     "recent": recent,
     "search": search,
     "weighed": weighed,
-    "events": events_of,
-    "knowledge": knowledge,
-    "entities": entities,
-    "relations": relations,
-    "patterns": patterns,
-    "threads": threads,
-    "files": files,
-    "tools": tools,
-    "root-goal": root_goal,
-    "ancestor-goals": ancestors,
-    "sibling-results": siblings,
-    "current-goal": current_goal,
-    "additional": additional,
+    "events": _at("events", "events_of"),
+    "knowledge": _at("knowledge", "knowledge"),
+    "entities": _at("entities", "entities"),
+    "relations": _at("relations", "relations"),
+    "patterns": _at("patterns", "patterns"),
+    "threads": _at("threads", "threads"),
+    "files": _at("files", "files"),
+    "tools": _at("tools", "tools"),
+    "root-goal": _at("tasks", "root_goal"),
+    "ancestor-goals": _at("tasks", "ancestors"),
+    "sibling-results": _at("tasks", "siblings"),
+    "current-goal": _at("tasks", "current_goal"),
+    "additional": _at("additional", "additional"),
 }
 """Every source by the name that profiles use."""
 
@@ -73,22 +77,58 @@ WITHOUT_PATH = frozenset({"additional"})
 """Sources that read no file."""
 
 
+Task = Callable[[], Found]
+"""One layer's finding."""
+
+RunAll = Callable[[Sequence[Task]], Sequence[Found | None]]
+"""Runs tasks and gives their results in order, None for one that was not done in time."""
+
+
+FOR_SOURCES = 0.8
+"""The share of a deadline after which sources are late: the rest is for assembly (digest 4.1)."""
+
+
+def one_by_one(tasks: Sequence[Task]) -> Sequence[Found | None]:
+    """The results of tasks, however long they take."""
+    return [task() for task in tasks]
+
+
 def retrieve(
     workspace: Workspace,
     profile: Profile,
     request: Request,
     meaning: Meaning | None = None,
     parse: Parse | None = None,
+    *,
+    run_all: RunAll = one_by_one,
+    known: Mapping[str, Found] = MappingProxyType({}),
 ) -> dict[str, Found]:
-    """What is found for each layer, by the layer's id.
+    """What is found for each layer, by the layer's id. `known` are finds that need not be looked for again.
 
-    Raises `ContextasmError` where a file of a required layer can't be read.
+    Layers that need nothing but the request go together; those that start from others' finds, after them. What is
+    required is waited for. Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    found: dict[str, Found] = {}
-    for layer in profile.layers:
-        begun = {each: found[each] for each in layer.start}
-        found[layer.id] = _first_that_finds(Ask(workspace, layer, request, meaning, begun, parse))
-    return found
+    found = {**known}
+    waiting = [layer for layer in profile.layers if layer.id not in found]
+    while waiting:
+        ready = [layer for layer in waiting if found.keys() >= {*layer.start}]
+        asks = [
+            Ask(workspace, layer, request, meaning, {each: found[each] for each in layer.start}, parse)
+            for layer in ready
+        ]
+        found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.required}
+        others = [ask for ask in asks if not ask.layer.required]
+        results = run_all([partial(_first_that_finds, ask) for ask in others])
+        for ask, result in zip(others, results, strict=True):
+            found[ask.layer.id] = _late(ask.layer) if result is None else result
+        waiting = [layer for layer in waiting if layer.id not in found]
+    return {layer.id: found[layer.id] for layer in profile.layers}
+
+
+def _late(layer: Layer) -> Found:
+    """What a source that was too slow brings."""
+    message = f"{' and '.join(layer.source)} did not answer in time, so nothing of it is shown"
+    return Found(problems=(Problem("source-timeout", layer.id, 0, message),))
 
 
 def _first_that_finds(ask: Ask) -> Found:

@@ -120,6 +120,9 @@ def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:
         keep=layer.keep,
         tags=memory.tags,
         kind=memory.type,
+        key=memory.key,
+        dedup=memory.dedup,
+        said=memory.text,
         out=out,
     )
 

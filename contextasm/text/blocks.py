@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
 _FENCE = re.compile(r"([ \t]*(?:[-*+][ \t]+)?)(`{3,}|~{3,})(.*)$")
 
 
@@ -51,6 +52,12 @@ def list_mark(line: str) -> int:
     """How many characters the mark of a list item takes at the start of a line; 0 where there is none."""
     found = _ITEM.match(line)
     return found.end() if found else 0
+
+
+def lead(text: str) -> str:
+    """The list mark and the type that the text of a memory begins with, such as `- [fact] `; else nothing."""
+    found = _LEAD.match(text)
+    return found[0] if found else ""
 
 
 def blocks(lines: Sequence[str]) -> Iterator[Block]:

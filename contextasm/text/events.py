@@ -5,9 +5,9 @@ Reading only. A line that can't be read is a problem with its number, and the re
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem
@@ -41,25 +41,33 @@ class Event(NamedTuple):
         return self.time.date().isoformat() if self.time else ""
 
 
-def events(document: Document) -> tuple[list[Event], list[Problem]]:
+def events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
     """The events of a session in file order, and the lines that are none. A torn last line is one of these."""
+    return _events(document.path, document.line, document.text)
+
+
+@lru_cache(maxsize=64)
+def _events(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence[Problem]]:
+    """Those of a text that begins at line `first` of a file. Remembered: two layers may read one session."""
+    import json
+
     found: list[Event] = []
     problems: list[Problem] = []
-    lines = document.text.split("\n")
-    for number, line in enumerate(lines, document.line):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, first):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            torn = "; the last line may still be being written" if number == document.line + len(lines) - 1 else ""
-            problems.append(Problem("bad-event", document.path, number, f"is no valid JSON{torn}"))
+            torn = "; the last line may still be being written" if number == first + len(lines) - 1 else ""
+            problems.append(Problem("bad-event", path, number, f"is no valid JSON{torn}"))
             continue
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
-            problems.append(Problem("bad-event", document.path, number, "is no event; it has no `type`"))
+            problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
             continue
-        found.append(_event(document.path, number, value, problems))
-    return found, problems
+        found.append(_event(path, number, value, problems))
+    return tuple(found), tuple(problems)
 
 
 def _event(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
@@ -117,6 +125,8 @@ def told(event: Event) -> str:
 
 def _part(event: Event, *keys: str) -> str:
     """The first of these parts of the content that says anything."""
+    import json
+
     for key in keys:
         value = event.content.get(key)
         if isinstance(value, str) and value.strip():
@@ -154,6 +164,8 @@ def _result(event: Event, outcome: str) -> tuple[str, str]:
 
 
 def _other(event: Event, _outcome: str) -> tuple[str, str]:
+    import json
+
     content = event.said or dict(event.content)
     return f"{event.type}: {json.dumps(content, ensure_ascii=False, separators=(', ', ': '))}", ""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Span
+from contextasm.text.detail import Form
 
 
 class Stretch(NamedTuple):
@@ -29,11 +30,15 @@ class Kept(NamedTuple):
     fragment: Fragment
     stretches: tuple[Stretch, ...]
     """Ascending, with something missing between each two."""
+    form: str = ""
+    """A level of detail, or `summary`; empty where the lines are shown as they stand."""
+    text: str = ""
+    """What is shown in place of the lines, where there is a form."""
 
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        return self.stretches == (Stretch(0, self.fragment.text.count("\n") + 1),)
+        return not self.form and self.stretches == (Stretch(0, self.fragment.text.count("\n") + 1),)
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -69,6 +74,24 @@ class Frame(NamedTuple):
 def whole(fragment: Fragment) -> Kept:
     """All of a fragment."""
     return Kept(fragment, (Stretch(0, fragment.text.count("\n") + 1),))
+
+
+def at_level(fragment: Fragment, form: Form) -> Kept:
+    """A fragment at a level of detail; whole where that leaves nothing out."""
+    if form.text == fragment.text:
+        return whole(fragment)
+    runs: list[Stretch] = []
+    for line in form.lines:
+        if runs and runs[-1].stop == line:
+            runs[-1] = runs[-1]._replace(stop=line + 1)
+        else:
+            runs.append(Stretch(line, line + 1))
+    return Kept(fragment, tuple(runs), form.level, form.text)
+
+
+def summarized(fragment: Fragment, text: str) -> Kept:
+    """A fragment in other words: they stand for all of its lines."""
+    return whole(fragment)._replace(form="summary", text=text)
 
 
 def span(fragment: Fragment) -> Span:
@@ -116,8 +139,8 @@ def _fenced(kept: Kept) -> list[str | Gap]:
 def _pieces(kept: Kept) -> list[str | Gap]:
     """The shown text of a fragment, with each gap where it is."""
     fragment = kept.fragment
-    if kept.whole:
-        return [fragment.text]
+    if kept.whole or kept.form:
+        return [kept.text if kept.form else fragment.text]
     lines = fragment.text.split("\n")
     pieces: list[str | Gap] = []
     at = 0
