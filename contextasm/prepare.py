@@ -13,7 +13,7 @@ from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
+from contextasm.model import Context, ContextasmError, Layer, Meaning, Problem, Profile, Request
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
@@ -64,11 +64,13 @@ class Job(NamedTuple):
     """The remembered counts of an exact tokenizer."""
     fired: Fired | None = None
     """What the workspace's rules come to; None where it has none."""
+    meaning: Meaning | None = None
+    """The second opinion of searches; None where none is configured, or there is no topic."""
 
     def run(self, request: Request | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer."""
         asked = request or self.request
-        context = assemble(self.workspace, self.profile, asked, self.counter, fired=self.fired)
+        context = assemble(self.workspace, self.profile, asked, self.counter, self.meaning, self.fired)
         if self.counts:
             self.counts.save()
         return context
@@ -94,6 +96,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
     settings["date"] = today(settings, around)
     tokenizer = str(settings["tokenizer"].value)
     counter, counts = _counter(tokenizer, around.environment)
+    meaning = _meaning(file, settings, flags.topic or "", workspace, around.environment)
     day = settings["date"].value
     assert isinstance(day, date)
     request = Request(
@@ -106,7 +109,7 @@ def prepare(flags: Flags, around: Surroundings) -> Job:
         format=str(settings["format"].value),
     )
     fired = _fired(workspace, file, flags, request, around)
-    return Job(workspace, settings, profile, request, counter, counts, fired)
+    return Job(workspace, settings, profile, request, counter, counts, fired, meaning)
 
 
 def _fired(workspace: Folder, file: Table, flags: Flags, request: Request, around: Surroundings) -> Fired | None:
@@ -139,6 +142,27 @@ def _variables(given: tuple[str, ...]) -> dict[str, str]:
             raise ContextasmError("--var", f"{each} gives no variable a value", "write NAME=VALUE, such as phase=beta")
         found[name] = value
     return found
+
+
+def _meaning(
+    file: Table, settings: dict[str, Setting], topic: str, workspace: Folder, environment: Mapping[str, str]
+) -> Meaning | None:
+    """The second opinion that the file configures, or a problem in its place; the settings get what it is."""
+    if file.get("embedder") is None:
+        return None
+    from contextasm.config.embedder import embedder, refusal
+
+    chosen = embedder(file)
+    refused = refusal(chosen, workspace.root, environment)
+    shown = f"{chosen.kind} {' '.join(chosen.command) or chosen.url or chosen.folder}"
+    settings["embedder"] = Setting(f"not used: {shown}" if refused else shown, file.where("embedder"))
+    if not topic.strip():
+        return None
+    if refused:
+        return lambda _topic, _texts: refused
+    from contextasm.embedding import Opinion
+
+    return Opinion(chosen, workspace.root, environment, _cache_folder(environment))
 
 
 def _profile(

@@ -41,7 +41,7 @@ SETTINGS: dict[str, Read] = {
 }
 """What a flag, a variable `CTXASM_*` and the file may set, and how it is read."""
 
-FILE_KEYS = (*SETTINGS, "layers", "rules", "env")
+FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "embedder")
 
 DEFAULTS: Mapping[str, object] = {
     "agent": "",
