@@ -70,7 +70,7 @@ class Job(NamedTuple):
     def run(self, request: Request | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer."""
         asked = request or self.request
-        context = assemble(self.workspace, self.profile, asked, self.counter, self.meaning, self.fired)
+        context = assemble(self.workspace, self.profile, asked, self.counter, meaning=self.meaning, fired=self.fired)
         if self.counts:
             self.counts.save()
         return context
@@ -150,16 +150,13 @@ def _meaning(
     """The second opinion that the file configures, or a problem in its place; the settings get what it is."""
     if file.get("embedder") is None:
         return None
-    from contextasm.config.embedder import embedder, refusal
+    from contextasm.config.embedder import embedder, refusal, words
 
     chosen = embedder(file)
     refused = refusal(chosen, workspace.root, environment)
-    shown = f"{chosen.kind} {' '.join(chosen.command) or chosen.url or chosen.folder}"
-    settings["embedder"] = Setting(f"not used: {shown}" if refused else shown, file.where("embedder"))
-    if not topic.strip():
-        return None
-    if refused:
-        return lambda _topic, _texts: refused
+    settings["embedder"] = Setting(words(chosen, refused), file.where("embedder"))
+    if refused or not topic.strip():
+        return (lambda _topic, _texts: refused) if refused else None
     from contextasm.embedding import Opinion
 
     return Opinion(chosen, workspace.root, environment, _cache_folder(environment))

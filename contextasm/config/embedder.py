@@ -119,3 +119,9 @@ def refusal(chosen: Embedder, root: str, environment: Mapping[str, str]) -> Prob
         return None
     message = f"the embedder is not used: {VARIABLE} does not name {root}; memories are ranked by their words alone"
     return Problem("embedder", FILE, chosen.line, message)
+
+
+def words(chosen: Embedder, refused: Problem | None) -> str:
+    """What `ctxasm config` shows of it."""
+    shown = f"{chosen.kind} {shlex.join(chosen.command) or chosen.url or chosen.folder}"
+    return f"not used: {shown}" if refused else shown
