@@ -280,7 +280,11 @@ class Embedder(NamedTuple):
     timeout: float = 5.0
     """Seconds that one search may wait for its vectors."""
     near: float = 0.5
-    """The least cosine at which a memory that shares no word with the topic answers it."""
+    """The least cosine at which a memory that shares no word with the topic answers it.
+
+    Measured with all-MiniLM-L6-v2 on labelled questions: 99 of 100 have a memory above 0.5 where it is answered, and 11
+    where everything is about something else. Other models have other scales.
+    """
 
 
 class Ask(NamedTuple):

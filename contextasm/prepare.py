@@ -14,7 +14,7 @@ from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profi
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
 from contextasm.model import Context, ContextasmError, Layer, Meaning, Problem, Profile, Request
-from contextasm.store import CountCache, table
+from contextasm.store import CountCache, cache_folder, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
@@ -159,7 +159,7 @@ def _meaning(
         return (lambda _topic, _texts: refused) if refused else None
     from contextasm.embedding import Opinion
 
-    return Opinion(chosen, workspace.root, environment, _cache_folder(environment))
+    return Opinion(chosen, workspace.root, environment, cache_folder(environment))
 
 
 def _profile(
@@ -280,21 +280,8 @@ def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountC
     """The counter of a tokenizer, and the counts that it remembers."""
     if name == ESTIMATE.name:
         return ESTIMATE, None
-    counts = CountCache(_cache_folder(environment), name)
+    counts = CountCache(cache_folder(environment), name)
     return exact(name, lambda: table(name), counts), counts
-
-
-def _cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where counts are remembered (XDG base directories); None where they are not to be."""
-    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
-        return None
-    base = environment.get("XDG_CACHE_HOME", "")
-    if not base.startswith("/"):
-        home = environment.get("HOME", "")
-        if not home.startswith("/"):
-            return None
-        base = f"{home}/.cache"
-    return Path(base) / "ctxasm"
 
 
 def surroundings() -> Surroundings:
