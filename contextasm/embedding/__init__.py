@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 
 from contextasm.embedding.cache import Vector, Vectors
-from contextasm.embedding.job import Failed, Job, Values
+from contextasm.embedding.job import OTHER_NUMBER, Failed, Job, Unfinished, Values
 from contextasm.model import Embedder, Problem
 
 
@@ -83,25 +83,33 @@ class Opinion:
         return {**known, **new}
 
     def _made(self, texts: Sequence[str]) -> dict[str, Vector]:
-        """New vectors. Those that came before a failure are remembered, so that the next build gets further."""
+        """New vectors. Sound ones that came before a failure are remembered, so that the next build gets further."""
         made: dict[str, Vector] = {}
         if not texts:
             return made
         assert self._remembered
-        deadline = monotonic() + self._embedder.timeout
-        job = Job(self._embedder, self._root, self._environment, texts, deadline)
+        job = Job(self._embedder, self._root, self._environment, texts, monotonic() + self._embedder.timeout)
         try:
             with closing(EMBEDDERS[self._embedder.kind](job)) as vectors:  # type: ignore[type-var]
-                for text, values in zip(texts, vectors, strict=True):
-                    made[text] = _unit(values)
-                    if len(made[text]) != len(made[texts[0]]):
-                        made.clear()
-                        raise Failed("gave vectors of different lengths")
-        except ValueError as error:
-            raise Failed("gave another number of vectors than there were texts") from error
-        finally:
+                _take(vectors, texts, made)
+        except Unfinished:
             self._remembered.put(made)
+            raise
+        self._remembered.put(made)
         return made
+
+
+def _take(vectors: Iterator[Values], texts: Sequence[str], made: dict[str, Vector]) -> None:
+    """Put each vector to its text. Raises `Failed` where they do not fit each other or the texts."""
+    for values in vectors:
+        if len(made) < len(texts):
+            vector = made[texts[len(made)]] = _unit(values)
+            if len(vector) != len(made[texts[0]]):
+                raise Failed("gave vectors of different lengths")
+        else:
+            raise Failed(OTHER_NUMBER)
+    if len(made) < len(texts):
+        raise Failed(OTHER_NUMBER)
 
 
 def _name(embedder: Embedder, root: str) -> str:

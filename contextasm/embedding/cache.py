@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from sys import byteorder
@@ -54,7 +54,7 @@ class Vectors:
     def get(self, texts: Sequence[str]) -> dict[str, Vector]:
         """The vectors of those texts that are remembered."""
         missing = [text for text in texts if text not in self._here]
-        if missing and self._path and self._path.exists():
+        if missing and self._path and os.path.exists(self._path):
             self._here |= self._read({self._key(text): text for text in missing})
         return {text: self._here[text] for text in texts if text in self._here}
 
@@ -73,7 +73,8 @@ class Vectors:
             except (sqlite3.OperationalError, OSError):
                 return  # busy, full or not ours to write: the next build asks again, and that is all
             except sqlite3.DatabaseError:
-                self._path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    self._path.unlink()
             else:
                 return
 

@@ -13,13 +13,16 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 from contextasm.embedding.job import Failed, Job, Values
 
 _LINE = 4 << 20
 """Bytes that one vector may take."""
+
+_LOOK = 0.1
+"""Seconds after which a silent command is looked after."""
 
 _LAST_WORDS = 200
 """Characters of what it said last that are told."""
@@ -43,10 +46,13 @@ def by_command(job: Job) -> Iterator[Values]:
 @contextmanager
 def _texts(texts: Sequence[str]) -> Iterator[IO[bytes]]:
     """The texts in a file without a name, from which a command may read as slowly as it likes."""
-    with tempfile.TemporaryFile() as file:
-        for text in texts:
-            file.write(json.dumps(text).encode() + b"\n")
-        file.seek(0)
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(tempfile.TemporaryFile())
+            file.writelines(json.dumps(text).encode() + b"\n" for text in texts)
+            file.seek(0)
+        except OSError as error:
+            raise Failed(f"can't be given its texts: {error.strerror}") from error
         yield file
 
 
@@ -84,7 +90,10 @@ def _lines(job: Job, process: subprocess.Popen[bytes], said: bytearray) -> Itera
             assert stream
             streams.register(stream, selectors.EVENT_READ)
         while streams.get_map():
-            for key, _ in streams.select(job.left()):
+            ready = streams.select(min(job.left(), _LOOK))
+            if not ready and process.poll() is not None:
+                break  # it has ended; what holds the streams open is a child that it has left behind
+            for key, _ in ready:
                 data = os.read(key.fd, 1 << 16)
                 if not data:
                     streams.unregister(key.fileobj)

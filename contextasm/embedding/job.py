@@ -12,8 +12,15 @@ Values = Sequence[float]
 """A vector as an embedder gives it, nothing checked yet."""
 
 
+OTHER_NUMBER = "gave another number of vectors than there were texts"
+
+
 class Failed(Exception):  # noqa: N818 - it is no error of the build
     """Why there are no vectors: the rest of a sentence that begins with the embedder's name."""
+
+
+class Unfinished(Failed):
+    """As much, where the vectors that came before are sound: too late, or a server that broke off."""
 
 
 class Job(NamedTuple):
@@ -28,8 +35,8 @@ class Job(NamedTuple):
     """On the clock that only goes on (`time.monotonic`)."""
 
     def left(self) -> float:
-        """Seconds until the deadline. Raises `Failed` where it is over."""
+        """Seconds until the deadline. Raises `Unfinished` where it is over."""
         left = self.deadline - monotonic()
         if left <= 0:
-            raise Failed(f"took longer than {self.embedder.timeout:g} s")
+            raise Unfinished(f"took longer than {self.embedder.timeout:g} s")
         return left

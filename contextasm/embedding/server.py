@@ -16,7 +16,7 @@ from urllib import request
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from contextasm.embedding.job import Failed, Job, Values
+from contextasm.embedding.job import OTHER_NUMBER, Failed, Job, Unfinished, Values
 
 _AT_ONCE = 100
 """Texts in one request."""
@@ -51,7 +51,7 @@ def _answer(job: Job, texts: Sequence[str]) -> Any:
     thread.start()
     thread.join(left)
     if not found:
-        raise Failed(f"took longer than {job.embedder.timeout:g} s")
+        raise Unfinished(f"took longer than {job.embedder.timeout:g} s")
     if isinstance(found[0], Failed):
         raise found[0]
     return found[0]
@@ -59,26 +59,33 @@ def _answer(job: Job, texts: Sequence[str]) -> Any:
 
 def _asked(job: Job, texts: Sequence[str], left: float) -> Any:
     """What the server says, as values."""
+    asked = _request(job, texts)
     try:
-        with _opener(job.embedder.url).open(_request(job, texts), timeout=left) as answer:
-            data = bytearray()
-            while part := answer.read1(1 << 16):
-                data += part
-                job.left()
-                if len(data) > _LARGEST:
-                    raise Failed("gave an answer without an end")
-        return json.loads(data)
+        with _opener(job.embedder.url).open(asked, timeout=left) as answer:
+            data = _read(job, answer)
     except HTTPError as error:
         error.close()
-        raise Failed(f"answered {error.code} {error.reason}") from error
-    except (TimeoutError, URLError) as error:
-        if isinstance(error, TimeoutError) or isinstance(error.reason, TimeoutError):
-            raise Failed(f"took longer than {job.embedder.timeout:g} s") from error
-        raise Failed(f"can't be reached: {getattr(error.reason, 'strerror', None) or error.reason}") from error
+        raise Unfinished(f"answered {error.code} {error.reason}") from error
+    except (OSError, HTTPException, ValueError) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        if isinstance(reason, TimeoutError):
+            raise Unfinished(f"took longer than {job.embedder.timeout:g} s") from error
+        raise Unfinished(f"can't be asked: {getattr(reason, 'strerror', None) or reason}") from error
+    try:
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Failed("gave an answer that is no JSON") from error
-    except (OSError, HTTPException) as error:
-        raise Failed(f"broke off: {getattr(error, 'strerror', None) or type(error).__name__}") from error
+
+
+def _read(job: Job, answer: Any) -> bytes:
+    """All of an answer."""
+    data = bytearray()
+    while part := answer.read1(1 << 16):
+        data += part
+        job.left()
+        if len(data) > _LARGEST:
+            raise Failed("gave an answer without an end")
+    return bytes(data)
 
 
 def _request(job: Job, texts: Sequence[str]) -> request.Request:
@@ -125,5 +132,5 @@ def _vectors(answer: Any, count: int) -> list[Values]:
     except (TypeError, KeyError, ValueError) as error:
         raise Failed("gave an answer without vectors") from error
     if sorted(by_index) != list(range(count)) or len(answer["data"]) != count:
-        raise Failed("gave another number of vectors than there were texts")
+        raise Failed(OTHER_NUMBER)
     return [by_index[index] for index in range(count)]
