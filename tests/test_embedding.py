@@ -20,6 +20,7 @@ import pytest
 from contextasm.embedding import Opinion
 from contextasm.embedding.cache import Vectors
 from contextasm.model import Embedder, Problem
+from contextasm.search import Entry
 from contextasm.search.fusion import fused
 from tests.command import Result, ctxasm, fill, inside, python, refused
 
@@ -486,9 +487,14 @@ def test_a_mistake_in_the_settings_is_told_with_its_line(tmp_path: Path, embedde
     refused(inside("build", "-w", workspace(tmp_path, embedder)), "ctxasm.yaml:2", *parts)
 
 
+def pool(*sections: str) -> list[Entry]:
+    """Entries of which only the section matters."""
+    return [Entry("", section, kernel=0.5) for section in sections]
+
+
 def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
     """Half and half: row 0 is found by words, row 1 by both, row 2 by meaning, row 3 is neither."""
-    hits = fused({0: 1.0, 1: 0.7}, {0: 1.0, 1: 0.7}, [-0.5, 0.2, 0.3, -0.4], 0.5)
+    hits = fused({0: 1.0, 1: 0.7}, {0: 1.0, 1: 0.7}, [-0.5, 0.2, 0.3, -0.4], 0.5, pool(*"abcd"))
     assert list(hits) == [0, 1, 2]
     assert hits[1].similarity == 1.0
     assert dict(hits[0].parts) == {"words": 1.0, "meaning": 0.0}
@@ -497,15 +503,23 @@ def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
 
 def test_fusion_of_a_weak_meaning_finds_nothing_of_its_own() -> None:
     """However they spread among themselves, what is not near is no answer."""
-    assert fused({}, {}, [-0.5, -0.1, -0.4], 0.5) == {}
-    assert list(fused({1: 1.0}, {1: 1.0}, [-0.1, -0.5, -0.4], 0.5)) == [1]
+    assert fused({}, {}, [-0.5, -0.1, -0.4], 0.5, pool(*"abc")) == {}
+    assert list(fused({1: 1.0}, {1: 1.0}, [-0.1, -0.5, -0.4], 0.5, pool(*"abc"))) == [1]
+
+
+def test_neighbours_share_in_a_meaning() -> None:
+    """Those of the same file and day: what stands beside an answer belongs to it rather than what is alone."""
+    near = [0.4, 0.1, -0.3, 0.1]
+    hits = fused({}, {}, near, 0.0, pool("a", "a", "b", "c"))
+    assert hits[0].similarity > hits[1].similarity > hits[3].similarity
+    assert 2 not in hits
 
 
 def test_fusion_of_a_single_memory() -> None:
     """There is nothing to spread it among."""
-    assert fused({}, {}, [0.1], 0.5)[0].similarity == 1.0
-    assert fused({0: 1.0}, {0: 1.0}, [-0.1], 0.5)[0].similarity == 1.0
-    assert fused({}, {}, [-0.1], 0.5) == {}
+    assert fused({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fused({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fused({}, {}, [-0.1], 0.5, pool("a")) == {}
 
 
 NO_EXTRA = not (find_spec("numpy") and find_spec("tokenizers"))

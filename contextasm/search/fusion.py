@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.search import CONTRAST
+from contextasm.search import CONTRAST, Entry
+
+_SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
+"""What an entry's meaning is worth to the entries around it, by distance (measured)."""
 
 
 class Hit(NamedTuple):
@@ -21,7 +24,7 @@ class Hit(NamedTuple):
 
 
 def fused(
-    words: Mapping[int, float], every: Mapping[int, float], near: Sequence[float], floor: float
+    words: Mapping[int, float], every: Mapping[int, float], near: Sequence[float], floor: float, pool: Sequence[Entry]
 ) -> dict[int, Hit]:
     """Rows with how well they answer by words and by meaning together.
 
@@ -30,7 +33,8 @@ def fused(
     or is near, that is found too whose halves add up to `floor` of the best sum.
     """
     spoken = _spread([every.get(row, 0.0) ** (1 / CONTRAST) for row in range(len(near))], 0.0)
-    meant = _spread(near, min(near))
+    meant = _shared(_spread(near, min(near)), pool)
+    meant = _spread(meant, min(meant))
     sums = [(one + other) / 2 for one, other in zip(spoken, meant, strict=True)]
     candidates = [row for row, value in enumerate(near) if row in every or value > 0]
     best = max((sums[row] for row in candidates), default=0.0)
@@ -45,3 +49,14 @@ def _spread(values: Sequence[float], low: float) -> list[float]:
     """The values from 0, for `low`, to 1, for the largest. Words have a low of their own: no word is 0, in any pool."""
     high = max(values)
     return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
+
+
+def _shared(values: Sequence[float], pool: Sequence[Entry]) -> list[float]:
+    """The values with what those of their neighbours in the same section are worth to them."""
+    found = [*values]
+    for row, entry in enumerate(pool):
+        for distance, share in _SHARES:
+            near = row + distance
+            if 0 <= near < len(pool) and pool[near].section == entry.section:
+                found[row] += values[near] * share * entry.kernel
+    return found

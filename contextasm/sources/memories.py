@@ -62,7 +62,7 @@ def _hits(ask: Ask, pool: Sequence[Memory]) -> tuple[Mapping[int, Hit], tuple[Pr
     if isinstance(near, Problem) or not near:
         problems = (near,) if isinstance(near, Problem) else ()
         return {row: Hit(similarity) for row, similarity in words.items()}, problems
-    return fused(words, similarities(topic, postings, 0.0), near, floor), ()
+    return fused(words, similarities(topic, postings, 0.0), near, floor, entries), ()
 
 
 def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[str, float], ...]:
