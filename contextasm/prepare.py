@@ -27,6 +27,7 @@ from contextasm.model import (
     ContextasmError,
     Document,
     Layer,
+    Meaning,
     Problem,
     Profile,
     Request,
@@ -35,7 +36,7 @@ from contextasm.model import (
 )
 from contextasm.present import changed_files, current_goal, uses
 from contextasm.sources import FOR_SOURCES, RunAll, one_by_one
-from contextasm.store import CountCache, table
+from contextasm.store import CountCache, cache_folder, table
 from contextasm.tokens import ESTIMATE, Counter, exact
 from contextasm.workspace import Folder, find
 
@@ -104,6 +105,8 @@ class Job(NamedTuple):
     summarizer: Summarizer | None = None
     seconds: float | None = None
     """From the start of a build to its deadline."""
+    meaning: Meaning | None = None
+    """The second opinion of searches; None where none is configured, or there is no topic."""
 
     def run(self, request: Request | None = None, workspace: Workspace | None = None) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer.
@@ -115,6 +118,7 @@ class Job(NamedTuple):
             self.profile,
             request or self.request,
             self.counter,
+            meaning=self.meaning,
             fired=self.fired,
             parse=load_data,
             summarizer=self.summarizer,
@@ -157,6 +161,7 @@ def prepare(
     if tokenizer not in counters:
         counters[tokenizer] = counting(tokenizer, around.environment)
     counter, counts = counters[tokenizer]
+    meaning = _meaning(file, settings, flags.topic or "", workspace, around.environment)
     day = settings["date"].value
     assert isinstance(day, date)
     goal = "" if flags.topic else current_goal(profile, workspace, load_data)
@@ -186,6 +191,7 @@ def prepare(
         fired,
         _summarizer(file, workspace, around, seconds),
         seconds,
+        meaning,
     )
 
 
@@ -221,6 +227,24 @@ def _variables(given: tuple[str, ...]) -> dict[str, str]:
             raise ContextasmError("--var", f"{each} gives no variable a value", "write NAME=VALUE, such as phase=beta")
         found[name] = value
     return found
+
+
+def _meaning(
+    file: Table, settings: dict[str, Setting], topic: str, workspace: Folder | Revision, environment: Mapping[str, str]
+) -> Meaning | None:
+    """The second opinion that the file configures, or a problem in its place; the settings get what it is."""
+    if file.get("embedder") is None:
+        return None
+    from contextasm.config.embedder import embedder, refusal, words
+
+    chosen = embedder(file)
+    refused = refusal(chosen, workspace.root, environment)
+    settings["embedder"] = Setting(words(chosen, refused), file.where("embedder"))
+    if refused or not topic.strip():
+        return (lambda _topic, _texts: refused) if refused else None
+    from contextasm.embedding import Opinion
+
+    return Opinion(chosen, workspace.root, environment, cache_folder(environment))
 
 
 def _profile(
@@ -360,7 +384,7 @@ def counting(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountC
     """The counter of a tokenizer, and the counts that it remembers."""
     if name == ESTIMATE.name:
         return ESTIMATE, None
-    counts = CountCache(_cache_folder(environment), name)
+    counts = CountCache(cache_folder(environment), name)
     return exact(name, lambda: table(name), counts), counts
 
 
@@ -382,30 +406,18 @@ def _summarizer(
     """
     if file.get("summarizer") is None:
         return None
-    from contextasm.config.summarizer import VARIABLE, is_allowed, summarizer
+    from contextasm.config.summarizer import summarizer
+    from contextasm.config.trust import VARIABLE, is_allowed
     from contextasm.summaries import Summaries
 
     command = summarizer(file)
     assert command
     if seconds is not None:
         command = command._replace(timeout=min(command.timeout, seconds * (1 - FOR_SOURCES)))
-    summaries = Summaries(command, workspace.root, around.environment, _cache_folder(around.environment))
+    summaries = Summaries(command, workspace.root, around.environment, cache_folder(around.environment))
     if not is_allowed(workspace.root, around.environment):
         summaries.forbid(VARIABLE)
     return summaries
-
-
-def _cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where counts are remembered (XDG base directories); None where they are not to be."""
-    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
-        return None
-    base = environment.get("XDG_CACHE_HOME", "")
-    if not base.startswith("/"):
-        home = environment.get("HOME", "")
-        if not home.startswith("/"):
-            return None
-        base = f"{home}/.cache"
-    return Path(base) / "ctxasm"
 
 
 def surroundings() -> Surroundings:

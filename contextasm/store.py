@@ -7,6 +7,7 @@ there were none. Nothing here decides where the folder is, and nothing is counte
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from hashlib import blake2b, sha256
 from pathlib import Path
 from struct import Struct
@@ -28,6 +29,19 @@ def table(name: str) -> bytes:
     if sha256(packed).hexdigest() != ENCODINGS[name].packed:
         raise ContextasmError(str(path), "the token table is damaged", todo)
     return packed
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where counts and vectors are remembered (XDG base directories); None where they are not to be."""
+    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
+        return None
+    base = environment.get("XDG_CACHE_HOME", "")
+    if not base.startswith("/"):
+        home = environment.get("HOME", "")
+        if not home.startswith("/"):
+            return None
+        base = f"{home}/.cache"
+    return Path(base) / "ctxasm"
 
 
 _RECORD = Struct(">12sI")

@@ -90,6 +90,8 @@ ONLY: dict[str, tuple[str, ...]] = {
     "rich": FLOORS[7],
     "tiktoken": ("tokens",),
     "rapidfuzz": ("search.*", "merge", "upkeep", "text.likeness"),
+    "numpy": ("embedding.folder",),
+    "tokenizers": ("embedding.folder",),
 }
 """Where a library may be imported at all."""
 
@@ -280,7 +282,7 @@ def test_library_is_imported_in_its_place_only(library: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("library", ["tiktoken", "rapidfuzz", "watchdog"])
+@pytest.mark.parametrize("library", ["tiktoken", "rapidfuzz", "watchdog", "tokenizers"])
 def test_heavy_library_is_imported_inside_one_function(library: str) -> None:
     """So that only who needs it waits for it, and one message tells of its absence."""
     places = {(each.module, each.function) for each in imports() if each.target.split(".")[0] == library}
@@ -292,10 +294,13 @@ def test_clock_is_asked_on_the_upper_floors_only_by_name() -> None:
     """`time.time` is handed over in `prepare.surroundings`, so a test can hand over another one."""
     users = {each.module for each in imports() if each.target.split(".")[0] == "time"}
     allowed = {"prepare", "watch", "watch.rescan", "watch.turns", "commands.build", "commands.watch"}
-    assert users <= {*allowed, "summaries", "waiting"}, users
+    assert users <= {*allowed, "summaries", "waiting", "embedding", "embedding.job"}, users
 
 
-def test_no_module_opens_a_socket() -> None:
-    """Exact counts, too, work without a network."""
+def test_one_module_alone_opens_a_socket() -> None:
+    """The one that asks a server of embeddings, where an address is configured; to read an address is no socket."""
     network = {"socket", "urllib", "http", "requests", "httpx", "ssl", "ftplib", "smtplib"}
-    assert [each for each in imports() if each.target.split(".")[0] in network] == []
+    users = {
+        each.module for each in imports() if each.target.split(".")[0] in network and each.target != "urllib.parse"
+    }
+    assert users == {"embedding.server"}

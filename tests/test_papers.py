@@ -13,6 +13,7 @@ import pytest
 from contextasm import __version__
 from contextasm.cli import COMMANDS, run
 from contextasm.commands.completion import Command, commands
+from contextasm.config.embedder import COMMON, KINDS
 from contextasm.config.profiles import KEYS, LAYER_KEYS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
 from contextasm.text.memories import FIELDS
@@ -79,6 +80,7 @@ def test_the_manual_page_has_every_variable(key: str) -> None:
     [
         *(("SETTINGS", key) for key in FILE_KEYS),
         *(("PROFILES", key) for key in (*KEYS, *LAYER_KEYS)),
+        *(("MEANING", key) for key in (*COMMON, *(key for keys in KINDS.values() for key in keys))),
         *(("MEMORIES", key) for key in FIELDS),
     ],
     ids=str,

@@ -60,6 +60,13 @@ def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     assert modules & unneeded == set()
 
 
+def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path: Path) -> None:
+    """Nor anything that one could reach a network with."""
+    modules = loaded(tmp_path, "build", *LUNA, "--topic", "the date of the demo")
+    others = {"contextasm.embedding", "contextasm.config.embedder", "urllib.request", "socket", "numpy", "sqlite3"}
+    assert modules & others == set()
+
+
 def test_version_loads_nothing_of_ours_but_the_version(tmp_path: Path) -> None:
     """Not even the command line."""
     modules = loaded(tmp_path, "--version")

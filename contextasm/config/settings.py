@@ -42,7 +42,7 @@ SETTINGS: dict[str, Read] = {
 }
 """What a flag, a variable `CTXASM_*` and the file may set, and how it is read."""
 
-FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer")
+FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder")
 
 DEFAULTS: Mapping[str, object] = {
     "agent": "",

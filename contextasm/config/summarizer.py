@@ -6,15 +6,11 @@ workspace in `CTXASM_EMBEDDER`, the switch for every program that a workspace br
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Mapping
 
 from contextasm.config import values
 from contextasm.config.tables import Table
 from contextasm.model import ContextasmError, SummaryCommand
-
-VARIABLE = "CTXASM_EMBEDDER"
 
 LONGEST = 600
 """Seconds; a longer wait is a slip of the finger."""
@@ -54,15 +50,3 @@ def _seconds(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LONGEST:
         raise ContextasmError(where, f"{value} is no time in seconds", f"give a number above 0, up to {LONGEST}")
     return float(value)
-
-
-def is_allowed(root: str, environment: Mapping[str, str]) -> bool:
-    """Whether the person has named this workspace, by its real path, as one whose programs may be run.
-
-    Raises `ContextasmError` for a name that means another folder wherever it is used.
-    """
-    named = [each for each in environment.get(VARIABLE, "").split(os.pathsep) if each]
-    for folder in named:
-        if not os.path.isabs(folder):
-            raise ContextasmError(VARIABLE, f"{folder} is no absolute path", f"name workspaces in full, such as {root}")
-    return root in map(os.path.realpath, named)

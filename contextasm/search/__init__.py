@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextasm.search.days import NamedDate
     from contextasm.search.postings import Columns
 
-__all__ = ["Entry", "Index", "MemoryIndex", "index", "similarities", "words"]
+__all__ = ["CONTRAST", "Entry", "Index", "MemoryIndex", "index", "similarities", "words"]
 
 # How fast a repeated word stops counting, and how much a long text is held against it (memories are short).
 _K1: Final = 0.9
@@ -56,7 +56,7 @@ _ANSWER: Final = 0.2
 _ASKS_ITSELF: Final = 0.85
 # The whole score sets similarity beside importance and age; left as it is, the difference between a hit and half a
 # hit would count less there than a week.
-_CONTRAST: Final = 3
+CONTRAST: Final = 3
 # What an entry with the very words of the query is lifted above the best other one.
 _SAME: Final = 1.25
 
@@ -81,7 +81,7 @@ def similarities(query: str, index: Index, floor: float = 0.5) -> dict[int, floa
     for row in _same(query, index):
         totals[row] = best * _SAME
     best = max(totals.values(), default=0.0)
-    return {row: (total / best) ** _CONTRAST for row, total in totals.items() if total > 0 and total >= floor * best}
+    return {row: (total / best) ** CONTRAST for row, total in totals.items() if total > 0 and total >= floor * best}
 
 
 def _read(query: str, dates: Sequence[NamedDate], index: Index) -> tuple[frozenset[int], list[str]]:

@@ -134,11 +134,15 @@ def _late(layer: Layer) -> Found:
 def _first_that_finds(ask: Ask) -> Found:
     """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
     found, in_vain = Found(), False
+    problems: tuple[Problem, ...] = ()
     for name in ask.layer.source:
         in_vain = in_vain or bool(found.fragments)
         found = SOURCES[name](ask)
+        problems += found.problems
         if any(fragment.out is None for fragment in found.fragments):
             break
+    # What went wrong in a source that found nothing may be why it found nothing.
+    found = found._replace(problems=tuple(dict.fromkeys(problems)))
     if not in_vain:
         return found
     return found._replace(fragments=tuple(fragment._replace(why="fallback") for fragment in found.fragments))

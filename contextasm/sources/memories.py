@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from math import exp
+from typing import TYPE_CHECKING
 
-from contextasm.model import Ask, Found, Fragment, Layer, Memory, Reason, Request
+from contextasm.model import Ask, Found, Fragment, Layer, Memory, Problem, Reason, Request
 from contextasm.sources.reading import texts
 from contextasm.sources.sorting import Sorted, belonging, group_name, key
 from contextasm.text.memories import distinct, memories
 from contextasm.text.names import names_it
 from contextasm.text.templates import fill
+
+if TYPE_CHECKING:
+    from contextasm.search.fusion import Hit
 
 COUNTING = {"active", "approved"}
 """The states in which a memory may be shown."""
@@ -36,19 +40,33 @@ def search(ask: Ask) -> Found:
     if not ask.request.topic.strip():
         return Found()
     found, own = _found(ask)
-    from contextasm.search import Entry, index, similarities
-
     asked = [number for number, each in enumerate(found.fragments) if each.out is None]
-    entries = [Entry(own[n].text, f"{own[n].path} {own[n].created}", own[n].created, kernel=KERNEL) for n in asked]
-    hits = similarities(ask.request.topic, index(entries), ask.layer.floor)
+    hits, problems = _hits(ask, [own[number] for number in asked])
     fragments = [*found.fragments]
     for row, number in enumerate(asked):
-        if row in hits:
-            score = score_parts(own[number], hits[row], ask.request.date) + _own_parts(own[number], ask)
+        if hit := hits.get(row):
+            parts = score_parts(own[number], hit.similarity, ask.request.date)
+            score = (*parts, *hit.parts, *_own_parts(own[number], ask))
             fragments[number] = fragments[number]._replace(score=score)
         else:
             fragments[number] = fragments[number]._replace(out=Reason("no-match"))
-    return found._replace(fragments=tuple(fragments))
+    return found._replace(fragments=tuple(fragments), problems=(*found.problems, *problems))
+
+
+def _hits(ask: Ask, pool: Sequence[Memory]) -> tuple[Mapping[int, Hit], tuple[Problem, ...]]:
+    """The memories that answer the topic, by their place: by words, and by meaning too where that can be asked."""
+    from contextasm.search import Entry, index, similarities
+    from contextasm.search.fusion import Hit, fused
+
+    topic, floor = ask.request.topic, ask.layer.floor
+    entries = [Entry(each.text, f"{each.path} {each.created}", each.created, kernel=KERNEL) for each in pool]
+    postings = index(entries)
+    words = similarities(topic, postings, floor)
+    near = ask.meaning(topic, [each.text for each in pool]) if ask.meaning and pool else ()
+    if isinstance(near, Problem) or not near:
+        problems = (near,) if isinstance(near, Problem) else ()
+        return {row: Hit(similarity) for row, similarity in words.items()}, problems
+    return fused(words, similarities(topic, postings, 0.0), near, floor, entries), ()
 
 
 def weighed(ask: Ask) -> Found:
