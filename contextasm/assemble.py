@@ -7,7 +7,19 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from contextasm.budget import Budget, select
-from contextasm.model import Context, Document, Found, Meaning, Problem, Profile, Request, Ruled, Selection, Workspace
+from contextasm.model import (
+    Context,
+    Document,
+    Found,
+    Meaning,
+    Pools,
+    Problem,
+    Profile,
+    Request,
+    Ruled,
+    Selection,
+    Workspace,
+)
 from contextasm.rank import rank
 from contextasm.render import document, frame
 from contextasm.sources import retrieve
@@ -25,19 +37,21 @@ def assemble(
     *,
     meaning: Meaning | None = None,
     fired: Fired | None = None,
+    pools: Pools | None = None,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
     `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired`
-    what the rules come to. Raises `ContextasmError` where a file of a required layer can't be read.
+    what the rules come to, and `pools` lets large pools of memories be kept and told of by number. Raises
+    `ContextasmError` where a file of a required layer can't be read.
     """
-    found = retrieve(workspace, profile, request, meaning)
+    found = retrieve(workspace, profile, request, meaning, None if _choose(fired) else pools)
     ruled = _ruled(fired, profile, found, workspace) if fired else Ruled(profile, found, (), ())
-    pools = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in ruled.profile.layers}
+    ranked = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in ruled.profile.layers}
     framing = frame(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(ruled.profile, pools, budget, counter, framing)
+        selection = select(ruled.profile, ranked, budget, counter, framing)
         text = document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
@@ -50,6 +64,11 @@ def _ruled(fired: Fired, profile: Profile, found: Mapping[str, Found], workspace
     from contextasm.rules.apply import apply
 
     return apply(fired, profile, found, workspace)
+
+
+def _choose(fired: Fired | None) -> bool:
+    """Whether rules may choose among memories: then each has to be there."""
+    return fired is not None and any(each.target.kind != "layer" for each in fired.settings)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:

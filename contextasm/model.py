@@ -9,10 +9,12 @@ the steps that make it are on the floors above.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
 
 Fact = str | int | float
 """One figure or word that belongs to a reason."""
@@ -259,6 +261,64 @@ class Meaning(Protocol):
         """How near each text is to the topic, on any scale; a problem where it can't be said in time."""
 
 
+class Standing(NamedTuple):
+    """What of a memory goes into its score besides its words."""
+
+    importance: float
+    last: str
+    """The day it was accessed, else created, as YYYY-MM-DD; empty for none."""
+    created: str
+
+
+class Pool(Protocol):
+    """The memories of some files, read a moment ago or kept from an earlier build; those that count have a row."""
+
+    @property
+    def size(self) -> int:
+        """How many memories there are, those that do not count included."""
+
+    @property
+    def rows(self) -> int:
+        """How many of them count."""
+
+    @property
+    def left_out(self) -> Sequence[Reason]:
+        """Why the others do not count, each reason once, with how many it holds for (`count`)."""
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """The files that were opened for it."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong with any of the files."""
+
+    def similar(self, topic: str, floor: float) -> Mapping[int, float]:
+        """Rows with how well they answer a topic, from 0 to 1; none below `floor` of the best."""
+
+    def newest(self, count: int) -> Sequence[int]:
+        """The rows of the newest, of one day by path and then the later in its file; every one for a count of 0."""
+
+    def standing(self, rows: Sequence[int]) -> Sequence[Standing]:
+        """What each row's score needs."""
+
+    def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
+        """The memories of rows."""
+
+
+class Pools(Protocol):
+    """Pools that outlive a build."""
+
+    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[Pool], T]) -> T | None:
+        """What `use` makes of the kept pool of these patterns, once it is up to date with the files in `paths`.
+
+        None where none is kept, or none that is worth it. `use` may be called and its answer thrown away.
+        """
+
+    def keep(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
+        """Keep a pool of these files from now on, if that can be done."""
+
+
 class Ask(NamedTuple):
     """What a source is asked, and what it may lean on."""
 
@@ -267,6 +327,8 @@ class Ask(NamedTuple):
     request: Request
     meaning: Meaning | None = None
     """None where none is configured."""
+    pools: Pools | None = None
+    """None where every memory is to be told of by itself; else, of many, those not shown are told by number."""
 
 
 class Decision(NamedTuple):

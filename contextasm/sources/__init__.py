@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from contextasm.model import Ask, Found, Meaning, Profile, Request, Workspace
+from contextasm.model import Ask, Found, Meaning, Pools, Profile, Request, Workspace
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
 from contextasm.sources.memories import recent, search
@@ -21,13 +21,17 @@ SOURCES: Mapping[str, Source] = {
 
 
 def retrieve(
-    workspace: Workspace, profile: Profile, request: Request, meaning: Meaning | None = None
+    workspace: Workspace,
+    profile: Profile,
+    request: Request,
+    meaning: Meaning | None = None,
+    pools: Pools | None = None,
 ) -> dict[str, Found]:
     """What is found for each layer, by the layer's id.
 
     Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    asks = (Ask(workspace, layer, request, meaning) for layer in profile.layers)
+    asks = (Ask(workspace, layer, request, meaning, pools) for layer in profile.layers)
     return {ask.layer.id: _first_that_finds(ask) for ask in asks}
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date
-from math import exp
+from collections.abc import Callable, Mapping
+from functools import partial
 
-from contextasm.model import Ask, Document, Found, Fragment, Layer, Memory, Problem, Reason
-from contextasm.text.memories import distinct, memories
-from contextasm.text.templates import fill, paths
+from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Reason, T
+from contextasm.sources.pools import COUNTING, MANY, ReadPool, best, files, patterns, read, replaced, scored
+from contextasm.text.scores import Parts
+from contextasm.text.templates import fill
 
-COUNTING = {"active", "approved"}
-"""The states in which a memory may be shown."""
+__all__ = ["COUNTING", "hits", "matches", "recent", "replaced", "search"]
 
-DECAY = 0.05
-"""Of recency, per day: half of it is gone after 13.86 days (digest 1.2)."""
-
-KERNEL = 0.5
-"""How much a memory shares in its neighbours' matches: in a list of memories half as much as in a log."""
+Pick = Callable[[Ask, Pool], Mapping[int, Parts] | None]
+"""The rows of a pool that answer, with the parts of their scores; None where all do and nothing is scored."""
 
 
 def recent(ask: Ask) -> Found:
     """Every memory of the layer's files; those that do not count say why."""
-    return _found(ask)[0]
+    return _found(ask, lambda _ask, _pool: None)
 
 
 def search(ask: Ask) -> Found:
@@ -30,58 +26,90 @@ def search(ask: Ask) -> Found:
 
     Nothing at all where there is no topic.
     """
-    if not ask.request.topic.strip():
-        return Found()
-    found, own = _found(ask)
-    from contextasm.search import Entry, index, similarities
-
-    asked = [number for number, each in enumerate(found.fragments) if each.out is None]
-    entries = [Entry(own[n].text, f"{own[n].path} {own[n].created}", own[n].created, kernel=KERNEL) for n in asked]
-    hits = similarities(ask.request.topic, index(entries), ask.layer.floor)
-    fragments = [*found.fragments]
-    for row, number in enumerate(asked):
-        if row in hits:
-            score = score_parts(own[number], hits[row], ask.request.date)
-            fragments[number] = fragments[number]._replace(score=score)
-        else:
-            fragments[number] = fragments[number]._replace(out=Reason("no-match"))
-    return found._replace(fragments=tuple(fragments))
+    return _found(ask, matches) if ask.request.topic.strip() else Found()
 
 
-def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[str, float], ...]:
-    """The parts of a memory's score, each from 0 to 1."""
-    last = memory.accessed or memory.created
-    days = max(0, (today - date.fromisoformat(last)).days) if last else None
-    recency = 0.0 if days is None else exp(-DECAY * days)
-    return (("similarity", similarity), ("importance", memory.importance), ("recency", recency))
+def matches(ask: Ask, pool: Pool) -> dict[int, Parts]:
+    """The rows that match the request's topic."""
+    return scored(pool, pool.similar(ask.request.topic, ask.layer.floor), ask.request.date)
 
 
-def _found(ask: Ask) -> tuple[Found, tuple[Memory, ...]]:
-    """Every memory of the layer's files as a fragment, and as it stands."""
-    found: list[Memory] = []
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    for path in dict.fromkeys(path for each in ask.layer.path for path in paths(ask.workspace, each, ask.request)):
-        read = ask.workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            own, wrong = memories(read)
-            found += own
-            problems += wrong
-        elif read:
-            problems.append(read)
-    every, wrong = distinct(found)
-    superseded = replaced(every)
-    fragments = tuple(fragment(memory, ask.layer, superseded) for memory in every)
-    return Found(fragments, tuple(documents), (*problems, *wrong)), every
+def hits(ask: Ask) -> list[tuple[Memory, Parts]]:
+    """The best matches, as many as the layer shows, with the parts of their scores; of large pools, too."""
+
+    def use(pool: Pool) -> list[tuple[Memory, Parts]]:
+        found = matches(ask, pool)
+        rows = best(pool, found, ask.layer)
+        return [(memory, found[row]) for row, memory in zip(rows, pool.memories(rows), strict=True)]
+
+    return _asked(ask, use, use)
 
 
-def replaced(found: Iterable[Memory]) -> dict[str, str]:
-    """The ids that a memory which counts takes the place of, each with that memory's id."""
-    return {old: memory.id for memory in found if memory.status in COUNTING for old in memory.supersedes}
+def _found(ask: Ask, pick: Pick) -> Found:
+    """What a pick brings: of a few memories each with what became of it, of many the best and numbers."""
+    if ask.pools is None or ask.layer.order != "best":
+        return _listed(ask, pick, read(ask.workspace, files(ask)))
+    return _asked(ask, partial(_told, ask, pick), partial(_listed, ask, pick))
 
 
-def fragment(memory: Memory, layer: Layer, superseded: dict[str, str]) -> Fragment:
+def _asked(ask: Ask, use: Callable[[Pool], T], use_few: Callable[[ReadPool], T]) -> T:
+    """What comes of the pool of the layer's files, which is kept for the next time if there are many memories."""
+    own, every = patterns(ask.layer, ask.request), files(ask)
+    kept = ask.pools.ask(own, every, use) if ask.pools else None
+    if kept is not None:
+        return kept
+    pool = read(ask.workspace, every)
+    if pool.size <= MANY:
+        return use_few(pool)
+    if ask.pools:
+        ask.pools.keep(own, every)
+        kept = ask.pools.ask(own, every, use)
+    return use(pool) if kept is None else kept
+
+
+def _listed(ask: Ask, pick: Pick, pool: ReadPool) -> Found:
+    """Every memory by itself."""
+    picked = pick(ask, pool)
+    fragments: list[Fragment] = []
+    row = 0
+    for memory, reason in zip(pool.every, pool.outs, strict=True):
+        score: Parts = ()
+        out = reason
+        if reason is None:
+            if picked is not None:
+                score = picked.get(row, ())
+                out = None if score else Reason("no-match")
+            row += 1
+        fragments.append(fragment(memory, ask.layer, out, score))
+    return Found(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
+
+
+def _told(ask: Ask, pick: Pick, pool: Pool) -> Found:
+    """The best memories by themselves, all others by number."""
+    picked = pick(ask, pool)
+    rows = pool.newest(ask.layer.top) if picked is None else best(pool, picked, ask.layer)
+    shown = [
+        fragment(memory, ask.layer, None, () if picked is None else picked[row])
+        for row, memory in zip(rows, pool.memories(rows), strict=True)
+    ]
+    hits = pool.rows if picked is None else len(picked)
+    others = [*pool.left_out]
+    if pool.rows > hits:
+        others.append(Reason.of("no-match", count=pool.rows - hits))
+    if hits > len(rows):
+        others.append(Reason.of("not-in-top", count=hits - len(rows), top=ask.layer.top))
+    numbers = [_number(ask, reason) for reason in others]
+    return Found((*shown, *numbers), tuple(pool.documents), tuple(pool.problems))
+
+
+def _number(ask: Ask, reason: Reason) -> Fragment:
+    """Memories that share a reason, without their texts."""
+    where = " ".join(patterns(ask.layer, ask.request))
+    facts = "".join(f" {value}" for name, value in reason.facts if name == "status")
+    return Fragment(f"{where} {reason.code}{facts}", where, 0, "", ask.layer.heading[0], out=reason)
+
+
+def fragment(memory: Memory, layer: Layer, out: Reason | None, score: Parts) -> Fragment:
     """A memory in the form in which the layer shows it."""
     shown = {"type": memory.type, "text": memory.text.replace("\n", "\n  ")}
     text = fill(layer.line, shown) if layer.line else memory.text
@@ -95,14 +123,6 @@ def fragment(memory: Memory, layer: Layer, superseded: dict[str, str]) -> Fragme
         keep=layer.keep,
         tags=memory.tags,
         kind=memory.type,
-        out=_out(memory, superseded),
+        score=score,
+        out=out,
     )
-
-
-def _out(memory: Memory, superseded: dict[str, str]) -> Reason | None:
-    """Why a memory does not count; None if it does."""
-    if memory.status not in COUNTING:
-        return Reason.of("status", status=memory.status)
-    if memory.id in superseded and superseded[memory.id] != memory.id:
-        return Reason.of("superseded", by=superseded[memory.id])
-    return None
