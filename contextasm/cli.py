@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "build": "Write the assembled context to standard output, or to a file.",
     "explain": "Say what happened to every fragment, or to one line of a file, and why.",
     "plan": "Show what each of several budgets would keep.",
+    "search": "Find memories for a topic, with the parts of their scores.",
     "remember": "Add a memory; one that says the same already is reinforced instead.",
     "log": "Append to the log of the day.",
     "show": "Print a memory and where it stands.",

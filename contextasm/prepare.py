@@ -13,7 +13,7 @@ from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
-from contextasm.model import Context, ContextasmError, Layer, Problem, Profile, Request
+from contextasm.model import Context, ContextasmError, Layer, Pools, Problem, Profile, Request
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
 from contextasm.tokens import ESTIMATE, Counter, exact
@@ -64,11 +64,18 @@ class Job(NamedTuple):
     """The remembered counts of an exact tokenizer."""
     fired: Fired | None = None
     """What the workspace's rules come to; None where it has none."""
+    pools: Pools | None = None
+    """Large pools of memories, kept in the workspace."""
 
-    def run(self, request: Request | None = None) -> Context:
-        """The context for the request, or for another one with the same profile and tokenizer."""
+    def run(self, request: Request | None = None, *, brief: bool = False) -> Context:
+        """The context for the request, or for another one with the same profile and tokenizer.
+
+        With `brief`, of many memories those not shown are told by number, and files whose memories are kept need not
+        be opened.
+        """
+        pools = self.pools if brief else None
         asked = request or self.request
-        context = assemble(self.workspace, self.profile, asked, self.counter, fired=self.fired)
+        context = assemble(self.workspace, self.profile, asked, self.counter, fired=self.fired, pools=pools)
         if self.counts:
             self.counts.save()
         return context
@@ -80,13 +87,16 @@ def open_workspace(flags: Flags, around: Surroundings) -> Folder:
     return Folder(around.folder / named if named else find(around.folder))
 
 
-def prepare(flags: Flags, around: Surroundings) -> Job:
-    """The build that is asked for. Raises `ContextasmError` for anything that can't be done as asked."""
+def prepare(flags: Flags, around: Surroundings, narrowed: Callable[[Profile], Profile] = lambda whole: whole) -> Job:
+    """The build that is asked for, of as much of the profile as `narrowed` leaves.
+
+    Raises `ContextasmError` for anything that can't be done as asked.
+    """
     workspace = open_workspace(flags, around)
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in ("agent", "team", "profile", "budget", "tokenizer", "date", "tz")}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
-    profile = _profile(flags, settings, file, workspace, around)
+    profile = narrowed(_profile(flags, settings, file, workspace, around))
     settings |= _layer_settings(profile, file, flags)
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
-from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Reason, T
+from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Problem, Reason, T
 from contextasm.sources.pools import COUNTING, MANY, ReadPool, best, files, patterns, read, replaced, scored
-from contextasm.text.scores import Parts
+from contextasm.text.scores import Parts, total
 from contextasm.text.templates import fill
 
-__all__ = ["COUNTING", "hits", "matches", "recent", "replaced", "search"]
+__all__ = ["COUNTING", "Hits", "hits", "matches", "recent", "replaced", "search"]
 
 Pick = Callable[[Ask, Pool], Mapping[int, Parts] | None]
 """The rows of a pool that answer, with the parts of their scores; None where all do and nothing is scored."""
@@ -34,13 +35,24 @@ def matches(ask: Ask, pool: Pool) -> dict[int, Parts]:
     return scored(pool, pool.similar(ask.request.topic, ask.layer.floor), ask.request.date)
 
 
-def hits(ask: Ask) -> list[tuple[Memory, Parts]]:
-    """The best matches, as many as the layer shows, with the parts of their scores; of large pools, too."""
+class Hits(NamedTuple):
+    """The memories that match a topic, best first."""
 
-    def use(pool: Pool) -> list[tuple[Memory, Parts]]:
-        found = matches(ask, pool)
-        rows = best(pool, found, ask.layer)
-        return [(memory, found[row]) for row, memory in zip(rows, pool.memories(rows), strict=True)]
+    found: tuple[tuple[Memory, Parts], ...]
+    """Each with the parts of its score and `total`; as many as the layer shows."""
+    rows: int
+    """How many memories there are that count."""
+    problems: tuple[Problem, ...]
+
+
+def hits(ask: Ask) -> Hits:
+    """What a build would find for the layer and the topic, without the recent ones where that is nothing."""
+
+    def use(pool: Pool) -> Hits:
+        scores = matches(ask, pool)
+        rows = best(pool, scores, ask.layer)
+        sums = [(*scores[row], ("total", total(scores[row], ask.layer.weights))) for row in rows]
+        return Hits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
 
     return _asked(ask, use, use)
 
