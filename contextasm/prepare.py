@@ -13,6 +13,7 @@ from contextasm.config import values
 from contextasm.config.profiles import LAYER_KEYS, changed, layer_id, load_profile
 from contextasm.config.settings import Setting, load_file, settle
 from contextasm.config.tables import Table
+from contextasm.kept import KeptPools
 from contextasm.model import Context, ContextasmError, Layer, Pools, Problem, Profile, Request
 from contextasm.store import CountCache, table
 from contextasm.text.templates import names
@@ -116,7 +117,8 @@ def prepare(flags: Flags, around: Surroundings, narrowed: Callable[[Profile], Pr
         format=str(settings["format"].value),
     )
     fired = _fired(workspace, file, flags, request, around)
-    return Job(workspace, settings, profile, request, counter, counts, fired)
+    pools = KeptPools(workspace, around.now, kept=not _is_set(around.environment, "CTXASM_NO_CACHE"))
+    return Job(workspace, settings, profile, request, counter, counts, fired, pools)
 
 
 def _fired(workspace: Folder, file: Table, flags: Flags, request: Request, around: Surroundings) -> Fired | None:
@@ -275,7 +277,7 @@ def _counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountC
 
 def _cache_folder(environment: Mapping[str, str]) -> Path | None:
     """Where counts are remembered (XDG base directories); None where they are not to be."""
-    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
+    if _is_set(environment, "CTXASM_NO_CACHE"):
         return None
     base = environment.get("XDG_CACHE_HOME", "")
     if not base.startswith("/"):
@@ -284,6 +286,11 @@ def _cache_folder(environment: Mapping[str, str]) -> Path | None:
             return None
         base = f"{home}/.cache"
     return Path(base) / "ctxasm"
+
+
+def _is_set(environment: Mapping[str, str], name: str) -> bool:
+    """Whether a variable says yes."""
+    return environment.get(name, "0") not in {"", "0"}
 
 
 def surroundings() -> Surroundings:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Document, Problem, Stamp
 from contextasm.text.front import front_matter
 from contextasm.text.templates import is_pattern
 
@@ -105,6 +105,18 @@ class Folder:
         except OSError as error:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
         return data if isinstance(data, Problem) else document(path, data)
+
+    def stamp(self, path: str) -> Stamp | None:
+        """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
+        try:
+            if not self._is_inside(os.path.dirname(path)):
+                return None
+            found = os.lstat(self._full(path))
+        except OSError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
 
     def relative(self, path: str) -> str:
         """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""

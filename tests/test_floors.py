@@ -19,7 +19,7 @@ FLOORS: dict[int, tuple[str, ...]] = {
     2: ("text.*", "tokens", "search.*", "plain", "notes", "compare"),
     3: ("sources.*", "rules.*", "rank", "budget.*", "merge", "upkeep", "render.*", "report.*"),
     4: ("assemble", "trace", "records"),
-    5: ("config.*", "workspace", "store", "writing", "starting", "facts", "revision", "targets", "embedding.*"),
+    5: ("config.*", "workspace", "store", "kept.*", "writing", "starting", "facts", "revision", "targets", "embedding.*"),
     6: ("prepare", "watch.*", "keeping.*", "replay", "checks.*"),
     7: ("cli", "commands.*", "__main__"),
 }
@@ -72,6 +72,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "rich": FLOORS[7],
     "tiktoken": ("tokens",),
     "rapidfuzz": ("search.*", "upkeep", "text.likeness"),
+    "sqlite3": ("kept.*",),
 }
 """Where a library may be imported at all."""
 

@@ -51,7 +51,7 @@ def build(
     target = _target(output, check, touch=touch)
     started = _clock()
     job = ready(request, form)
-    context = job.run()
+    context = job.run(brief=not (manifest or explain))
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
