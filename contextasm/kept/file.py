@@ -32,7 +32,8 @@ class Unusable(Exception):  # noqa: N818 - it is no error of anybody's
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-        self.damaged = isinstance(error, sqlite3.DatabaseError) and code & 0xFF in _DAMAGE
+        # A path that is no Unicode can't be stored, and that is not the file's fault.
+        self.damaged = code & 0xFF in _DAMAGE and not isinstance(error, UnicodeEncodeError)
 
 
 class _Changes(NamedTuple):
@@ -60,7 +61,7 @@ def asked(path: Path, workspace: Stamped, now: float, paths: Sequence[str], use:
             store.execute("BEGIN")  # so that every look sees the same state
             pool = KeptPool(store, paths)
             return use(pool), pool.size
-    except (sqlite3.Error, UnicodeError) as error:
+    except (sqlite3.Error, ValueError, LookupError) as error:  # the last two are what damaged figures lead to
         raise Unusable(error) from error
 
 
