@@ -194,7 +194,7 @@ def second_opinion(model: Path) -> Ranker:
     encoder = Encoder(model)
 
     @cache
-    def vectors(pool: Pool) -> Any:  # noqa: ANN401 (numpy is not needed for the rest)
+    def vectors(pool: Pool) -> Any:
         return encoder.encode([entry.text for entry in pool.entries])
 
     def ranker(query: str, pool: Pool) -> Scores:
