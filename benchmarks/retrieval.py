@@ -17,7 +17,9 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
+from operator import add
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
 from contextasm.model import Layer
@@ -188,7 +190,7 @@ def token_set_ratio(query: str, pool: Pool) -> Scores:
 
 
 def second_opinion(model: Path) -> Ranker:
-    """Ours and a sentence model's, each from 0 to 1 over the pool, half and half."""
+    """Ours and a sentence model's, half and half."""
     from minilm import Encoder
 
     encoder = Encoder(model)
@@ -204,12 +206,18 @@ def second_opinion(model: Path) -> Ranker:
         )
         cosines = (vectors(pool) @ encoder.encode([bare])[0]).tolist()
         smooth = [near + shared(cosines, row, pool) for row, near in enumerate(cosines)]
-        # Before it is cubed for the whole score, similarity spreads as cosines do.
-        ours = {row: near ** (1 / 3) for row, near in similarity(query, pool).items()}
-        low, high = min(smooth), max(smooth)
-        return {row: ours.get(row, 0.0) + (near - low) / (high - low) for row, near in enumerate(smooth)}
+        # Similarity is cubed for the whole score; squared, its best hits stand out about as far as cosines' do.
+        ours = similarity(query, pool)
+        words = standard([ours.get(row, 0.0) ** (2 / 3) for row in range(len(smooth))])
+        return dict(enumerate(map(add, words, standard(smooth))))
 
     return ranker
+
+
+def standard(values: Sequence[float]) -> list[float]:
+    """Values as standard deviations from their mean: so that neither opinion outweighs the other in any pool."""
+    mean, spread = fmean(values), pstdev(values) or 1.0
+    return [(value - mean) / spread for value in values]
 
 
 def shared(cosines: Sequence[float], row: int, pool: Pool) -> float:
