@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds this text")
     parser.add_argument("--smoke", action="store_true", help="two runs of tiny sizes, with this interpreter")
     given = parser.parse_args()
-    form = "{:<31}{:>6}{:>7}{:>9}{:>8}{:>8}{:>7}  {}"
+    form = "{:<31}{:>7}{:>7}{:>9}{:>8}{:>8}{:>7}  {}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         python = Path(sys.executable) if given.smoke else given.python or install(folder)
