@@ -65,12 +65,11 @@ class KeptPools:
 
     def _made(self, folder: Path) -> bool:
         """Whether there is the folder, in the workspace, and git is told to leave it alone."""
-        top = Path(self._workspace.root, ".ctxasm")
+        note = Path(self._workspace.root, ".ctxasm", ".gitignore")
         try:
-            new = not top.exists()
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if new:
-                (top / ".gitignore").write_text("*\n", encoding="utf-8")
+            if not note.exists():
+                note.write_text("*\n", encoding="utf-8")
         except OSError:
             return False
         return os.path.realpath(folder) == str(folder)
