@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 
@@ -45,6 +47,10 @@ class Row:
     files: int = 0
     tiny: int = 0
     """How many files a smoke run makes."""
+    first: bool = False
+    """Whether what earlier runs kept in the workspace is taken away before each."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables of this row."""
 
 
 def sample(_folder: Path, _files: int) -> Path:
@@ -61,6 +67,23 @@ def many_memories(folder: Path, files: int) -> Path:
         day = DAY - timedelta(days=number)
         front = f"---\ntype: fact\nimportance: 0.{number % 10}\ncreated: {day}\n---\n"
         _write(folder / home / "memories" / f"{number:04}.md", front + _prose(random, 4096 - len(front)))
+    return folder
+
+
+def listed(folder: Path, memories: int) -> Path:
+    """An agent's memories in 100 files of lists, out of a vocabulary as uneven as a language's."""
+    _agent(folder)
+    random = Random(4)  # noqa: S311 - as above
+    syllables = [consonant + vowel for consonant in "bcdfghklmnprstvwz" for vowel in "aeiou"]
+    words = ["".join(random.choices(syllables, k=random.randint(2, 4))) for _ in range(20_000)]
+    shares = [*accumulate(1 / (rank + 3) for rank in range(len(words)))]
+    for number in range(min(100, memories)):
+        lines = [f"## {DAY - timedelta(days=9 * number)}\n\n"]
+        for _ in range(memories // min(100, memories)):
+            text = " ".join(random.choices(words, cum_weights=shares, k=random.randint(8, 24)))
+            lines.append(f"- [fact] {text} {{importance=0.{random.randint(1, 9)}}}\n")
+        lines.insert(len(lines) // 2, f"- [fact] {TOPIC} {number}\n")
+        _write(folder / "agents/ada/memories" / f"{number:02}.md", "".join(lines))
     return folder
 
 
@@ -86,7 +109,16 @@ def many_logs(folder: Path, files: int) -> Path:
     return folder
 
 
+TOPIC = "harbor lanterns"
+"""What some memories of `listed` are about."""
+
+SIZES = (100, 1_000, 10_000, 100_000)
+
 BUILD = ("build", "-q", "-a", "ada", "-t", "core", "--date", str(DAY))
+
+SEARCH = ("build", "-q", "-a", "ada", "--date", str(DAY), "--topic", TOPIC)
+
+NOTHING_KEPT = (("CTXASM_NO_CACHE", "1"),)
 
 ROWS = (
     Row("--version", 2.5, ("--version",)),
@@ -96,8 +128,18 @@ ROWS = (
     Row("logs, a week of them opened", 13, BUILD, many_logs, 3650, 12),
     Row("memories of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_memories, 500, 6),
     Row("documents of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_documents, 500, 6),
+    *(
+        row
+        for size in SIZES
+        for row in (
+            Row("memories, a topic, first build", size, SEARCH, listed, size, 10, first=True),
+            Row("memories, a topic, built again", 15, SEARCH, listed, size, 10),
+            Row("memories, a topic, nothing kept", size, SEARCH, listed, size, 10, environment=NOTHING_KEPT),
+            Row("memories, no topic, built again", 13, SEARCH[:-2], listed, size, 10),
+        )
+    ),
 )
-"""What is measured, in the order of the table."""
+"""What is measured, in the order of the table. Bars of first builds are there to be seen, not to be held."""
 
 
 def _agent(folder: Path) -> None:
@@ -156,6 +198,7 @@ def measure(row: Row, python: Path, folder: Path, runs: int, *, smoke: bool) -> 
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
     for name in [name for name in environment if name.startswith(("CTXASM_", "PYTHON"))]:
         del environment[name]
+    environment |= dict(row.environment)
     command = [*command_of(python), *row.words]
     files, opened = row.tiny if smoke else row.files, "-"
     if row.workspace:
@@ -165,7 +208,10 @@ def measure(row: Row, python: Path, folder: Path, runs: int, *, smoke: bool) -> 
         seconds([*command, "--manifest", str(folder / "manifest.json")], environment, folder)
         opened = str(len(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["inputs"]))
     own, bare = [], []
-    for _ in range(runs):
+    # A minute for a hundred thousand memories is enough.
+    for _ in range(min(runs, 3) if row.first or row.environment else runs):
+        if row.first:
+            shutil.rmtree(folder / "workspace" / ".ctxasm", ignore_errors=True)
         own.append(seconds(command, environment, folder))
         bare.append(seconds([str(python), "-c", "pass"], environment, folder))
     median, least = statistics.median(own), statistics.median(bare)
@@ -180,15 +226,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--python", type=Path, help="the interpreter of an environment that has ctxasm")
     parser.add_argument("--runs", type=int, default=31, help="runs of each row (31)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds this text")
     parser.add_argument("--smoke", action="store_true", help="two runs of tiny sizes, with this interpreter")
     given = parser.parse_args()
-    form = "{:<31}{:>6}{:>7}{:>9}{:>8}{:>8}{:>7}  {}"
+    form = "{:<31}{:>7}{:>7}{:>9}{:>8}{:>8}{:>7}  {}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         python = Path(sys.executable) if given.smoke else given.python or install(folder)
         runs = 2 if given.smoke else given.runs
         print(form.format("row", "files", "opened", "ms", "bare", "ratio", "bar", ""))
-        for number, row in enumerate(ROWS):
+        for number, row in enumerate(row for row in ROWS if given.only in row.name):
             cells = measure(row, python.absolute(), folder / str(number), runs, smoke=given.smoke)
             print(form.format(*cells), flush=True)
 

@@ -16,6 +16,7 @@ from contextasm.model import (
     Found,
     Meaning,
     Parse,
+    Pools,
     Problem,
     Profile,
     Request,
@@ -45,14 +46,17 @@ def assemble(
     parse: Parse | None = None,
     summarizer: Summarizer | None = None,
     run_all: RunAll = one_by_one,
+    pools: Pools | None = None,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
     `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired` what the rules
-    come to, `summarizer` what the ladder's step of that name asks; `run_all` runs the sources. Raises
-    `ContextasmError` where a file of a required layer can't be read.
+    come to, `summarizer` what the ladder's step of that name asks; `run_all` runs the sources; `pools` lets large pools
+    of memories be kept and told of by number. Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    found = retrieve(workspace, narrowed(profile, request.filters), request, meaning, parse, run_all=run_all)
+    kept = None if _choose(fired) else pools
+    asked = narrowed(profile, request.filters)
+    found = retrieve(workspace, asked, request, meaning, parse, run_all=run_all, pools=kept)
     return _assembled(found, request, Change((), workspace, profile, counter, meaning, fired, parse, summarizer))
 
 
@@ -114,6 +118,11 @@ def _ruled(found: Mapping[str, Found], job: Change) -> Ruled:
     from contextasm.rules.apply import apply
 
     return apply(job.fired, job.profile, found, job.workspace)
+
+
+def _choose(fired: Fired | None) -> bool:
+    """Whether rules may choose among memories: then each has to be there."""
+    return fired is not None and any(each.target.kind != "layer" for each in fired.settings)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "Say whether the workspace is sound: settings, dates, budgets, hidden text, secrets, outputs.",
     "plan": "Show what each of several budgets would keep.",
     "task": "Push, pop, block or show the tasks that are worked on.",
+    "search": "Find memories for a topic, with the parts of their scores.",
     "remember": "Add a memory; one that says the same already is reinforced instead.",
     "log": "Append to the log of the day.",
     "show": "Print a memory and where it stands.",

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
 
 Fact = str | int | float
 """One figure or word that belongs to a reason."""
@@ -87,6 +89,26 @@ class Workspace(Protocol):
 
     def read(self, path: str) -> Document | Problem | None:
         """The document; a problem where it can't be read; None where there is no such file."""
+
+
+class Stamp(NamedTuple):
+    """What tells that a file has changed without opening it; times in nanoseconds since 1970."""
+
+    modified: int
+    changed: int
+    size: int
+    inode: int
+
+
+class Stamped(Workspace, Protocol):
+    """A workspace whose files can be told to be unchanged without opening them."""
+
+    @property
+    def root(self) -> str:
+        """The folder, without links in its path."""
+
+    def stamp(self, path: str) -> Stamp | None:
+        """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
 
 
 class Filters(NamedTuple):
@@ -404,6 +426,64 @@ class Summarizer(Protocol):
         """The text in other words, not necessarily fewer; a problem where there are none in time."""
 
 
+class Standing(NamedTuple):
+    """What of a memory goes into its score besides its words."""
+
+    importance: float
+    last: str
+    """The day it was accessed, else created, as YYYY-MM-DD; empty for none."""
+    created: str
+
+
+class Pool(Protocol):
+    """The memories of some files, read a moment ago or kept from an earlier build; those that count have a row."""
+
+    @property
+    def size(self) -> int:
+        """How many memories there are, those that do not count included."""
+
+    @property
+    def rows(self) -> int:
+        """How many of them count."""
+
+    @property
+    def left_out(self) -> Sequence[Reason]:
+        """Why the others do not count, each reason once, with how many it holds for (`count`)."""
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """The files that were opened for it."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong with any of the files."""
+
+    def similar(self, topic: str, floor: float) -> Mapping[int, float]:
+        """Rows with how well they answer a topic, from 0 to 1; none below `floor` of the best."""
+
+    def newest(self, count: int) -> Sequence[int]:
+        """The rows of the newest, of one day by path and then the later in its file; every one for a count of 0."""
+
+    def standing(self, rows: Sequence[int]) -> Sequence[Standing]:
+        """What each row's score needs."""
+
+    def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
+        """The memories of rows."""
+
+
+class Pools(Protocol):
+    """Pools that outlive a build."""
+
+    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[Pool], T]) -> T | None:
+        """What `use` makes of the kept pool of these patterns, once it is up to date with the files in `paths`.
+
+        None where none is kept, or none that is worth it. `use` may be called and its answer thrown away.
+        """
+
+    def keep(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
+        """Keep a pool of these files from now on, if that can be done."""
+
+
 class Ask(NamedTuple):
     """What a source is asked, and what it may lean on."""
 
@@ -416,6 +496,8 @@ class Ask(NamedTuple):
     """What the layers found that this one starts from, by id."""
     parse: Parse | None = None
     """Reads YAML; None where no layer needs it."""
+    pools: Pools | None = None
+    """None where every memory is to be told of by itself; else, of many, those not shown are told by number."""
 
 
 class Decision(NamedTuple):

@@ -22,12 +22,14 @@ from contextasm.config.profiles import (
 from contextasm.config.quick import load_data
 from contextasm.config.settings import DEFAULTS, Setting, load_file, settle
 from contextasm.config.tables import Table
+from contextasm.kept import KeptPools
 from contextasm.model import (
     Context,
     ContextasmError,
     Document,
     Layer,
     Meaning,
+    Pools,
     Problem,
     Profile,
     Request,
@@ -108,10 +110,16 @@ class Job(NamedTuple):
     meaning: Meaning | None = None
     """The second opinion of searches; None where none is configured, or there is no topic."""
 
-    def run(self, request: Request | None = None, workspace: Workspace | None = None) -> Context:
+    pools: Pools | None = None
+    """Large pools of memories, kept in the workspace."""
+
+    def run(
+        self, request: Request | None = None, workspace: Workspace | None = None, *, brief: bool = False
+    ) -> Context:
         """The context for the request, or for another one with the same profile and tokenizer.
 
-        `workspace` stands for the job's own one where given.
+        `workspace` stands for the job's own one where given. With `brief`, of many memories those not shown are told by
+        number, and files whose memories are kept need not be opened.
         """
         context = assemble(
             workspace or self.workspace,
@@ -123,6 +131,7 @@ class Job(NamedTuple):
             parse=load_data,
             summarizer=self.summarizer,
             run_all=_run_all(self.seconds),
+            pools=self.pools if brief else None,
         )
         if self.counts:
             self.counts.save()
@@ -140,8 +149,12 @@ def prepare(
     around: Surroundings,
     workspace: Folder | Revision | None = None,
     counters: Counters | None = None,
+    narrowed: Callable[[Profile], Profile] = lambda whole: whole,
 ) -> Job:
-    """The build that is asked for; in `workspace` where that is opened already, and with what `counters` loaded before.
+    """The build that is asked for.
+
+    Of as much of the profile as `narrowed` leaves; in `workspace` where that is opened already, and with what
+    `counters` loaded before.
 
     Raises `ContextasmError` for anything that can't be done as asked.
     """
@@ -150,7 +163,7 @@ def prepare(
     file = load_file(workspace)
     typed = {key: getattr(flags, key) for key in DEFAULTS if key != "format"} | {"budget": flags.budget}
     settings = settle({**typed, "format": flags.format}, around.environment, file)
-    profile = _profile(flags, settings, file, workspace, around)
+    profile = narrowed(_profile(flags, settings, file, workspace, around))
     settings |= _layer_settings(profile, file, flags)
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     settings["agent"] = _agent(settings["agent"], profile, workspace)
@@ -181,6 +194,8 @@ def prepare(
         prefer=flags.prefer,
     )
     fired = _fired(workspace, file, flags, request, around)
+    kept = not _is_set(around.environment, "CTXASM_NO_CACHE")
+    pools = KeptPools(workspace, around.now, kept=kept) if isinstance(workspace, Folder) else None
     return Job(
         workspace,
         settings,
@@ -192,6 +207,7 @@ def prepare(
         _summarizer(file, workspace, around, seconds),
         seconds,
         meaning,
+        pools,
     )
 
 
@@ -418,6 +434,11 @@ def _summarizer(
     if not is_allowed(workspace.root, around.environment):
         summaries.forbid(VARIABLE)
     return summaries
+
+
+def _is_set(environment: Mapping[str, str], name: str) -> bool:
+    """Whether a variable says yes."""
+    return environment.get(name, "0") not in {"", "0"}
 
 
 def surroundings() -> Surroundings:

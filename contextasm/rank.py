@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from contextasm.model import Fragment, Layer, Problem, Profile, Reason
+from contextasm.text.scores import total
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
@@ -77,7 +78,6 @@ def _scored(fragment: Fragment, layer: Layer) -> Fragment:
     """A fragment with the total of its score: each part times its weight (digest 1.2), times what rules boost it by."""
     if not fragment.score:
         return fragment
-    parts = dict(fragment.score)
-    total = fragment.boost * sum(weight * parts.get(name, 0.0) for name, weight in layer.weights)
     boost = (("boost", fragment.boost),) if fragment.boost != 1 else ()
-    return fragment._replace(score=(*fragment.score, *boost, ("total", total)))
+    whole = fragment.boost * total(fragment.score, layer.weights)
+    return fragment._replace(score=(*fragment.score, *boost, ("total", whole)))

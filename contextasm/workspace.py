@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Document, Problem, Stamp
 from contextasm.text.decode import decoded
 from contextasm.text.listing import listing
 
@@ -72,6 +72,18 @@ class Folder:
         except OSError as error:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
         return data if isinstance(data, Problem) else decoded(path, data)
+
+    def stamp(self, path: str) -> Stamp | None:
+        """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
+        try:
+            if not self.holds(os.path.dirname(path)):
+                return None
+            found = os.lstat(self._full(path))
+        except OSError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
 
     def relative(self, path: str) -> str:
         """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""

@@ -400,16 +400,3 @@ def test_update_reads_only_the_layers_that_a_changed_file_belongs_to() -> None:
 
 
 # One engine.
-
-
-def test_no_code_asks_for_the_name_of_a_profile() -> None:
-    """A profile is data: whoever writes a new one can say all that the shipped ones say."""
-    for path in PACKAGE.rglob("*.py"):
-        if path.name == "folder.py":  # a model's tensors are called `query`, too
-            continue
-        text = path.read_text(encoding="utf-8")
-        for name in shipped():
-            if name not in {"default", "memory"}:
-                assert f'"{name}"' not in text, f"{path} names {name}"
-        assert "profile.name ==" not in text
-        assert "profile.name in" not in text

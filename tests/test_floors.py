@@ -92,6 +92,7 @@ ONLY: dict[str, tuple[str, ...]] = {
     "rapidfuzz": ("search.*", "merge", "upkeep", "text.likeness"),
     "numpy": ("embedding.folder",),
     "tokenizers": ("embedding.folder",),
+    "sqlite3": ("kept.*", "embedding.cache"),
 }
 """Where a library may be imported at all."""
 

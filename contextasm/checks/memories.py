@@ -9,7 +9,7 @@ from datetime import date
 from contextasm.checks.scene import Scene, error, warning
 from contextasm.model import Context, Document, Memory
 from contextasm.report import Finding
-from contextasm.sources.memories import COUNTING, replaced
+from contextasm.sources.pools import COUNTING, replaced
 from contextasm.text.blocks import blocks
 from contextasm.text.front import attributes
 from contextasm.text.memories import distinct, memory_id

@@ -108,9 +108,12 @@ def flags(
     )
 
 
-def takes_request(run: Callable[..., int]) -> Callable[..., int]:
-    """A command whose first parameter is made of the flags above; its other parameters are flags of its own."""
-    shared = {each.name: each for each in _parameters(flags)}
+def takes_request(run: Callable[..., int], without: Sequence[str] = ()) -> Callable[..., int]:
+    """A command whose first parameter is made of the flags above; its other parameters are flags of its own.
+
+    `without` are those that mean nothing to it.
+    """
+    shared = {each.name: each for each in _parameters(flags) if each.name not in without}
     own = _parameters(run)[1:]
     positional = [each for each in own if each.kind is not each.KEYWORD_ONLY]
 

@@ -65,7 +65,7 @@ def build(
     started = _clock()
     job = ready(request, form)
     noted = _noted(job) if (record or record_inputs) and not check else None
-    context = job.run(workspace=noted)
+    context = job.run(workspace=noted, brief=not (manifest or explain or noted or touch))
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:

@@ -24,7 +24,7 @@ def plan(
 
     sizes = [tokens(each, "--budgets") for each in budgets.split(",")]
     job = ready(request)
-    contexts = [job.run(job.request._replace(budget=size)) for size in sizes]
+    contexts = [job.run(job.request._replace(budget=size), brief=True) for size in sizes]
     if json:
         say(json_text(plan_data(contexts)))
     else:

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from contextasm.keeping.pages import Page, page
 from contextasm.model import ContextasmError, Document, Memory
-from contextasm.sources.memories import COUNTING, replaced
+from contextasm.sources.pools import COUNTING, replaced
 from contextasm.text.bullets import with_fields
 from contextasm.text.decode import decoded
 from contextasm.text.likeness import folded, is_same, nearest, nearly, said, share

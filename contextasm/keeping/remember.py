@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contextasm.keeping.known import Known, refuse_unknown
 from contextasm.keeping.pages import locked, save
 from contextasm.model import ContextasmError, Memory
-from contextasm.sources.memories import COUNTING
+from contextasm.sources.pools import COUNTING
 from contextasm.text.bullets import behind, bullet, ends_under
 from contextasm.text.likeness import folded, is_same, nearly, share
 from contextasm.workspace import Folder

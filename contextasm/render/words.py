@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from contextasm.model import Context, Decision, Problem, Reason, Ruling, Section
+from contextasm.model import Context, Decision, Memory, Problem, Reason, Ruling, Section
 
 Rows = Sequence[Sequence[str]]
 
@@ -38,10 +38,19 @@ REASONS: Mapping[str, str] = {
 }
 """Each reason in words."""
 
+NUMBERS: Mapping[str, str] = {
+    "not-in-top": "{count:,} more memories, and {top} are shown",
+    "no-match": "{count:,} memories do not match the topic, or not half as well as the best",
+    "status": "{count:,} memories whose status is {status}",
+    "superseded": "{count:,} memories superseded by others",
+}
+"""The reasons that many memories share, told by number."""
+
 
 def reason_words(reason: Reason) -> str:
     """Why a decision fell as it did."""
-    return REASONS[reason.code].format(**dict(reason.facts))
+    facts = dict(reason.facts)
+    return (NUMBERS if "count" in facts else REASONS)[reason.code].format(**facts)
 
 
 RULINGS: Mapping[str, str] = {
@@ -103,7 +112,8 @@ def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Seque
 
 def _folded(decision: Decision) -> tuple[bool, str, str]:
     """What decisions that share a row have in common."""
-    return decision.lines == (0, 0), decision.layer, decision.reason.code
+    unopened = decision.lines == (0, 0) and "count" not in dict(decision.reason.facts)
+    return unopened, decision.layer, decision.reason.code
 
 
 def _common_reason(decisions: Sequence[Decision]) -> str:
@@ -157,7 +167,7 @@ def receipt(context: Context) -> str:
     counts = {"shortened": 0, "merged": 0, "truncated": 0, "dropped": 0, "excluded": 0}
     for decision in context.decisions:
         if decision.outcome in counts:
-            counts[decision.outcome] += 1
+            counts[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
     layers = " ".join(f"{each.layer}={each.used:,}" for each in context.allowances if each.used)
     left_out = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
     request = context.request
@@ -165,6 +175,23 @@ def receipt(context: Context) -> str:
         f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
         f"{': ' + layers if layers else ''}{'; ' + left_out if left_out else ''}"
     )
+
+
+def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and columns of figures of what a search found: the score, its parts, and what was found."""
+    parts = [name for name, _ in hits[0][1] if name != "total"]
+    rows = [
+        (
+            f"{dict(score)['total']:.3f}",
+            *(f"{dict(score)[name]:.2f}" for name in parts),
+            memory.id,
+            f"{memory.path}:{memory.line}",
+            memory.type,
+            " ".join(memory.text.split()),
+        )
+        for memory, score in hits
+    ]
+    return ("score", *parts, "id", "where", "type", "text"), rows, range(1 + len(parts))
 
 
 def problem_line(problem: Problem) -> str:

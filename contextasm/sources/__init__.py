@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 
-from contextasm.model import Ask, Found, Layer, Meaning, Parse, Problem, Profile, Request, Workspace
+from contextasm.model import Ask, Found, Layer, Meaning, Parse, Pools, Problem, Profile, Request, Workspace
 from contextasm.sources.daily import daily
 from contextasm.sources.document import document
 from contextasm.sources.memories import recent, search, weighed
@@ -102,6 +102,7 @@ def retrieve(
     *,
     run_all: RunAll = one_by_one,
     known: Mapping[str, Found] = MappingProxyType({}),
+    pools: Pools | None = None,
 ) -> dict[str, Found]:
     """What is found for each layer, by the layer's id. `known` are finds that need not be looked for again.
 
@@ -113,7 +114,7 @@ def retrieve(
     while waiting:
         ready = [layer for layer in waiting if found.keys() >= {*layer.start}]
         asks = [
-            Ask(workspace, layer, request, meaning, {each: found[each] for each in layer.start}, parse)
+            Ask(workspace, layer, request, meaning, {each: found[each] for each in layer.start}, parse, pools)
             for layer in ready
         ]
         found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.required}

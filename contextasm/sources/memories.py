@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from math import exp
 from typing import TYPE_CHECKING
 
 from contextasm.model import Ask, Found, Fragment, Layer, Memory, Problem, Reason, Request
+from contextasm.sources.pooled import Pick, everyone, fits, keep, kept, matches
+from contextasm.sources.pools import COUNTING, KERNEL, replaced
 from contextasm.sources.reading import texts
 from contextasm.sources.sorting import Sorted, belonging, group_name, key
 from contextasm.text.memories import distinct, memories
 from contextasm.text.names import names_it
+from contextasm.text.scores import Parts, recency
 from contextasm.text.templates import fill
 
 if TYPE_CHECKING:
     from contextasm.search.fusion import Hit
 
-COUNTING = {"active", "approved"}
-"""The states in which a memory may be shown."""
-
-DECAY = 0.05
-"""Of recency, per day: half of it is gone after 13.86 days (digest 1.2)."""
-
-KERNEL = 0.5
-"""How much a memory shares in its neighbours' matches: in a list of memories half as much as in a log."""
-
 
 def recent(ask: Ask) -> Found:
     """Every memory of the layer's files; those that do not count say why."""
-    return _found(ask)[0]
+    return _pooled(ask, lambda: _found(ask)[0], everyone)
 
 
 def search(ask: Ask) -> Found:
@@ -37,8 +30,24 @@ def search(ask: Ask) -> Found:
 
     Nothing at all where there is no topic.
     """
-    if not ask.request.topic.strip():
-        return Found()
+    return _pooled(ask, lambda: _searched(ask), matches) if ask.request.topic.strip() else Found()
+
+
+def _pooled(ask: Ask, look: Callable[[], Found], pick: Pick) -> Found:
+    """What a look at every memory finds; of many memories, what a kept pool tells instead."""
+    if not fits(ask):
+        return look()
+    told = kept(ask, pick, _shown_alone)
+    return keep(ask, look(), pick, _shown_alone) if told is None else told
+
+
+def _shown_alone(memory: Memory, layer: Layer, score: Parts) -> Fragment:
+    """A memory that counts, in the form in which the layer shows it."""
+    return fragment(Sorted(memory, ()), layer, None)._replace(score=score)
+
+
+def _searched(ask: Ask) -> Found:
+    """Every memory of the layer's files, those that match with their scores."""
     found, own = _found(ask)
     asked = [number for number, each in enumerate(found.fragments) if each.out is None]
     hits, problems = _hits(ask, [own[number] for number in asked])
@@ -93,12 +102,10 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(names_it(folded, name) for name in names)
 
 
-def score_parts(memory: Memory, similarity: float, today: date) -> tuple[tuple[str, float], ...]:
+def score_parts(memory: Memory, similarity: float, today: date) -> Parts:
     """The parts of a memory's score, each from 0 to 1."""
-    last = memory.accessed or memory.created
-    days = max(0, (today - date.fromisoformat(last)).days) if last else None
-    recency = 0.0 if days is None else exp(-DECAY * days)
-    return (("similarity", similarity), ("importance", memory.importance), ("recency", recency))
+    young = recency(memory.accessed or memory.created, today)
+    return (("similarity", similarity), ("importance", memory.importance), ("recency", young))
 
 
 def _found(ask: Ask) -> tuple[Found, tuple[Memory, ...]]:
@@ -115,11 +122,6 @@ def _found(ask: Ask) -> tuple[Found, tuple[Memory, ...]]:
     fragments = tuple(fragment(each, ask.layer, out.get(each.memory.id)) for each in chosen)
     problems += [*doubled, *unfit]
     return Found(fragments, tuple(documents), tuple(problems)), tuple(each.memory for each in chosen)
-
-
-def replaced(found: Iterable[Memory]) -> dict[str, str]:
-    """The ids that a memory which counts takes the place of, each with that memory's id."""
-    return {old: memory.id for memory in found if memory.status in COUNTING for old in memory.supersedes}
 
 
 def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:

@@ -75,17 +75,28 @@ def distinct(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem
 
     Two equal bullets of a file do so in silence; two that were given the same id by hand are a problem.
     """
-    own: dict[str, Memory] = {}
+    every = [*found]
+    own: list[Memory] = []
     problems: list[Problem] = []
-    for memory in found:
-        free = memory.id
-        if free in own:
-            if free != memory_id(memory.path, memory.text):
-                message = f"id {free} is taken by an earlier memory; give it another"
-                problems.append(Problem("duplicate-id", memory.path, memory.line, message))
-            free = next(each for n in count(2) if (each := f"{memory.id}~{n}") not in own)
-        own[free] = memory if free == memory.id else memory._replace(id=free)
-    return tuple(own.values()), tuple(problems)
+    for memory, free in zip(every, one_each([memory.id for memory in every]), strict=True):
+        if free != memory.id and memory.id != memory_id(memory.path, memory.text):
+            problems.append(duplicate(memory.id, memory.path, memory.line))
+        own.append(memory if free == memory.id else memory._replace(id=free))
+    return tuple(own), tuple(problems)
+
+
+def one_each(ids: Iterable[str]) -> list[str]:
+    """Ids of which no two are the same: behind a second one stands `~2`."""
+    own: dict[str, None] = {}
+    for each in ids:
+        free = each if each not in own else next(new for n in count(2) if (new := f"{each}~{n}") not in own)
+        own[free] = None
+    return [*own]
+
+
+def duplicate(name: str, path: str, line: int) -> Problem:
+    """The problem of a memory that was given an id by hand which an earlier one has."""
+    return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory; give it another")
 
 
 def memory_id(path: str, text: str) -> str:

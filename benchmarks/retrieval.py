@@ -1,0 +1,238 @@
+"""How well memories are found, on labelled data in a folder: `python benchmarks/retrieval.py FOLDER [--model DIR]`.
+
+Prints recall, hits and mean reciprocal rank of our similarity, of the whole score, and of plain baselines. Ships no
+data: the folder holds memories.jsonl with questions.jsonl (turns), and bullets.jsonl with bullet-questions.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import re
+import sqlite3
+import string
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from operator import add
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Any, Final
+
+from contextasm.model import Layer
+from contextasm.search import Entry, MemoryIndex, index, similarities
+from contextasm.search.terms import tokens
+from contextasm.search.wordforms import STOP
+from contextasm.text.scores import parts, total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Scores = dict[int, float]
+    Ranker = Callable[[str, "Pool"], Scores]
+
+# Name, memories, questions, and how much neighbours share: turns are a log, bullets a memory file.
+SETS: Final = (
+    ("turns", "memories.jsonl", "questions.jsonl", 1.0),
+    ("bullets", "bullets.jsonl", "bullet-questions.jsonl", 0.5),
+)
+IMPORTANCE: Final = 0.5
+TYPO_SEED: Final = 20250310
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """The memories of one conversation, in order, and their index."""
+
+    ids: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    index: MemoryIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query and what answers it: each part of `gold` is a choice of ids, any one of which will do."""
+
+    query: str
+    pool: Pool
+    gold: tuple[frozenset[str], ...]
+
+
+def main() -> None:
+    """Measure every ranker on every set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--model", type=Path, help="directory of a sentence-transformers model: a second opinion")
+    chosen = parser.parse_args()
+    rankers = dict(RANKERS)
+    if chosen.model:
+        rankers["similarity and model"] = second_opinion(chosen.model)
+    for name, memories, questions, kernel in SETS:
+        asked = load(chosen.folder / memories, chosen.folder / questions, kernel)
+        print(f"\n{name}, kernel {kernel}: {len(asked)} questions\n{'':36}  R@5  R@10 hit@5   MRR")
+        for label, ranker in rankers.items():
+            show(label, asked, ranker)
+        for label, first in (("one typo a question", 1), ("one typo, first letters too", 0)):
+            chance = random.Random(TYPO_SEED)  # noqa: S311 (no secret: the same typos each time)
+            show(f"similarity, {label}", [mistyped(question, chance, first) for question in asked], similarity)
+
+
+def show(label: str, asked: Sequence[Question], ranker: Ranker) -> None:
+    """Print one line of a table."""
+    print(f"{label:36}" + "".join(f"{100 * figure:6.1f}" for figure in measure(asked, ranker)), flush=True)
+
+
+def load(memories: Path, questions: Path, kernel: float) -> list[Question]:
+    """The questions of a set, each with the pool it is asked of."""
+    rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in read(memories):
+        rows[row["corpus"]].append(row)
+    pools = {corpus: pool(held, kernel) for corpus, held in rows.items()}
+    return [Question(row["query"], pools[row["corpus"]], choices(row["gold"])) for row in read(questions)]
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a JSON Lines file."""
+    return map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+def pool(rows: Sequence[dict[str, Any]], kernel: float) -> Pool:
+    """One conversation's memories; a session is a section."""
+    entries = tuple(Entry(row["text"], row["group"], row["date"][:10], row["speaker"], kernel) for row in rows)
+    return Pool(tuple(row["id"] for row in rows), entries, index(entries))
+
+
+def choices(gold: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
+    """What answers a question, each part as the set of ids that will do."""
+    return tuple(frozenset([part] if isinstance(part, str) else part) for part in gold)
+
+
+def measure(asked: Sequence[Question], ranker: Ranker) -> tuple[float, ...]:
+    """Recall at 5 and 10, a hit among 5, reciprocal rank of the first hit: means over the questions."""
+    sums = [0.0] * 4
+    for question in asked:
+        scores = ranker(question.query, question.pool)
+        best = sorted(scores, key=lambda row: (-scores[row], row))
+        rank = {question.pool.ids[row]: place for place, row in enumerate(best, 1)}
+        ranks = [min(rank.get(one, math.inf) for one in part) for part in question.gold]
+        five, ten = (sum(place <= limit for place in ranks) / len(ranks) for limit in (5, 10))
+        sums = [total + part for total, part in zip(sums, (five, ten, float(five > 0), 1 / min(ranks)), strict=True)]
+    return tuple(total / len(asked) for total in sums)
+
+
+def mistyped(question: Question, chance: random.Random, first: int) -> Question:
+    """A question with one slip (letter lost, added, wrong, swapped) in a word that matters, from letter `first`."""
+    parts = re.split(r"([^\W\d_]{5,})", question.query)
+    places = [at for at in range(1, len(parts), 2) if parts[at].lower() not in STOP and parts[at].islower()]
+    if not places:
+        places = list(range(1, len(parts), 2))
+    if places:
+        at = chance.choice(places)
+        parts[at] = slip(parts[at], chance, first)
+    return replace(question, query="".join(parts))
+
+
+def slip(word: str, chance: random.Random, first: int) -> str:
+    """A word with one letter wrong."""
+    at = chance.randrange(first, len(word) - 1)
+    letter = chance.choice(string.ascii_lowercase)
+    changed = (
+        word[:at] + word[at + 1 :],
+        word[:at] + letter + word[at:],
+        word[:at] + letter + word[at + 1 :],
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+    )
+    return chance.choice(changed)
+
+
+def similarity(query: str, pool: Pool) -> Scores:
+    """Ours alone, nothing dropped."""
+    return similarities(query, pool.index, floor=0.0)
+
+
+def full_score(query: str, pool: Pool) -> Scores:
+    """Ours as a build ranks: half similarity, the rest importance (unknown here) and age at the last session."""
+    today = max(date.fromisoformat(entry.day) for entry in pool.entries)
+    found = similarities(query, pool.index)
+    weights = Layer("L5", (), (), ()).weights
+    scores = {row: parts(near, IMPORTANCE, pool.entries[row].day, today) for row, near in found.items()}
+    return {row: total(score, weights) for row, score in scores.items()}
+
+
+def plain_fts(query: str, pool: Pool) -> Scores:
+    """SQLite's full text search as it comes: unicode61, bm25, any word but stop words."""
+    wanted = [word for word in tokens(query) if word not in STOP]
+    if not wanted:
+        return {}
+    match = " OR ".join(f'"{word}"' for word in wanted)
+    found = fts_table(pool).execute("SELECT rowid, bm25(memories) FROM memories WHERE memories MATCH ?", (match,))
+    return {row - 1: -score for row, score in found}
+
+
+@cache
+def fts_table(pool: Pool) -> sqlite3.Connection:
+    """A pool in a full text table."""
+    store = sqlite3.connect(":memory:")
+    store.execute("CREATE VIRTUAL TABLE memories USING fts5(text, tokenize='unicode61')")
+    store.executemany("INSERT INTO memories VALUES (?)", [(entry.text,) for entry in pool.entries])
+    return store
+
+
+def token_set_ratio(query: str, pool: Pool) -> Scores:
+    """What a quick fuzzy match would do."""
+    from rapidfuzz import fuzz, utils
+
+    ratio = fuzz.token_set_ratio
+    return {row: ratio(query, entry.text, processor=utils.default_process) for row, entry in enumerate(pool.entries)}
+
+
+def second_opinion(model: Path) -> Ranker:
+    """Ours and a sentence model's, half and half."""
+    from minilm import Encoder
+
+    encoder = Encoder(model)
+
+    @cache
+    def vectors(pool: Pool) -> Any:
+        return encoder.encode([entry.text for entry in pool.entries])
+
+    def ranker(query: str, pool: Pool) -> Scores:
+        names = {entry.author.casefold() for entry in pool.entries}
+        bare = re.sub(
+            r"\w+(?:['’]s)?", lambda word: "" if tokens(word[0])[:1] and tokens(word[0])[0] in names else word[0], query
+        )
+        cosines = (vectors(pool) @ encoder.encode([bare])[0]).tolist()
+        smooth = [near + shared(cosines, row, pool) for row, near in enumerate(cosines)]
+        # Similarity is cubed for the whole score; squared, its best hits stand out about as far as cosines' do.
+        ours = similarity(query, pool)
+        words = standard([ours.get(row, 0.0) ** (2 / 3) for row in range(len(smooth))])
+        return dict(enumerate(map(add, words, standard(smooth))))
+
+    return ranker
+
+
+def standard(values: Sequence[float]) -> list[float]:
+    """Values as standard deviations from their mean: so that neither opinion outweighs the other in any pool."""
+    mean, spread = fmean(values), pstdev(values) or 1.0
+    return [(value - mean) / spread for value in values]
+
+
+def shared(cosines: Sequence[float], row: int, pool: Pool) -> float:
+    """What the neighbours in the same section add to a row's cosine."""
+    section = pool.index.columns.sections
+    steps = ((-1, 0.2), (1, 0.2), (-2, 0.1), (2, 0.1))
+    return sum(share * cosines[row + step] for step, share in steps if section[row + step] == section[row])
+
+
+RANKERS: Final[dict[str, Ranker]] = {
+    "similarity": similarity,
+    "full score": full_score,
+    "FTS5 bm25": plain_fts,
+    "rapidfuzz token_set_ratio": token_set_ratio,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Pooled: the memories of a layer where there are many, the best by themselves and all others by number.
+
+A large pool is kept from build to build, so that the files it came from need not be opened again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Problem, Reason
+from contextasm.sources.pools import MANY, best, files, patterns, read, scored
+from contextasm.text.scores import Parts, total
+
+Pick = Callable[[Ask, Pool], Mapping[int, Parts] | None]
+"""The rows of a pool that answer, with the parts of their scores; None where all do and nothing is scored."""
+
+Show = Callable[[Memory, Layer, Parts], Fragment]
+"""A memory as the layer shows it, with its score."""
+
+PARTS = {"similarity", "importance", "recency"}
+"""What a kept pool knows of a score."""
+
+
+def everyone(_ask: Ask, _pool: Pool) -> None:
+    """All memories, unscored: the newest come first."""
+
+
+def matches(ask: Ask, pool: Pool) -> dict[int, Parts]:
+    """The rows that match the request's topic, by their words."""
+    return scored(pool, pool.similar(ask.request.topic, ask.layer.floor), ask.request.date)
+
+
+class Hits(NamedTuple):
+    """The memories that match a topic, best first."""
+
+    found: tuple[tuple[Memory, Parts], ...]
+    """Each with the parts of its score and `total`; as many as the layer shows."""
+    rows: int
+    """How many memories there are that count."""
+    problems: tuple[Problem, ...]
+
+
+def hits(ask: Ask) -> Hits:
+    """What a build would find for the layer and the topic, without the recent ones where that is nothing."""
+
+    def use(pool: Pool) -> Hits:
+        scores = matches(ask, pool)
+        rows = best(pool, scores, ask.layer)
+        sums = [(*scores[row], ("total", total(scores[row], ask.layer.weights))) for row in rows]
+        return Hits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
+
+    own, every = patterns(ask.layer, ask.request), files(ask)
+    known = ask.pools.ask(own, every, use) if ask.pools else None
+    if known is not None:
+        return known
+    pool = read(ask.workspace, every)
+    if ask.pools and pool.size > MANY:
+        ask.pools.keep(own, every)
+    return use(pool)
+
+
+def fits(ask: Ask) -> bool:
+    """Whether a kept pool knows all that the layer wants to know of its memories."""
+    layer = ask.layer
+    sorting = layer.tier or layer.quota or layer.group or layer.order != "best"
+    return not (ask.pools is None or ask.meaning or sorting or {name for name, _ in layer.weights} - PARTS)
+
+
+def kept(ask: Ask, pick: Pick, show: Show) -> Found | None:
+    """What a kept pool brings; None where none is kept."""
+    assert ask.pools
+    return ask.pools.ask(patterns(ask.layer, ask.request), files(ask), partial(_told, ask, pick, show))
+
+
+def keep(ask: Ask, found: Found, pick: Pick, show: Show) -> Found:
+    """What was found, told by number if it is much: then a pool of it is kept for the next time."""
+    if len(found.fragments) <= MANY:
+        return found
+    assert ask.pools
+    ask.pools.keep(patterns(ask.layer, ask.request), files(ask))
+    again = kept(ask, pick, show)
+    return _told(ask, pick, show, read(ask.workspace, files(ask))) if again is None else again
+
+
+def _told(ask: Ask, pick: Pick, show: Show, pool: Pool) -> Found:
+    """The best memories by themselves, all others by number."""
+    picked = pick(ask, pool)
+    rows = pool.newest(ask.layer.top) if picked is None else best(pool, picked, ask.layer)
+    shown = [
+        show(memory, ask.layer, () if picked is None else picked[row])
+        for row, memory in zip(rows, pool.memories(rows), strict=True)
+    ]
+    hits = pool.rows if picked is None else len(picked)
+    others = [*pool.left_out]
+    if pool.rows > hits:
+        others.append(Reason.of("no-match", count=pool.rows - hits))
+    if hits > len(rows):
+        others.append(Reason.of("not-in-top", count=hits - len(rows), top=ask.layer.top))
+    numbers = [_number(ask, reason) for reason in others]
+    return Found((*shown, *numbers), tuple(pool.documents), tuple(pool.problems))
+
+
+def _number(ask: Ask, reason: Reason) -> Fragment:
+    """Memories that share a reason, without their texts."""
+    where = " ".join(patterns(ask.layer, ask.request))
+    facts = "".join(f" {value}" for name, value in reason.facts if name == "status")
+    return Fragment(f"{where} {reason.code}{facts}", where, 0, "", ask.layer.heading[0], out=reason)

@@ -1,0 +1,350 @@
+"""Kept pools: the same answers with and without, whatever changes, however many build at once, whatever is damaged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import contextasm.kept as kept_module
+from contextasm.assemble import assemble
+from contextasm.kept import FOLDER, KeptPools
+from contextasm.model import Context, Document, Pools, Problem, Request
+from contextasm.sources import pooled as source
+from contextasm.sources.pools import MANY
+from contextasm.tokens import ESTIMATE
+from contextasm.workspace import Folder
+from tests.command import SAMPLE, ctxasm, fill, inside, start
+from tests.workspaces import DAY, DEFAULT
+
+LETTERS = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "ning", "r", "rs", "", "ko", "ved", "ts")]
+TOPICS = ("", "banning dors", "xanning guved", "10 March 2025 fun", "日本語 rars", "zzzz", "when did maved and lutsko")
+
+
+def memory(chance: Random) -> str:
+    """A bullet of random words, some with attributes that concern others."""
+    words = " ".join(chance.choices([*LETTERS, "the", "of", "when", "日本語"], k=chance.randrange(4, 18)))
+    stated = [f"importance=0.{chance.randrange(10)}"]
+    for share, attribute in (
+        (0.05, f"id=x{chance.randrange(300)}"),
+        (0.05, f"supersedes=x{chance.randrange(300)}"),
+        (0.03, "status=draft"),
+        (0.03, "status=completed"),
+        (0.1, f"accessed={DAY - timedelta(days=chance.randrange(90))}"),
+        (0.02, "colour=red"),
+    ):
+        if chance.random() < share:
+            stated.append(attribute)
+    return f"- [fact] {words} {{{' '.join(stated)}}}\n"
+
+
+def page(chance: Random, size: int) -> str:
+    """A file of memories under dates."""
+    lines = []
+    for _ in range(size):
+        if chance.random() < 0.1:
+            lines.append(f"\n## {DAY - timedelta(days=chance.randrange(400))}\n\n")
+        lines.append(memory(chance))
+    return "".join(lines)
+
+
+def workspace(folder: Path, chance: Random, *, files: int, size: int) -> Path:
+    """Agent `a` with many memories, in files of so many."""
+    pages = {f"agents/a/memories/{number:03}.md": page(chance, size) for number in range(files)}
+    return fill(folder, pages)
+
+
+NOW = time.time() + 60
+"""A clock for which every file is old."""
+
+
+def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context:
+    """What is built of a workspace; None lists every memory."""
+    request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
+    home = Folder(folder)
+    pools: Pools | None = None if kept is None else KeptPools(home, lambda: NOW, kept=kept)
+    return assemble(home, DEFAULT, request, ESTIMATE, pools=pools)
+
+
+def same(context: Context) -> tuple[object, ...]:
+    """What must not depend on whether a pool is kept."""
+    return context.text, context.etag, context.sections, context.decisions, context.problems, context.allowances
+
+
+def pools(folder: Path) -> list[Path]:
+    """The files of the kept pools."""
+    return sorted((folder / FOLDER).glob("*.sqlite"))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace of 5,000 memories; tests leave its files alone."""
+    return workspace(tmp_path_factory.mktemp("large"), Random(1), files=50, size=100)
+
+
+@pytest.fixture
+def medium(tmp_path: Path) -> Path:
+    """A workspace of a few more memories than are listed."""
+    return workspace(tmp_path, Random(2), files=12, size=100)
+
+
+@pytest.fixture
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every pool count as large."""
+    monkeypatch.setattr(source, "MANY", 0)
+    monkeypatch.setattr(kept_module, "MANY", 0)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_same_result_with_and_without_a_kept_pool(large: Path, topic: str) -> None:
+    """Text, decisions, problems, in a workspace of 5,000 memories; the first time and the second."""
+    without = built(large, topic, kept=False)
+    assert same(built(large, topic)) == same(without)
+    assert same(built(large, topic)) == same(without)
+    assert built(large, topic, kept=None).text == without.text
+
+
+@pytest.mark.usefixtures("_few")
+@pytest.mark.parametrize(
+    "topic", ["", "the foghorn", "怖いとき", "mortgage refinancing", "on 10 March", "signimg keys"]
+)
+@pytest.mark.parametrize(("agent", "team"), [("luna", "q1"), ("kenji", "platform")])
+def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: str, topic: str) -> None:
+    """With every pool kept."""
+    root = tmp_path / "w"
+    for path in SAMPLE.rglob("*.md"):
+        fill(root, {str(path.relative_to(SAMPLE)): path.read_bytes()}, base={})
+    request = Request(agent, team, topic, DAY, 16_000, "estimate", "markdown")
+
+    def build(*, kept: bool) -> Context:
+        home = Folder(root)
+        return assemble(home, DEFAULT, request, ESTIMATE, pools=KeptPools(home, lambda: NOW, kept=kept))
+
+    without = build(kept=False)
+    assert same(build(kept=True)) == same(build(kept=True)) == same(without)
+    assert len(pools(root)) == 2
+    assert same(without)[0] == assemble(Folder(root), DEFAULT, request, ESTIMATE).text
+
+
+def test_same_result_whatever_was_changed(medium: Path) -> None:
+    """Files edited, added, taken away, made unreadable; ids and states that other files decide on."""
+    chance = Random(3)
+    folder = medium / "agents/a/memories"
+    for round_ in range(12):
+        for topic in chance.sample(TOPICS, 2):
+            assert same(built(medium, topic)) == same(built(medium, topic, kept=False)), round_
+        names = sorted(path.name for path in folder.glob("*.md"))
+        for name in chance.sample(names, 2):
+            text = (folder / name).read_bytes()
+            edit = chance.choice([b"", text[: len(text) // 2], text + b"- new {supersedes=x1,x2,x3 id=x4}\n", b"\xff"])
+            (folder / name).write_bytes(edit)
+        if chance.random() < 0.5:
+            (folder / chance.choice(names)).unlink()
+        (folder / f"{chance.randrange(100):03}.md").write_text(page(chance, 150))
+    assert pools(medium)
+
+
+def test_memories_not_shown_are_told_by_number(large: Path) -> None:
+    """Their number is that of the list that `explain` gives."""
+    listed = [each.reason.code for each in built(large, "banning dors", kept=None).decisions if each.layer == "L5"]
+    told: dict[str, int] = {}
+    for each in built(large, "banning dors").decisions:
+        if each.layer == "L5":
+            told[each.reason.code] = told.get(each.reason.code, 0) + int(dict(each.reason.facts).get("count", 1))
+    assert told == {code: listed.count(code) for code in listed}
+    assert sum(told.values()) == 5000
+
+
+def test_files_that_did_not_change_are_not_opened(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed one is, and no other."""
+    opened: list[str] = []
+    read = Folder.read
+
+    def watched(self: Folder, path: str) -> Document | Problem | None:
+        opened.append(path)
+        return read(self, path)
+
+    built(medium, "banning")
+    monkeypatch.setattr(Folder, "read", watched)
+    built(medium, "banning")
+    assert [path for path in opened if "memories" in path] == []
+    changed = medium / "agents/a/memories/003.md"
+    changed.write_text(changed.read_text() + "- banning once more\n")
+    assert "- [note] banning once more" in built(medium, "banning once more").text
+    assert [path for path in opened if "memories" in path] == ["agents/a/memories/003.md"]
+
+
+def test_edit_that_keeps_size_and_time_is_noticed(medium: Path) -> None:
+    """By the time of the change itself."""
+    path = medium / "agents/a/memories/005.md"
+    path.write_text(f"- aaaa quartz\n{path.read_text()}")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert "aaaa quartz" in built(medium, "quartz").text
+    path.write_text(path.read_text().replace("aaaa", "bbbb"))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert "bbbb quartz" in built(medium, "quartz").text
+
+
+def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
+    """A file that changed just now is not trusted to be unchanged."""
+    path = medium / "agents/a/memories/005.md"
+    stamp = path.stat()
+    real = KeptPools(Folder(medium), lambda: stamp.st_mtime, kept=True)
+    request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
+    assemble(Folder(medium), DEFAULT, request, ESTIMATE, pools=real)
+    with sqlite3.connect(pools(medium)[0]) as store:
+        assert store.execute("SELECT count(*) FROM files WHERE stamp != ''").fetchone() == (0,)
+    built(medium)
+    with sqlite3.connect(pools(medium)[0]) as store:
+        assert store.execute("SELECT count(*) FROM files WHERE stamp = ''").fetchone() == (0,)
+
+
+SPOILS: Mapping[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "foreign": lambda _: b"no database at all, but long enough to be taken for one" * 20,
+    "short": lambda whole: whole[: len(whole) // 2],
+    "overwritten": lambda whole: whole[:5000] + b"\xff" * (len(whole) - 5000),
+    "holes": lambda whole: b"".join(
+        whole[at : at + 4096] if at // 4096 % 7 != 3 else bytes(4096) for at in range(0, len(whole), 4096)
+    ),
+    "bits": lambda whole: bytes(byte ^ 1 if at > 20_000 and at % 997 == 0 else byte for at, byte in enumerate(whole)),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
+@pytest.mark.parametrize("topic", ["", "banning dors"])
+def test_damaged_pool_is_made_again(medium: Path, spoil: Callable[[bytes], bytes], topic: str) -> None:
+    """Without a word, and with the same result."""
+    without = same(built(medium, topic, kept=False))
+    built(medium, topic)
+    (path,) = pools(medium)
+    path.write_bytes(spoil(path.read_bytes()))
+    for _ in range(3):
+        assert same(built(medium, topic)) == without
+
+
+def test_pool_of_another_version_is_made_again(medium: Path) -> None:
+    """Its tables are not looked at."""
+    without = same(built(medium, "banning", kept=False))
+    built(medium)
+    (path,) = pools(medium)
+    with sqlite3.connect(path) as store:
+        store.execute("PRAGMA user_version = 99")
+        store.execute("ALTER TABLE rows RENAME TO lines")
+    assert same(built(medium, "banning")) == without
+
+
+def test_pool_that_shrinks_is_forgotten(medium: Path) -> None:
+    """And its memories are listed again."""
+    built(medium)
+    assert len(pools(medium)) == 1
+    for path in sorted((medium / "agents/a/memories").glob("*.md"))[:6]:
+        path.unlink()
+    assert len([each for each in built(medium).decisions if each.layer == "L5"]) == 600
+    assert pools(medium) == []
+
+
+def test_workspace_where_nothing_can_be_made_is_searched_all_the_same(medium: Path) -> None:
+    """A file is in the way of `.ctxasm`, or a link leads out of the workspace."""
+    without = same(built(medium, "banning", kept=False))
+    (medium / ".ctxasm").write_text("in the way")
+    assert same(built(medium, "banning")) == without
+    (medium / ".ctxasm").unlink()
+    elsewhere = medium.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    (medium / ".ctxasm").symlink_to(elsewhere)
+    assert same(built(medium, "banning")) == without
+    assert list(elsewhere.rglob("*.sqlite")) == []
+
+
+def test_pool_that_another_process_writes_to_is_done_without(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a moment."""
+    from contextasm.kept import file
+
+    monkeypatch.setattr(file, "_PATIENCE", 0.05)
+    built(medium)
+    changed = medium / "agents/a/memories/003.md"
+    changed.write_text(changed.read_text() + "- banning once more\n")
+    other = sqlite3.connect(pools(medium)[0], isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
+    finally:
+        other.close()
+    assert pools(medium)
+
+
+# The command.
+
+
+def request(folder: Path, *words: str) -> tuple[str, ...]:
+    """A build of such a workspace."""
+    return ("build", "-q", "-w", str(folder), "--date", str(DAY), *words)
+
+
+def test_two_builders_at_once_give_the_same_bytes(medium: Path) -> None:
+    """The first time, when both want to make the pool, and again."""
+    alone = ctxasm(*request(medium, "--topic", "banning dors"), env={"CTXASM_NO_CACHE": "1"}).out
+    for _ in range(2):
+        every = [start(*request(medium, "--topic", "banning dors"), stdout=-1, stderr=-1) for _ in range(4)]
+        outs = [process.communicate(timeout=60) for process in every]
+        assert {out.decode() for out, _ in outs} == {alone}
+        assert {process.returncode for process in every} == {0}
+
+
+def test_builder_that_is_killed_leaves_nothing_wrong(medium: Path) -> None:
+    """At whatever moment."""
+    alone = ctxasm(*request(medium, "--topic", "banning dors"), env={"CTXASM_NO_CACHE": "1"}).out
+    chance = Random(4)
+    for _ in range(6):
+        process = start(*request(medium, "--topic", "banning dors"), stdout=-1, stderr=-1)
+        time.sleep(chance.uniform(0.1, 0.6))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert ctxasm(*request(medium, "--topic", "banning dors")).out == alone
+
+
+def test_pool_is_kept_in_the_workspace_and_out_of_git(medium: Path) -> None:
+    """And nowhere else."""
+    before = {path for path in medium.rglob("*") if path.is_file()}
+    assert inside(*request(medium)).code == 0
+    new = {path.relative_to(medium).as_posix() for path in medium.rglob("*") if path.is_file() and path not in before}
+    assert new == {".ctxasm/.gitignore", pools(medium)[0].relative_to(medium).as_posix()}
+    assert (medium / ".ctxasm/.gitignore").read_text() == "*\n"
+
+
+def test_nothing_is_kept_where_that_is_not_wanted(medium: Path) -> None:
+    """`CTXASM_NO_CACHE`."""
+    assert inside(*request(medium), env={"CTXASM_NO_CACHE": "1"}).code == 0
+    assert not (medium / ".ctxasm").exists()
+
+
+def test_search_finds_the_same_with_and_without(medium: Path) -> None:
+    """It keeps pools, too; `--all` one of its own."""
+    for words in (("-a", "a"), ("--all",)):
+        line = ("search", "-w", str(medium), *words, "banning dors", "--date", str(DAY), "--json", "--top", "20")
+        alone = inside(*line, env={"CTXASM_NO_CACHE": "1"})
+        assert inside(*line) == inside(*line) == alone
+        assert alone.code == 0
+    assert len(pools(medium)) == 2
+
+
+def test_explain_lists_every_memory_of_a_large_pool(medium: Path) -> None:
+    """And says of a line what became of it."""
+    result = inside("explain", "-w", medium, "--date", DAY.isoformat(), "--line", "agents/a/memories/000.md:1")
+    assert result.out.startswith(("in L5", "out L5"))
+    rows = inside("explain", "-w", medium, "--date", DAY.isoformat()).out.split("\n")
+    assert sum(row.startswith("L5") for row in rows) == 1200 > MANY
+
+
+def test_build_with_a_topic_tells_by_number(medium: Path) -> None:
+    """In its receipt."""
+    result = inside("build", "-w", medium, "--date", str(DAY), "--topic", "banning")
+    assert "1,195 excluded" in result.err
