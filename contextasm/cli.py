@@ -90,7 +90,7 @@ def _version(asked: bool) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command line; the exit code (DESIGN.md section 6)."""
+    """Run a command line; the exit code (docs/DESIGN.md section 6)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)

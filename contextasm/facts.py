@@ -19,11 +19,9 @@ def facts(
     rules: Iterable[Rule], request: Request, variables: Mapping[str, str], environment: Mapping[str, str], root: Path
 ) -> Facts:
     """The values of the fields that enabled rules ask about; `variables` come from `--var`."""
-    from contextasm.text.signals import intent
-
     known: dict[str, Callable[[], str | tuple[str, ...]]] = {
         "task.text": lambda: request.topic,
-        "task.intent": lambda: intent(request.topic),
+        "task.intent": lambda: _intent(request.topic),
         "agent": lambda: request.agent,
         "team": lambda: request.team,
         "date": request.date.isoformat,
@@ -42,6 +40,13 @@ def facts(
         elif field in known:
             found[field] = known[field]()
     return found
+
+
+def _intent(topic: str) -> str:
+    """What the topic asks for."""
+    from contextasm.text.signals import intent
+
+    return intent(topic)
 
 
 def _changed(root: Path) -> Iterable[str]:

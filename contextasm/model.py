@@ -250,7 +250,7 @@ class Profile(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """One remembered statement, as it stands in its file (DESIGN.md section 2)."""
+    """One remembered statement, as it stands in its file (docs/DESIGN.md section 2)."""
 
     id: str
     path: str

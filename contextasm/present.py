@@ -32,7 +32,7 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
 
 OWN = ("agents/", "teams/", "rules/", "memories/", "knowledge/", "sessions/", "graph/", "threads/", "tools/", "ctxasm.")
 OWN_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
-"""What makes the workspace (DESIGN.md section 2): other layers show it, and it is no file that is worked on."""
+"""What makes the workspace (docs/DESIGN.md section 2): other layers show it, and it is no file that is worked on."""
 
 
 def changed_files(root: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
 
     A place that the source gave comes first.
 
-    No tie is left to chance: score, then the newer, then path, then the later in its file (DESIGN.md section 4).
+    No tie is left to chance: score, then the newer, then path, then the later in its file (docs/DESIGN.md section 4).
     """
     if layer.order in ORDERS:
         fragments = [_scored(fragment, layer) for fragment in fragments]

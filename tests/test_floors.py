@@ -1,4 +1,4 @@
-"""Imports go down, never sideways and never up (DESIGN.md section 3); and the lower floors see nothing of the world."""
+"""Imports go down, never sideways or up (docs/DESIGN.md section 3); the lower floors see nothing of the world."""
 
 from __future__ import annotations
 

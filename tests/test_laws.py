@@ -1,4 +1,4 @@
-"""The laws that hold for every workspace, profile and budget (STYLE.md section 4), on random ones."""
+"""The laws that hold for every workspace, profile and budget (docs/DESIGN.md section 9), on random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of STYLE.md section 4 for every shipped profile and each of its strategies, on random workspaces.
+"""The laws of docs/DESIGN.md section 9 for every shipped profile and each of its strategies, on random workspaces.
 
 `test_laws.py` draws many more workspaces for the default profile alone.
 """

@@ -11,7 +11,7 @@ import pytest
 from tests.command import COMMAND, LUNA, fill, python, shell
 
 HEAVY = ("rich", "watchdog", "rapidfuzz", "tiktoken", "pydantic", "asyncio", "sqlite3", "logging", "contextasm.search")
-"""What `build` does not load (DESIGN.md section 8)."""
+"""What `build` does not load (docs/DESIGN.md section 8)."""
 
 SCRIPT = """
 import atexit, os, sys

@@ -172,7 +172,7 @@ def own_limits(layer: Layer, total: int, grain: int) -> list[Room]:
 
 
 def room_of(turn: Turn, total: int, grain: int, booked: int, later: int) -> Room:
-    """The least of a layer's limits (DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
+    """The least of a layer's limits (docs/DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
 
     What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
     pass any limit of the layer.
@@ -191,7 +191,7 @@ def booking(done: Filled) -> int:
     """What a layer counts for with those behind it.
 
     Not just what it used, where a larger budget would let it use more: else that room would feed a later layer at
-    this budget and not at a larger one, and a larger budget would lose a line (STYLE.md, law 7).
+    this budget and not at a larger one, and a larger budget would lose a line (docs/DESIGN.md, law 7).
     """
     if done.wanted <= done.room.size or done.room.by == "max_tokens":
         return done.used

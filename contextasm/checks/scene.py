@@ -33,7 +33,7 @@ WHERE = (
     "threads/*.md",
     "tools/*.json",
 )
-"""The files of a workspace (DESIGN.md section 2); those that the profile names come on top."""
+"""The files of a workspace (docs/DESIGN.md section 2); those that the profile names come on top."""
 
 HOME = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
 """What makes an agent."""

@@ -21,7 +21,7 @@ LineOf = Callable[[Keys], int]
 LARGEST = 10**15
 """Above it a float can't tell whole numbers apart for long."""
 
-_TOKENS = re.compile(r"\d+(?:\.\d+)?[kK]")
+_TOKENS = r"\d+(?:\.\d+)?[kK]"
 
 
 class Node:
@@ -101,7 +101,7 @@ class Node:
 
     def tokens(self) -> int:
         """How many tokens, also written `4k`."""
-        if isinstance(self.value, str) and _TOKENS.fullmatch(self.value):
+        if isinstance(self.value, str) and re.fullmatch(_TOKENS, self.value):
             return round(float(self.value[:-1]) * 1000)
         size = self.whole()
         return size if size >= 0 else self.fail(f"{size} tokens", "write 0 or more")

@@ -39,10 +39,10 @@ WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
 
 ACTIONS = (*TARGETS, "cap", "set_priority")
 
-_COUNT = re.compile(r"(\)?)\{(\d+)")
-_VERBOSE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[\w-]*x")
-_HEADING = re.compile(r"(.+?\.\w+)#(.*)")
-_ROOTED = re.compile(r"[/\\]|~/|[A-Za-z]:")
+_COUNT = r"(\)?)\{(\d+)"
+_VERBOSE = r"(?<!\\)(?:\\\\)*\(\?[\w-]*x"
+_HEADING = r"(.+?\.\w+)#(.*)"
+_ROOTED = r"[/\\]|~/|[A-Za-z]:"
 
 
 def load_rules(workspace: Workspace, file: Table) -> tuple[Rule, ...]:
@@ -169,7 +169,7 @@ def _check_pattern(node: Node) -> None:
     pattern = node.text()
     if len(pattern) > LONGEST_PATTERN:
         node.fail(f"a pattern of {len(pattern)} characters", f"keep it to {LONGEST_PATTERN}")
-    if _VERBOSE.search(pattern):
+    if re.search(_VERBOSE, pattern):
         node.fail("a pattern with the flag `x`", "write it without blanks and comments")
     if _unrolled(pattern) > LARGEST_PATTERN:
         node.fail("a pattern that repeats too often", "make its counts smaller")
@@ -181,7 +181,7 @@ def _check_pattern(node: Node) -> None:
 
 def _unrolled(pattern: str) -> int:
     """At most so many characters make the pattern with its repetitions written out: groups may be nested."""
-    counts = [(closing, max(1, int(count))) for closing, count in _COUNT.findall(pattern)]
+    counts = [(closing, max(1, int(count))) for closing, count in re.findall(_COUNT, pattern)]
     groups = prod(count for closing, count in counts if closing)
     return len(pattern) * groups * max((count for closing, count in counts if not closing), default=1)
 
@@ -232,10 +232,10 @@ def _path(node: Node, action: str) -> Target:
     path, heading = node.text(), ""
     if action == "always_include" and not re.search(r"[/.\\]", path):
         return Target("id", path)
-    if action == "always_include" and (found := _HEADING.fullmatch(path)):
+    if action == "always_include" and (found := re.fullmatch(_HEADING, path)):
         path, heading = found[1], found[2].strip() or node.fail("a `#` without a heading", "name it, or take `#` away")
     parts = [part for part in path.split("/") if part not in {"", "."}]
-    if _ROOTED.match(path) or ".." in parts or not parts:
+    if re.match(_ROOTED, path) or ".." in parts or not parts:
         node.fail(f"`{path}` is not in the workspace", "write it relative to the workspace's folder, without `..`")
     if action == "always_include" and ("*" in path or path.endswith("/")):
         node.fail(f"`{path}` means many files", "name each one; what may be there goes under `boost`")

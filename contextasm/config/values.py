@@ -157,7 +157,7 @@ def choice(name: str, known: Collection[str], where: str, kind: str = "value") -
 
 
 def name(value: object, where: str) -> str:
-    """The name of an agent or team: one path component (DESIGN.md section 2); empty for none."""
+    """The name of an agent or team: one path component (docs/DESIGN.md section 2); empty for none."""
     if not isinstance(value, str | int) or isinstance(value, bool) or (value and not re.fullmatch(_NAME, str(value))):
         todo = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
         raise ContextasmError(where, f"{value} can't be a name", todo)

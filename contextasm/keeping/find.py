@@ -8,7 +8,7 @@ from contextasm.text.memories import distinct, memories
 from contextasm.workspace import Folder
 
 HOMES = ("agents/*/memories", "teams/*/memories", "memories")
-"""Where memories stand (DESIGN.md section 2)."""
+"""Where memories stand (docs/DESIGN.md section 2)."""
 
 
 def find(workspace: Folder, name: str, home: str = "") -> list[Memory]:

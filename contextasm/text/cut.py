@@ -2,7 +2,7 @@
 
 The choice is among nested states: the first k blocks of the keep order, then the first lines of the next block, then
 the first words of the next line. The last state that costs no more than the room is taken, so more room never
-loses a line that less room kept (STYLE.md, law 7).
+loses a line that less room kept (docs/DESIGN.md, law 7).
 """
 
 from __future__ import annotations

@@ -17,14 +17,12 @@ from contextasm.text.blocks import Block, blocks, list_mark
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
 
-_STOP = re.compile(
+_STOP = (
     r"`[^`\n]*`"  # what stands in code ends no sentence
     r"|(?P<wide>[。！？]+[」』）”’]*)"
     r"|(?P<end>[.!?…]+[*_)\"'”’\]]*(?=\s|$))"
 )
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:\w|e\.g|i\.e|z\.\s?B|d\.\s?h|cf|vs|etc|approx|Dr|Mr|Mrs|Ms|St|No|Nr|bzw|ca)\.$"
-)
+_ABBREVIATED = r"(?:^|[\s(])(?:\w|e\.g|i\.e|z\.\s?B|d\.\s?h|cf|vs|etc|approx|Dr|Mr|Mrs|Ms|St|No|Nr|bzw|ca)\.$"
 _CLOSERS = "*_)\"'”’]"
 
 
@@ -98,14 +96,14 @@ def _sentence(block: Block, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _sentence_end(line: str, start: int) -> int:
     """Where the first sentence of a line ends; 0 where it goes on in the next line."""
-    for found in _STOP.finditer(line, start):
+    for found in re.compile(_STOP).finditer(line, start):
         if found["wide"]:
             return found.end()
         if not found["end"]:
             continue
         rest = line[found.end() :].lstrip()
         begun = line[start : found.end()].rstrip(_CLOSERS)
-        if not (rest[:1].islower() or (rest and _ABBREVIATED.search(begun))):
+        if not (rest[:1].islower() or (rest and re.search(_ABBREVIATED, begun))):
             return found.end()
     return 0
 

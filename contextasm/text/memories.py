@@ -18,7 +18,7 @@ from contextasm.text.front import Value, attributes
 from contextasm.text.names import nearest
 
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
-"""What a memory may say about itself (DESIGN.md section 2)."""
+"""What a memory may say about itself (docs/DESIGN.md section 2)."""
 
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 """Importance in words (digest, X8)."""

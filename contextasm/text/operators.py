@@ -91,7 +91,7 @@ def _flowing(text: str) -> str:
     return " ".join(folded(text).split())
 
 
-_UNSPACED = re.compile(
+_UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese: written without blanks between words."""
@@ -111,7 +111,7 @@ def _has_word(text: str, word: str) -> bool:
 def _joined(left: str, right: str) -> bool:
     """Whether two neighbours belong to one word. Marks count as letters: Indic vowels are marks."""
     return all(
-        each == "_" or (each and category(each)[0] in "LMN" and not _UNSPACED.match(each)) for each in (left, right)
+        each == "_" or (each and category(each)[0] in "LMN" and not re.match(_UNSPACED, each)) for each in (left, right)
     )
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from contextasm.model import Fragment
 from contextasm.text.blocks import lead
 
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NEGATION = re.compile(r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b")
+_NUMBER = r"\d+(?:[.,:/-]\d+)*"
+_NEGATION = r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b"
 
 
 class Said(NamedTuple):
@@ -25,5 +25,5 @@ def said(fragment: Fragment) -> Said:
     """What of a fragment tells it from another."""
     own = fragment.said or fragment.text[len(lead(fragment.text)) :]
     folded = " ".join(own.casefold().split())
-    figures = (*_NUMBER.findall(folded), *(each.group() for each in _NEGATION.finditer(folded)))
+    figures = (*re.findall(_NUMBER, folded), *(each.group() for each in re.finditer(_NEGATION, folded)))
     return Said(folded, figures)
