@@ -61,15 +61,16 @@ def workspace(folder: Path, chance: Random, *, files: int, size: int) -> Path:
     return fill(folder, pages)
 
 
-NOW = time.time() + 60
-"""A clock for which every file is old."""
+def later() -> float:
+    """A clock for which every file is old."""
+    return time.time() + 60
 
 
 def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context:
     """What is built of a workspace; None lists every memory."""
     request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
     home = Folder(folder)
-    pools: Pools | None = None if kept is None else KeptPools(home, lambda: NOW, kept=kept)
+    pools: Pools | None = None if kept is None else KeptPools(home, later, kept=kept)
     return assemble(home, DEFAULT, request, ESTIMATE, pools=pools)
 
 
@@ -125,7 +126,7 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
     def build(*, kept: bool) -> Context:
         home = Folder(root)
-        return assemble(home, DEFAULT, request, ESTIMATE, pools=KeptPools(home, lambda: NOW, kept=kept))
+        return assemble(home, DEFAULT, request, ESTIMATE, pools=KeptPools(home, later, kept=kept))
 
     without = build(kept=False)
     assert same(build(kept=True)) == same(build(kept=True)) == same(without)
