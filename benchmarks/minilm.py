@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    Array = np.ndarray[Any, np.dtype[np.float32]]
+    Array = Any  # numpy.ndarray; numpy is an extra, and types are checked without it
 
 
 class Encoder:

@@ -214,6 +214,8 @@ class Layer(NamedTuple):
     """The level of detail that its fragments are shown at; `adaptive` for the fullest that fits, each by itself."""
     priority: int = 0
     """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
+    enabled: bool = True
+    """A layer that is not is left out."""
     varies: bool = False
     """Whether rules that fired for this request may have changed it."""
 

@@ -278,7 +278,8 @@ def _profile(
     if strategy.value:
         profile = with_strategy(profile, str(strategy.value), strategy.origin)
     layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
-    return profile._replace(layers=_limited(within(layers, flags.scope), flags.layers))
+    enabled = tuple(layer for layer in layers if layer.enabled)
+    return profile._replace(layers=_limited(within(enabled, flags.scope), flags.layers))
 
 
 def _reader(workspace: Folder | Revision) -> Callable[[Path, str], str]:

@@ -282,6 +282,18 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
     assert report["coverage"] == 0.5
 
 
+def test_row_103_each_code_has_its_result() -> None:
+    """A late source leaves a part, a budget too small leaves what is required; either way something is emitted."""
+    files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
+    slow = assemble(
+        Slow(files, "low", 5), profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_data, run_all=until(0.3)
+    )
+    assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
+    required = (TWO[0]._replace(required=True), TWO[1])
+    small = build(files, profile(*required), budget=1)
+    assert (codes(small)[0], small.text) == ("over-budget", "## High\n- [fact] In time\n")
+
+
 def test_with_time_enough_a_deadline_changes_nothing() -> None:
     """Byte for byte."""
     asked = request(agent="", team="")

@@ -256,3 +256,12 @@ def test_format_of_any_origin_is_the_same(tmp_path: Path, form: str) -> None:
     assert flag.endswith("\n")
     assert not flag.endswith("\n\n")
     assert SMALL_TEXT.split("\n")[1] in flag
+
+
+@pytest.mark.parametrize("name", ["query", "librarian", "memory", "brain", "pack"])
+def test_row_123_json_of_every_profile_has_the_published_form(name: str) -> None:
+    """Whatever sources it is made of."""
+    workspace = Path(__file__).parent / "cases" / "profiles" / name / "workspace"
+    result = inside("build", "-q", "-w", workspace, "-f", "json", "--topic", "session")
+    assert result.code == 0, result.err
+    Draft202012Validator(schema("context-1")).validate(json.loads(result.out))

@@ -242,3 +242,15 @@ def test_layer_limit_of_the_command_line_holds(tmp_path: Path) -> None:
 def test_workspace_is_found_upwards(tmp_path: Path) -> None:
     """From any folder inside it."""
     assert inside("build", "-q", cwd=fill(tmp_path, {}) / "agents/a").out == SMALL_TEXT
+
+
+def test_row_90_layers_run_in_their_order_and_one_that_is_off_is_left_out(tmp_path: Path) -> None:
+    """`enabled: false` in the settings, or in a profile; what starts from it finds nothing and does not wait."""
+    files = {"agents/a/KNOWLEDGE.md": "Know.\n", "agents/a/memories/m.md": "- [fact] Remember\n"}
+    folder = fill(tmp_path, files)
+    assert [line for line in inside("build", "-q", "-w", folder).out.split("\n") if line.startswith("## ")][2:] == [
+        "## Personal Memories",
+        "## Knowledge Base",
+    ]
+    (folder / "ctxasm.yaml").write_text("layers:\n  - {id: L5, enabled: false}\n")
+    assert "Personal Memories" not in inside("build", "-q", "-w", folder).out

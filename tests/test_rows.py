@@ -431,3 +431,32 @@ def test_record_of_what_was_read_holds_every_file_that_was_opened() -> None:
         read = Files(EXAMPLE).read(document.path)
         assert isinstance(read, Document)
         assert document.digest == read.digest
+
+
+@pytest.mark.parametrize("budget", [60, 200, 16_000])
+def test_row_59_considered_and_kept_are_both_reported(budget: int) -> None:
+    """Every decision has the tokens there were and those that are shown."""
+    context = build(FULL, budget=budget)
+    considered = [each for each in context.decisions if each.before is not None]
+    assert sum(each.before or 0 for each in considered) >= sum(each.after for each in considered)
+    assert {each.layer: each.wanted >= each.used for each in context.allowances} == dict.fromkeys(
+        [each.layer for each in context.allowances], True
+    )
+
+
+def test_row_61_same_inputs_give_the_same_tag_and_a_changed_file_another() -> None:
+    """The tag is what a caller keeps to know that nothing has to be sent again."""
+    again = {**FULL, "agents/luna/KNOWLEDGE.md": "Something else."}
+    assert build(FULL).etag == build(dict(reversed(FULL.items()))).etag != build(again).etag
+
+
+@pytest.mark.parametrize("budget", [40, 80, 400])
+def test_row_81_limits_of_layers_and_of_the_whole_hold_at_once(budget: int) -> None:
+    """Whichever is smaller."""
+    text = "A sentence of some length stands here. " * 40
+    files = agent(KNOWLEDGE=text) | log(DAY, text)
+    context = build(files, limited(L3={"max_tokens": 100}, L7={"max_tokens": 50}), budget=budget)
+    assert context.tokens <= budget
+    used = {each.layer: each.used for each in context.allowances}
+    assert used["L3"] <= 100
+    assert used["L7"] <= 50

@@ -62,6 +62,7 @@ LAYER_KEYS: dict[str, Read] = {
     "floor": values.share,
     "days": values.count,
     "fallback_days": values.count,
+    "enabled": values.flag,
     "required": values.flag,
     "max_tokens": values.limit,
     "share": values.per_cent,

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from contextasm.embedding.job import Failed, Job, Values
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[np.float32]]
+    Array = Any  # numpy.ndarray; numpy is an extra, and types are checked without it
 
 _WEIGHTS = "model.safetensors"
 

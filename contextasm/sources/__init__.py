@@ -110,11 +110,20 @@ def retrieve(
     required is waited for. Raises `ContextasmError` where a file of a required layer can't be read.
     """
     found = {**known}
+    there = {layer.id for layer in profile.layers}
     waiting = [layer for layer in profile.layers if layer.id not in found]
     while waiting:
-        ready = [layer for layer in waiting if found.keys() >= {*layer.start}]
+        ready = [layer for layer in waiting if found.keys() >= {*layer.start} & there]
         asks = [
-            Ask(workspace, layer, request, meaning, {each: found[each] for each in layer.start}, parse, pools)
+            Ask(
+                workspace,
+                layer,
+                request,
+                meaning,
+                {each: found[each] for each in layer.start if each in found},
+                parse,
+                pools,
+            )
             for layer in ready
         ]
         found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.required}
