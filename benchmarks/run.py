@@ -91,6 +91,7 @@ def listed(folder: Path, memories: int) -> Path:
 
 def systems(folder: Path, memories: int) -> Path:
     """What the profiles of the other systems read, at size (benchmarks/systems.py)."""
+    _agent(folder)
     return large(folder, memories, DAY)
 
 
