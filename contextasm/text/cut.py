@@ -45,10 +45,14 @@ def cut(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tup
     pieces: list[_Piece] = []
 
     def growing() -> Iterator[tuple[int, int]]:
+        behind = 0
         for piece in _pieces(fragments, lines):
             pieces.append(piece)
-            shown = lines[piece.number][piece.block.first : piece.block.stop]
-            yield len(pieces), size("\n".join(shown).rstrip("\n"))
+            shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
+            bare = size(shown.rstrip("\n"))
+            # The line ends behind a block are paid for once another block follows.
+            yield len(pieces), behind + bare
+            behind = size(shown) - bare
 
     count = _furthest(growing(), room, lambda count: cost(_kept(fragments, pieces[:count])) <= room) or 0
     chosen = pieces[:count]
