@@ -14,6 +14,7 @@ from contextasm.checks.scene import look
 from contextasm.model import ContextasmError
 from contextasm.prepare import Flags, Surroundings
 from contextasm.report import Finding
+from contextasm.text.managed import with_block
 from tests.command import SAMPLE, SMALL, fill, inside
 
 DAY = {"ctxasm.yaml": "date: 2025-03-14\n"}
@@ -47,6 +48,9 @@ class Case(NamedTuple):
     without: Files
     """The same workspace put right."""
 
+
+BLOCK = with_block("Ours.\n", "Text.\n", "AGENTS.md")
+"""A file with a managed block, as it was written."""
 
 CASES = {
     "yaml": Case("config", {"ctxasm.yaml": "budget: [\n"}, "error", "ctxasm.yaml", 2, "no valid YAML", DAY),
@@ -393,6 +397,15 @@ CASES = {
         0,
         "much of it is not ASCII",
         {KNOWN: "\u65e5\u672c\u8a9e\u306e\u6587" * 9, "ctxasm.yaml": "date: 2025-03-14\ntokenizer: o200k_base\n"},
+    ),
+    "block that was edited": Case(
+        "managed-block",
+        {"AGENTS.md": BLOCK.replace("Text.", "Other text.")},
+        "error",
+        "AGENTS.md",
+        3,
+        "was edited by hand",
+        {"AGENTS.md": BLOCK},
     ),
     "output that is stale": Case(
         "stale-output",

@@ -37,6 +37,7 @@ CHECKS: Mapping[str, Check] = {
     "reference": texts.reference,
     "non-ascii": texts.non_ascii,
     "stale-output": outputs.stale_output,
+    "managed-block": outputs.managed_block,
 }
 """Every check by the id that its findings have. An id never changes its meaning."""
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from shlex import quote
 
 from contextasm.checks.config import as_finding
-from contextasm.checks.scene import Scene, error
+from contextasm.checks.scene import Scene, error, whole_text
 from contextasm.config.outputs import Output, outputs
 from contextasm.config.settings import FILE, load_file
 from contextasm.model import ContextasmError, Document
 from contextasm.prepare import Flags, prepare
 from contextasm.render import FORMATS
 from contextasm.report import Finding
+from contextasm.text.managed import Broken, find_block
 
 
 def stale_output(scene: Scene) -> Iterator[Finding]:
@@ -36,6 +37,19 @@ def stale_output(scene: Scene) -> Iterator[Finding]:
             yield error(output.file, 0, f"{what}, and {FILE} lists it as an output", f"run `{_command(output)}`")
         elif read.data != text.encode():
             yield error(output.file, 0, "is stale: a build gives another text now", f"run `{_command(output)}`")
+
+
+def managed_block(scene: Scene) -> Iterator[Finding]:
+    """Managed blocks that were edited by hand, or whose markers make none any more."""
+    for path, document in scene.documents.items():
+        text = whole_text(document)
+        block = find_block(text)
+        if isinstance(block, Broken):
+            todo = "put one begin marker above one end marker, or delete both"
+            yield error(path, block.line, f"the markers of the managed block are broken: {block.what}", todo)
+        elif block and block.edited:
+            todo = "move the edit out of the block, then run `ctxasm build --into` with --force"
+            yield error(path, block.line, "the managed block was edited by hand", todo)
 
 
 def _built(scene: Scene, output: Output) -> str:

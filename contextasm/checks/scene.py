@@ -19,9 +19,9 @@ from contextasm.workspace import Folder
 
 WHERE = (
     "ctxasm.yaml",
+    "*.md",
     "agents/**/*.md",
     "teams/**/*.md",
-    "PROJECT.md",
     "patterns.yaml",
     "tasks.yaml",
     "graph/*.yaml",
