@@ -36,7 +36,7 @@ from contextasm.model import (
     Summarizer,
     Workspace,
 )
-from contextasm.present import changed_files, current_goal, uses
+from contextasm.present import changed_files, current_goal, facts, uses
 from contextasm.sources import FOR_SOURCES, RunAll, one_by_one
 from contextasm.store import CountCache, cache_folder, table
 from contextasm.tokens import ESTIMATE, Counter, exact
@@ -219,7 +219,6 @@ def _fired(
     if "rules" not in file and not workspace.list("rules/*.yaml"):
         return None
     from contextasm.config.rules import load_rules
-    from contextasm.facts import facts
     from contextasm.rules import evaluate
 
     rules = load_rules(workspace, file)

@@ -1,17 +1,23 @@
-"""The present of a workspace, for requests that ask: the current task, and the files that git calls changed.
+"""The present of a workspace: the current task, what git calls changed, and the fields that rules ask about.
 
-Asked only where a layer of the profile shows it.
+What costs something is found out only where a layer or a rule asks for it. Where there is no git, or the
+workspace is in no repository, what git would tell is missing.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from contextasm.model import ContextasmError, Data, Document, Parse, Profile, Workspace
+from contextasm.model import ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.text.data import parsed
 from contextasm.text.frames import stack_of
 from contextasm.text.templates import names
+
+if TYPE_CHECKING:
+    from contextasm.rules import Facts, Rule
 
 
 def uses(profile: Profile, name: str) -> bool:
@@ -35,19 +41,62 @@ OWN_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
 """What makes the workspace (docs/DESIGN.md section 2): other layers show it, and it is no file that is worked on."""
 
 
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def facts(
+    rules: Iterable[Rule], request: Request, variables: Mapping[str, str], environment: Mapping[str, str], root: Path
+) -> Facts:
+    """The values of the fields that enabled rules ask about; `variables` come from `--var`."""
+    known: dict[str, Callable[[], str | tuple[str, ...]]] = {
+        "task.text": lambda: request.topic,
+        "task.intent": lambda: _intent(request.topic),
+        "agent": lambda: request.agent,
+        "team": lambda: request.team,
+        "date": request.date.isoformat,
+        "weekday": lambda: WEEKDAYS[request.date.weekday()],
+        "git.branch": lambda: "".join(_git(str(root), "rev-parse", "--abbrev-ref", "HEAD")).strip(),
+        "changed": lambda: _changed(str(root)),
+    }
+    asked = {condition.field for rule in rules if rule.enabled for condition in rule.when}
+    found: dict[str, str | tuple[str, ...]] = {}
+    for field in asked:
+        prefix, _, name = field.partition(".")
+        if prefix == "env":
+            found[field] = environment.get(name, "")
+        elif prefix == "var":
+            found[field] = variables.get(name, "")
+        elif field in known:
+            found[field] = known[field]()
+    return found
+
+
+def _intent(topic: str) -> str:
+    """What the topic asks for."""
+    from contextasm.text.signals import intent
+
+    return intent(topic)
+
+
 def changed_files(root: str) -> tuple[str, ...]:
     """What differs from the last commit and what is new, as paths below `root`; none where there is no git.
 
     The files that make the workspace are left out.
     """
-    changed = _git(root, "diff", "--name-only", "--relative", "-z", "--diff-filter=d", "HEAD")
-    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
-    found = {path for path in (*changed, *new) if not path.startswith((*OWN, ".")) and path not in OWN_FILES}
+    there = (path for path in _changed(root) if os.path.lexists(os.path.join(root, path)))
+    found = {path for path in there if not path.startswith((*OWN, ".")) and path not in OWN_FILES}
     return tuple(sorted(found))
 
 
+def _changed(root: str) -> tuple[str, ...]:
+    """The paths in the workspace that differ from the last commit, new and deleted ones included."""
+    changed = _git(root, "diff", "--name-only", "--relative", "-z", "HEAD")
+    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return tuple(sorted({*changed, *new}))
+
+
 def _git(folder: str, *words: str) -> Sequence[str]:
-    """The paths that git lists. Nothing of the repository is written, and none of its settings start a program."""
+    """What git lists, one item for each NUL. Nothing is written, and no setting of the repository starts a program."""
     import subprocess
 
     settings = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
@@ -62,5 +111,7 @@ def _git(folder: str, *words: str) -> Sequence[str]:
     except FileNotFoundError:
         return ()
     except subprocess.TimeoutExpired as error:
-        raise ContextasmError("git", "took over 10 seconds", "leave out the layer with {changed}") from error
+        raise ContextasmError(
+            "git", "took over 10 seconds", "leave out the layer or the rule that asks for it"
+        ) from error
     return [os.fsdecode(path) for path in done.stdout.split(b"\0") if path] if done.returncode == 0 else ()

@@ -25,7 +25,6 @@ FLOORS: dict[int, tuple[str, ...]] = {
         "store",
         "writing",
         "starting",
-        "facts",
         "present",
         "revision",
         "targets",

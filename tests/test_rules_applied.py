@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,25 @@ def test_rules_may_stand_in_the_config(tmp_path: Path) -> None:
     (folder / "rules").mkdir()
     (folder / "rules/1.yaml").write_text("- name: hide\n  then: {exclude: [docs/extra.md]}\n")
     refused(inside("rules", "-w", folder), "ctxasm.yaml:2", "hide")
+
+
+def test_rules_may_ask_what_git_calls_changed_and_which_branch_it_is(tmp_path: Path) -> None:
+    """Without a repository both are missing."""
+    rule = (
+        "- {name: main, when: {field: git.branch, op: eq, value: trunk}, then: {exclude: [docs/extra.md]}}\n"
+        "- {name: dirty, when: {field: changed, op: contains, value: extra}, then: {exclude: [docs/extra.md]}}\n"
+        "- {name: friday, when: {field: weekday, op: eq, value: friday}, then: {exclude: [docs/extra.md]}}\n"
+    )
+    folder = workspace(tmp_path, rule)
+
+    def fired() -> list[bool]:
+        told = inside("rules", "eval", "-w", folder, "-a", "a", "--date", "2025-03-14", "--json").out
+        return [each["fired"] for each in json.loads(told)]
+
+    assert fired() == [False, False, True]
+    git = ["git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@b.c"]
+    for words in (["init", "-q", "-b", "trunk"], ["add", "."], ["commit", "-q", "-m", "All"]):
+        subprocess.run([*git, *words], check=True)
+    assert fired() == [True, False, True]
+    (folder / "docs/extra.md").write_text("New.\n")
+    assert fired() == [True, True, True]
