@@ -15,7 +15,7 @@ import contextasm
 PACKAGE = Path(contextasm.__file__).parent
 
 FLOORS: dict[int, tuple[str, ...]] = {
-    1: ("model",),
+    1: ("model.*",),
     2: ("text.*", "tokens", "search.*", "plain", "notes", "compare"),
     3: ("sources.*", "rules.*", "rank", "budget.*", "merge", "conflicts", "filters", "upkeep", "render.*", "report.*"),
     4: ("assemble", "trace", "records"),
