@@ -34,13 +34,13 @@ FLOORS: dict[int, tuple[str, ...]] = {
         "waiting",
         "embedding.*",
     ),
-    6: ("prepare", "watch.*", "keeping.*", "replay", "checks.*"),
+    6: ("prepare.*", "watch.*", "keeping.*", "replay", "checks.*"),
     7: ("cli", "commands.*", "__main__"),
 }
 """Where each module stands; `x.*` is a package, whose modules may import each other."""
 
 SIDEWAYS = {
-    ("prepare", "waiting"),  # threads, for those who set a deadline
+    ("prepare.job", "waiting"),  # threads, for those who set a deadline
     ("__main__", "cli"),
     ("cli", "commands"),
     ("commands.completion", "cli"),  # the script is made from the command line itself
