@@ -19,7 +19,9 @@ from contextasm.workspace import Folder
 
 WHERE = (
     "ctxasm.yaml",
-    "*.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "PROJECT.md",
     "agents/**/*.md",
     "teams/**/*.md",
     "patterns.yaml",
