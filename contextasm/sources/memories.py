@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from contextasm.model import Ask, Found, Fragment, Layer, Memory, Problem, Reason, Request
-from contextasm.sources.pooled import Pick, everyone, fits, keep, kept, matches
-from contextasm.sources.pools import COUNTING, KERNEL, replaced
-from contextasm.sources.reading import texts
+from contextasm.sources.pooled import everyone, matches, pooled
+from contextasm.sources.pools import ReadPool, entry, read, standing
+from contextasm.sources.reading import named
 from contextasm.sources.sorting import Sorted, belonging, group_name, key
-from contextasm.text.memories import distinct, memories
 from contextasm.text.names import names_it
-from contextasm.text.scores import Parts, recency
+from contextasm.text.scores import Parts, parts
 from contextasm.text.templates import fill
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def recent(ask: Ask) -> Found:
     """Every memory of the layer's files; those that do not count say why."""
-    return _pooled(ask, lambda: _found(ask)[0], everyone)
+    return pooled(ask, lambda pool: _found(ask, pool)[0], everyone, _shown_alone)
 
 
 def search(ask: Ask) -> Found:
@@ -30,15 +29,9 @@ def search(ask: Ask) -> Found:
 
     Nothing at all where there is no topic.
     """
-    return _pooled(ask, lambda: _searched(ask), matches) if ask.request.topic.strip() else Found()
-
-
-def _pooled(ask: Ask, look: Callable[[], Found], pick: Pick) -> Found:
-    """What a look at every memory finds; of many memories, what a kept pool tells instead."""
-    if not fits(ask):
-        return look()
-    told = kept(ask, pick, _shown_alone)
-    return keep(ask, look(), pick, _shown_alone) if told is None else told
+    if not ask.request.topic.strip():
+        return Found()
+    return pooled(ask, partial(_searched, ask), matches, _shown_alone)
 
 
 def _shown_alone(memory: Memory, layer: Layer, score: Parts) -> Fragment:
@@ -46,16 +39,15 @@ def _shown_alone(memory: Memory, layer: Layer, score: Parts) -> Fragment:
     return fragment(Sorted(memory, ()), layer, None)._replace(score=score)
 
 
-def _searched(ask: Ask) -> Found:
+def _searched(ask: Ask, pool: ReadPool) -> Found:
     """Every memory of the layer's files, those that match with their scores."""
-    found, own = _found(ask)
+    found, own = _found(ask, pool)
     asked = [number for number, each in enumerate(found.fragments) if each.out is None]
     hits, problems = _hits(ask, [own[number] for number in asked])
     fragments = [*found.fragments]
     for row, number in enumerate(asked):
         if hit := hits.get(row):
-            parts = score_parts(own[number], hit.similarity, ask.request.date)
-            score = (*parts, *hit.parts, *_own_parts(own[number], ask))
+            score = (*_parts(own[number], hit.similarity, ask), *hit.parts, *_own_parts(own[number], ask))
             fragments[number] = fragments[number]._replace(score=score)
         else:
             fragments[number] = fragments[number]._replace(out=Reason("no-match"))
@@ -64,11 +56,11 @@ def _searched(ask: Ask) -> Found:
 
 def _hits(ask: Ask, pool: Sequence[Memory]) -> tuple[Mapping[int, Hit], tuple[Problem, ...]]:
     """The memories that answer the topic, by their place: by words, and by meaning too where that can be asked."""
-    from contextasm.search import Entry, index, similarities
+    from contextasm.search import index, similarities
     from contextasm.search.fusion import Hit, fused
 
     topic, floor = ask.request.topic, ask.layer.floor
-    entries = [Entry(each.text, f"{each.path} {each.created}", each.created, kernel=KERNEL) for each in pool]
+    entries = [entry(each) for each in pool]
     postings = index(entries)
     words = similarities(topic, postings, floor)
     near = ask.meaning(topic, [each.text for each in pool]) if ask.meaning and pool else ()
@@ -80,19 +72,18 @@ def _hits(ask: Ask, pool: Sequence[Memory]) -> tuple[Mapping[int, Hit], tuple[Pr
 
 def weighed(ask: Ask) -> Found:
     """Every memory of the layer's files, with the parts of its score that no topic decides."""
-    found, own = _found(ask)
+    found, own = _found(ask, read(ask.workspace, [*named(ask)]))
     fragments = []
     for each, memory in zip(found.fragments, own, strict=True):
-        parts = score_parts(memory, 0.0, ask.request.date)[1:]
-        fragments.append(each._replace(score=parts + _own_parts(memory, ask)))
+        fragments.append(each._replace(score=_parts(memory, 0.0, ask)[1:] + _own_parts(memory, ask)))
     return found._replace(fragments=tuple(fragments))
 
 
 def _own_parts(memory: Memory, ask: Ask) -> tuple[tuple[str, float], ...]:
     """Further parts, as far as the layer weighs them: how sure a memory is, whether it names a file that is open."""
     weighed = dict(ask.layer.weights)
-    parts = (("confidence", memory.confidence), ("open", float(names_open(memory, ask.request))))
-    return tuple(part for part in parts if part[0] in weighed)
+    further = (("confidence", memory.confidence), ("open", float(names_open(memory, ask.request))))
+    return tuple(part for part in further if part[0] in weighed)
 
 
 def names_open(memory: Memory, request: Request) -> bool:
@@ -102,26 +93,18 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(names_it(folded, name) for name in names)
 
 
-def score_parts(memory: Memory, similarity: float, today: date) -> Parts:
-    """The parts of a memory's score, each from 0 to 1."""
-    young = recency(memory.accessed or memory.created, today)
-    return (("similarity", similarity), ("importance", memory.importance), ("recency", young))
+def _parts(memory: Memory, similarity: float, ask: Ask) -> Parts:
+    """The parts of a memory's score that every layer knows."""
+    own = standing(memory)
+    return parts(similarity, own.importance, own.last, ask.request.date)
 
 
-def _found(ask: Ask) -> tuple[Found, tuple[Memory, ...]]:
+def _found(ask: Ask, pool: ReadPool) -> tuple[Found, tuple[Memory, ...]]:
     """Every memory of the layer as a fragment, and as it stands."""
-    documents, problems = texts(ask)
-    found: list[Memory] = []
-    for document in documents:
-        own, wrong = memories(document)
-        found += own
-        problems += wrong
-    every, doubled = distinct(found)
-    out = _outs(every)
-    chosen, unfit = belonging(every, ask.layer, out)
+    out = {memory.id: reason for memory, reason in zip(pool.every, pool.outs, strict=True) if reason}
+    chosen, unfit = belonging(pool.every, ask.layer, out)
     fragments = tuple(fragment(each, ask.layer, out.get(each.memory.id)) for each in chosen)
-    problems += [*doubled, *unfit]
-    return Found(fragments, tuple(documents), tuple(problems)), tuple(each.memory for each in chosen)
+    return Found(fragments, pool.documents, (*pool.problems, *unfit)), tuple(each.memory for each in chosen)
 
 
 def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:
@@ -153,18 +136,3 @@ def _shown(memory: Memory) -> dict[str, str]:
     title, mark, rest = text.partition("\n")
     confidence = f"{memory.confidence:.2f}"
     return {"type": memory.type, "text": text, "title": title, "rest": mark + rest, "confidence": confidence}
-
-
-def _outs(every: Iterable[Memory]) -> dict[str, Reason]:
-    """Why memories do not count, by their ids; nothing for those that do."""
-    superseded = replaced(every)
-    return {memory.id: reason for memory in every if (reason := _out(memory, superseded))}
-
-
-def _out(memory: Memory, superseded: Mapping[str, str]) -> Reason | None:
-    """Why a memory does not count; None if it does."""
-    if memory.status not in COUNTING:
-        return Reason.of("status", status=memory.status)
-    if memory.id in superseded and superseded[memory.id] != memory.id:
-        return Reason.of("superseded", by=superseded[memory.id])
-    return None

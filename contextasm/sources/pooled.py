@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Problem, Reason
-from contextasm.sources.pools import MANY, best, files, patterns, read, scored
+from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Problem, Reason, T
+from contextasm.sources.pools import MANY, ReadPool, best, patterns, read, scored
+from contextasm.sources.reading import named
 from contextasm.text.scores import Parts, total
 
 Pick = Callable[[Ask, Pool], Mapping[int, Parts] | None]
@@ -51,14 +52,7 @@ def hits(ask: Ask) -> Hits:
         sums = [(*scores[row], ("total", total(scores[row], ask.layer.weights))) for row in rows]
         return Hits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
 
-    own, every = patterns(ask.layer, ask.request), files(ask)
-    known = ask.pools.ask(own, every, use) if ask.pools else None
-    if known is not None:
-        return known
-    pool = read(ask.workspace, every)
-    if ask.pools and pool.size > MANY:
-        ask.pools.keep(own, every)
-    return use(pool)
+    return _asked(ask, use, use)
 
 
 def fits(ask: Ask) -> bool:
@@ -68,20 +62,26 @@ def fits(ask: Ask) -> bool:
     return not (ask.pools is None or ask.meaning or sorting or {name for name, _ in layer.weights} - PARTS)
 
 
-def kept(ask: Ask, pick: Pick, show: Show) -> Found | None:
-    """What a kept pool brings; None where none is kept."""
-    assert ask.pools
-    return ask.pools.ask(patterns(ask.layer, ask.request), files(ask), partial(_told, ask, pick, show))
+def pooled(ask: Ask, tell: Callable[[ReadPool], Found], pick: Pick, show: Show) -> Found:
+    """What `tell` makes of the layer's memories; of many, the best of those that are picked, and numbers."""
+    if not fits(ask):
+        return tell(read(ask.workspace, [*named(ask)]))
+    return _asked(ask, partial(_told, ask, pick, show), tell)
 
 
-def keep(ask: Ask, found: Found, pick: Pick, show: Show) -> Found:
-    """What was found, told by number if it is much: then a pool of it is kept for the next time."""
-    if len(found.fragments) <= MANY:
-        return found
-    assert ask.pools
-    ask.pools.keep(patterns(ask.layer, ask.request), files(ask))
-    again = kept(ask, pick, show)
-    return _told(ask, pick, show, read(ask.workspace, files(ask))) if again is None else again
+def _asked(ask: Ask, use: Callable[[Pool], T], use_few: Callable[[ReadPool], T]) -> T:
+    """What comes of the pool of the layer's files, which is kept for the next time if there are many memories."""
+    own, every = patterns(ask.layer, ask.request), [*named(ask)]
+    known = ask.pools.ask(own, every, use) if ask.pools else None
+    if known is not None:
+        return known
+    pool = read(ask.workspace, every)
+    if pool.size <= MANY:
+        return use_few(pool)
+    if ask.pools:
+        ask.pools.keep(own, every)
+        known = ask.pools.ask(own, every, use)
+    return use(pool) if known is None else known
 
 
 def _told(ask: Ask, pick: Pick, show: Show, pool: Pool) -> Found:

@@ -12,10 +12,10 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.model import Ask, Document, Layer, Memory, Pool, Problem, Reason, Request, Standing, Workspace
+from contextasm.model import Document, Layer, Memory, Pool, Problem, Reason, Request, Standing, Workspace
 from contextasm.text.memories import distinct, memories
 from contextasm.text.scores import Parts, recency, total
-from contextasm.text.templates import fill, names, paths
+from contextasm.text.templates import fill, names
 
 if TYPE_CHECKING:
     from contextasm.search import Entry, MemoryIndex
@@ -147,12 +147,6 @@ def patterns(layer: Layer, request: Request) -> list[str]:
     """A layer's paths with the names filled in; those whose name is not given are left out."""
     given = {"agent": request.agent, "team": request.team}
     return [fill(path, given) for path in layer.path if all(given.get(name, " ") for name in names(path))]
-
-
-def files(ask: Ask) -> list[str]:
-    """The files of a layer, each once, in the order of its paths."""
-    every = (path for each in ask.layer.path for path in paths(ask.workspace, each, ask.request))
-    return [*dict.fromkeys(every)]
 
 
 def scored(pool: Pool, similar: Mapping[int, float], today: date) -> dict[int, Parts]:
