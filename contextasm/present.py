@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.text.data import parsed
-from contextasm.text.frames import stack_of
 from contextasm.text.templates import names
 
 if TYPE_CHECKING:
@@ -27,7 +26,11 @@ def uses(profile: Profile, name: str) -> bool:
 
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     """The goal of the task that is worked on, if a layer shows it; else empty."""
-    paths = (path for layer in profile.layers if "current-goal" in layer.source for path in layer.path)
+    paths = [path for layer in profile.layers if "current-goal" in layer.source for path in layer.path]
+    if not paths:
+        return ""
+    from contextasm.text.frames import stack_of
+
     for path in paths:
         read = workspace.read(path)
         data = parsed(read, parse) if isinstance(read, Document) else None

@@ -31,9 +31,14 @@ def table(name: str) -> bytes:
     return packed
 
 
+def is_remembering(environment: Mapping[str, str]) -> bool:
+    """Whether anything may be kept from one build to the next."""
+    return environment.get("CTXASM_NO_CACHE", "0") in {"", "0"}
+
+
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
     """Where counts and vectors are remembered (XDG base directories); None where they are not to be."""
-    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
+    if not is_remembering(environment):
         return None
     base = environment.get("XDG_CACHE_HOME", "")
     if not base.startswith("/"):

@@ -19,6 +19,7 @@ from contextasm.prepare.job import Counters, Job, counting
 from contextasm.prepare.layers import layer_settings, profile_of
 from contextasm.prepare.names import agent_setting, check_team, day_setting, today
 from contextasm.present import changed_files, current_goal, uses
+from contextasm.store import is_remembering
 from contextasm.workspace import Folder, find
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def prepare(
     meaning = meaning_of(file, settings, flags.topic or "", workspace, around.environment)
     request = _request(flags, settings, profile, workspace, tokenizer)
     fired = fired_rules(workspace, file, flags, request, around)
-    kept = not _is_set(around.environment, "CTXASM_NO_CACHE")
+    kept = is_remembering(around.environment)
     pools = KeptPools(workspace, around.now, kept=kept) if isinstance(workspace, Folder) else None
     return Job(
         workspace,
@@ -126,11 +127,6 @@ def open_rules(flags: Flags, around: Surroundings) -> tuple[Rule, ...]:
 
     workspace = open_workspace(flags, around)
     return load_rules(workspace, load_file(workspace))
-
-
-def _is_set(environment: Mapping[str, str], name: str) -> bool:
-    """Whether a variable says yes."""
-    return environment.get(name, "0") not in {"", "0"}
 
 
 def surroundings() -> Surroundings:

@@ -14,6 +14,7 @@ from contextasm.model import (
     Request,
     Summarizer,
 )
+from contextasm.prepare.asked import Flags, Surroundings
 from contextasm.present import facts
 from contextasm.sources import FOR_SOURCES
 from contextasm.store import cache_folder
@@ -22,7 +23,6 @@ from contextasm.workspace import Folder
 if TYPE_CHECKING:
     from contextasm.revision import Revision
     from contextasm.rules import Fired
-from contextasm.prepare.asked import Flags, Surroundings
 
 
 def fired_rules(

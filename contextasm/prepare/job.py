@@ -48,7 +48,6 @@ class Job(NamedTuple):
     """From the start of a build to its deadline."""
     meaning: Meaning | None = None
     """The second opinion of searches; None where none is configured, or there is no topic."""
-
     pools: Pools | None = None
     """Large pools of memories, kept in the workspace."""
 

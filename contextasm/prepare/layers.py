@@ -24,11 +24,11 @@ from contextasm.model import (
     Layer,
     Profile,
 )
+from contextasm.prepare.asked import Flags, Surroundings
 from contextasm.workspace import Folder
 
 if TYPE_CHECKING:
     from contextasm.revision import Revision
-from contextasm.prepare.asked import Flags, Surroundings
 
 
 def profile_of(

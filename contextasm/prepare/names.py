@@ -14,12 +14,12 @@ from contextasm.model import (
     Profile,
     Workspace,
 )
+from contextasm.prepare.asked import Surroundings
 from contextasm.present import uses
 from contextasm.workspace import Folder
 
 if TYPE_CHECKING:
     from contextasm.revision import Revision
-from contextasm.prepare.asked import Surroundings
 
 
 def agent_setting(setting: Setting, profile: Profile, workspace: Folder | Revision) -> Setting:

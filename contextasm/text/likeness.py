@@ -13,6 +13,7 @@ from unicodedata import normalize
 from contextasm.model import Document
 from contextasm.text.front import attributes
 from contextasm.text.memories import TASK_MARKS, TYPE, bullet_end
+from contextasm.text.saying import NUMBER
 
 SAME = 92
 """Per cent: two texts this much alike say the same (digest, X7)."""
@@ -23,8 +24,6 @@ _ROUGH = 90
 _BULLET = re.compile(r"\n[-*+][ \t]")
 _BLANKS = ("  ", *"\t\r\v\f\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
 """What `folded` makes one blank, and normal form KC does not."""
-
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 class Alike(NamedTuple):
@@ -48,7 +47,7 @@ def share(one: str, other: str) -> float:
     """
     from rapidfuzz.distance import Indel
 
-    if _NUMBER.findall(one) != _NUMBER.findall(other):
+    if re.findall(NUMBER, one) != re.findall(NUMBER, other):
         return 0.0
     length = len(one) + len(other)
     return (length - Indel.distance(one, other)) / length if length else 1.0
@@ -58,7 +57,7 @@ def is_same(one: str, other: str) -> bool:
     """Whether two folded texts say the same. In whole numbers, for at the boundary a rounded share may fall short."""
     from rapidfuzz.distance import Indel
 
-    if _NUMBER.findall(one) != _NUMBER.findall(other):
+    if re.findall(NUMBER, one) != re.findall(NUMBER, other):
         return False
     length = len(one) + len(other)
     return Indel.distance(one, other) * 100 <= (100 - SAME) * length

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from contextasm.model import Fragment
 from contextasm.text.blocks import lead
 
-_NUMBER = r"\d+(?:[.,:/-]\d+)*"
+NUMBER = r"\d+(?:[.,:/-]\d+)*"
+"""Two texts that hold other numbers never say the same."""
 _NEGATION = r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b"
 
 
@@ -25,5 +26,5 @@ def said(fragment: Fragment) -> Said:
     """What of a fragment tells it from another."""
     own = fragment.said or fragment.text[len(lead(fragment.text)) :]
     folded = " ".join(own.casefold().split())
-    figures = (*re.findall(_NUMBER, folded), *(each.group() for each in re.finditer(_NEGATION, folded)))
+    figures = (*re.findall(NUMBER, folded), *(each.group() for each in re.finditer(_NEGATION, folded)))
     return Said(folded, figures)
