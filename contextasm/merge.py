@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from contextasm.model import Fragment, Layer, Profile, Reason
-from contextasm.text.saying import Said, said
+from contextasm.text.saying import SAME, Said, said
 
 WAYS = ("content", "dedup", "near")
 """How two fragments may be found to be the same: their text, their hint, or how alike they are."""
-
-ALIKE = 92
-"""Per cent: two texts this much alike say the same (digest, X7)."""
 
 
 class _Shown:
@@ -63,7 +60,7 @@ class _Shown:
             return None
         from rapidfuzz import fuzz, process  # here: most profiles compare nothing
 
-        found = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=ALIKE)
+        found = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=SAME)
         return others[found[0]] if found else None
 
 

@@ -81,10 +81,15 @@ def ctxasm(
 
 def shell(script: str, *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
     """Run a shell's line in which `"$@"` stands for the command with these words."""
+    return _run(["sh", "-c", script, "sh", *COMMAND, *map(str, words)], cwd=cwd, env=clean(env))
+
+
+def _run(command: Sequence[str], *, cwd: Path | str, env: Mapping[str, str]) -> Result:
+    """Run a process that has nothing to read."""
     done = subprocess.run(
-        ["sh", "-c", script, "sh", *COMMAND, *map(str, words)],
+        command,
         cwd=cwd,
-        env=clean(env),
+        env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=TIMEOUT,
@@ -144,16 +149,7 @@ def start(*words: str | Path, cwd: Path | str = "/", **streams: int | None) -> s
 
 def python(script: str, *words: str | Path, env: Mapping[str, str] | None = None) -> Result:
     """Run a script of Python with these words in its `sys.argv[1:]`, in a clean environment."""
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, words)],
-        cwd="/",
-        env=clean(env),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return _run([sys.executable, "-c", script, *map(str, words)], cwd="/", env=clean(env))
 
 
 def lines_of(path: Path) -> Sequence[str]:

@@ -13,10 +13,7 @@ from unicodedata import normalize
 from contextasm.model import Document
 from contextasm.text.front import attributes
 from contextasm.text.memories import TASK_MARKS, TYPE, bullet_end
-from contextasm.text.saying import NUMBER
-
-SAME = 92
-"""Per cent: two texts this much alike say the same (digest, X7)."""
+from contextasm.text.saying import NUMBER, SAME
 
 _ROUGH = 90
 """Per cent: below that, what `said` gives of a memory need not be looked at more closely."""

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from contextasm.model import Fragment
 from contextasm.text.blocks import lead
 
+SAME = 92
+"""Per cent: two texts this much alike say the same (digest, X7)."""
+
 NUMBER = r"\d+(?:[.,:/-]\d+)*"
 """Two texts that hold other numbers never say the same."""
 _NEGATION = r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b"
