@@ -23,10 +23,10 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
 from contextasm.model import Layer
-from contextasm.search import Entry, MemoryIndex, index, similarities
-from contextasm.search.terms import tokens
-from contextasm.search.wordforms import STOP
-from contextasm.text.scores import parts, total
+from contextasm.model.score import parts, total
+from contextasm.retrieval.search.analyzer import tokens
+from contextasm.retrieval.search.bm25 import Entry, MemoryIndex, index, similarities
+from contextasm.retrieval.search.word_lists import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

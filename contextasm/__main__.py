@@ -18,7 +18,7 @@ def main() -> None:
         os._exit(_version())
     gc.disable()
     try:
-        from contextasm.cli import run
+        from contextasm.cli.app import run
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO, cast
 from unittest.mock import patch
 
-from contextasm.cli import run
+from contextasm.cli.app import run
 
 COMMAND = (sys.executable, "-m", "contextasm")
 

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.bullets import behind, bullet, ends_under, is_type, is_value, lines_of, with_fields
-from contextasm.text.decode import decoded
-from contextasm.text.likeness import folded, is_same, nearly, said, share
-from contextasm.text.memories import memories
+from contextasm.text.decode_decode import decoded
+from contextasm.text.memory_parser import memories
+from contextasm.text.memory_writer import behind, bullet, ends_under, is_type, is_value, lines_of, with_fields
+from contextasm.text.similarity import folded, is_same, nearly, said, share
 from tests.workspaces import memory_lists
 
 PIECES = (

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
-from contextasm.checks import CHECKS, findings
-from contextasm.checks.scene import look
+from contextasm.checks.inspection import look
+from contextasm.checks.registry import CHECKS, findings
+from contextasm.checks.report import Finding
+from contextasm.config.resolve import Flags, Surroundings
 from contextasm.model import ContextasmError
-from contextasm.prepare import Flags, Surroundings
-from contextasm.report import Finding
-from contextasm.text.managed import with_block
+from contextasm.text.managed_block import with_block
 from tests.command import SAMPLE, SMALL, fill, inside
 
 DAY = {"ctxasm.yaml": "date: 2025-03-14\n"}

@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.commands.check import Form
-from contextasm.report import FORMATS
+from contextasm.checks.report import FORMATS
+from contextasm.cli.commands.check import Form
 from tests.command import Result, ctxasm, fill, inside, refused
 from tests.test_check import CASES, DAY, KNOWN, MEMORY, TOKEN
 

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextasm.checks import findings
-from contextasm.checks.scene import look
+from contextasm.checks.inspection import look
+from contextasm.checks.registry import findings
+from contextasm.checks.report import FORMATS, Finding, accepted, baseline_text
+from contextasm.config.resolve import Flags, Surroundings
 from contextasm.model import Problem
-from contextasm.prepare import Flags, Surroundings
-from contextasm.report import FORMATS, Finding, accepted, baseline_text
 from tests.command import fill
 from tests.workspaces import DAY, Content, workspaces
 

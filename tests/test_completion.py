@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli import COMMANDS, run
-from contextasm.commands.completion import SHELLS, Command, commands
+from contextasm.cli.app import COMMANDS, run
+from contextasm.cli.commands.completion import SHELLS, Command, commands
 
 EVERY = list(commands())
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import pytest
 
-from contextasm.budget import STEPS
 from contextasm.model import Fragment
-from contextasm.render import MARKERS
-from contextasm.text.cut import cut
-from contextasm.text.layout import Kept, body, whole
-from contextasm.tokens import ESTIMATE
+from contextasm.rendering.formats import MARKERS
+from contextasm.selection.layout import Kept, body, whole
+from contextasm.selection.select import STEPS
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.selection.truncate import cut
 
 CASES = Path(__file__).parent / "cases" / "cut"
 

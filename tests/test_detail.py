@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.assemble import assemble
 from contextasm.model import Context, Layer, Problem, Profile, Summarizer
-from contextasm.text.blocks import heading
-from contextasm.text.detail import LEVELS, at, levels
-from contextasm.tokens import ESTIMATE
+from contextasm.pipeline import assemble
+from contextasm.selection.detail import LEVELS, at, levels
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.markdown import heading
 from tests.command import ctxasm, fill
 from tests.test_laws import law
 from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, memory_files, request

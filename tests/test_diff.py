@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.compare import Side, compare
 from contextasm.model import Context, Document, Problem, Profile
-from contextasm.revision import Revision
-from contextasm.workspace import Folder
+from contextasm.records.diff import Side, compare
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.git import Revision
 from tests.command import LUNA, clean, ctxasm, fill, inside, refused
 from tests.test_laws import PATTERNS, trees, write
 from tests.workspaces import Content, budgets, build, profiles, workspaces

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from contextasm.embedding import Opinion
-from contextasm.embedding.cache import Vectors
 from contextasm.model import Embedder, Problem
-from contextasm.search import Entry
-from contextasm.search.fusion import fused
+from contextasm.retrieval.embeddings.embedder import Opinion
+from contextasm.retrieval.embeddings.vector_cache import Vectors
+from contextasm.retrieval.search.bm25 import Entry
+from contextasm.retrieval.search.hybrid import fused
 from tests.command import Result, ctxasm, fill, inside, python, refused
 
 CONCEPTS = (("pizza", "dinner", "supper", "meal"), ("boat", "harbor", "sail"), ("invoice", "tax"))

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.assemble import Change, assemble, update
-from contextasm.config.profiles import load_profile, shipped
-from contextasm.config.quick import load_data
+from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.yaml_events import load_data
 from contextasm.model import Conflicts, Context, ContextasmError, Document, Filters, Found, Layer, Problem, Profile
-from contextasm.render import context_data
-from contextasm.tokens import ESTIMATE
-from contextasm.waiting import until
+from contextasm.pipeline import Change, assemble, update
+from contextasm.rendering.formats import context_data
+from contextasm.retrieval.deadline import until
+from contextasm.selection.tokens import ESTIMATE
 from tests.command import SMALL, ctxasm, fill, python
 from tests.test_laws import law
 from tests.workspaces import Content, Files, budgets, codes, request, texts, workspaces
@@ -351,7 +351,7 @@ def test_deadline_103_late_source_is_a_warning_and_the_process_ends(tmp_path: Pa
 def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
     """It would cost time, and order."""
     fill(tmp_path, dict(SMALL))
-    script = "import sys, os; os._exit = lambda code: print('contextasm.waiting' in sys.modules); "
+    script = "import sys, os; os._exit = lambda code: print('contextasm.retrieval.deadline' in sys.modules); "
     done = python(script + "from contextasm.__main__ import main; main()", "build", "-q", "-w", str(tmp_path))
     assert done.out.endswith("False\n")
 

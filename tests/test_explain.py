@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
+from contextasm.config.resolve import Flags, Job, Surroundings, prepare
 from contextasm.model import Document
-from contextasm.prepare import Flags, Job, Surroundings, prepare
-from contextasm.sources import retrieve
-from contextasm.text.blocks import list_mark
-from contextasm.text.front import attributes
-from contextasm.trace import trace
+from contextasm.records.trace import trace
+from contextasm.retrieval.retrieve import retrieve
+from contextasm.text.front_matter import attributes
+from contextasm.text.markdown import list_mark
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, lines_of
 
 MARKER = "... [truncated]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.front import Value, attributes, front_matter
+from contextasm.text.front_matter import Value, attributes, front_matter
 from tests.workspaces import Files
 
 

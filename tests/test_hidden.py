@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.hidden import Hidden, hidden
+from contextasm.text.hidden_characters import Hidden, hidden
 
 FLAG = "\U0001f3f4"
 CANCEL = "\U000e007f"

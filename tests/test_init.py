@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli import run
-from contextasm.starting import agent_files, make, team_files, workspace_files
+from contextasm.cli.app import run
+from contextasm.workspace.scaffold import agent_files, make, team_files, workspace_files
 
 AGENT = [f"agents/assistant/{name}" for name in ("IDENTITY.md", "INSTRUCTIONS.md", "KNOWLEDGE.md")]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode import decoded
-from contextasm.text.memories import memories
+from contextasm.text.decode_decode import decoded
+from contextasm.text.memory_parser import memories
 from tests.command import clean, ctxasm, fill, inside, refused, start
 
 DAY = ("--date", "2025-03-14")

@@ -13,14 +13,14 @@ from random import Random
 
 import pytest
 
-import contextasm.kept as kept_module
-from contextasm.assemble import assemble
-from contextasm.kept import FOLDER, KeptPools
+import contextasm.retrieval.memory_index.index as kept_module
 from contextasm.model import Context, Document, Pools, Problem, Request
-from contextasm.sources import pooled as source
-from contextasm.sources.pools import MANY
-from contextasm.tokens import ESTIMATE
-from contextasm.workspace import Folder
+from contextasm.pipeline import assemble
+from contextasm.retrieval import memory_search as source
+from contextasm.retrieval.memory_index.index import FOLDER, KeptPools
+from contextasm.retrieval.memory_pool import MANY
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import Folder
 from tests.command import SAMPLE, ctxasm, fill, inside, start
 from tests.workspaces import DAY, DEFAULT
 
@@ -267,7 +267,7 @@ def test_workspace_where_nothing_can_be_made_is_searched_all_the_same(medium: Pa
 
 def test_pool_that_another_process_writes_to_is_done_without(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a moment."""
-    from contextasm.kept import file
+    from contextasm.retrieval.memory_index import database as file
 
     monkeypatch.setattr(file, "_PATIENCE", 0.05)
     built(medium)

@@ -17,16 +17,16 @@ import regex
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from contextasm.assemble import assemble
 from contextasm.model import OUTCOME, Context, Document, Fragment, Layer, Problem, Profile, Span
-from contextasm.rank import rank
-from contextasm.render import MARKER, MARKERS
-from contextasm.sources import retrieve
-from contextasm.text.blocks import blocks, closes, opened
-from contextasm.text.cut import cut
-from contextasm.text.layout import Frame, Kept, body, shown
-from contextasm.tokens import ESTIMATE, Counter
-from contextasm.workspace import Folder
+from contextasm.pipeline import assemble
+from contextasm.ranking.order import rank
+from contextasm.rendering.formats import MARKER, MARKERS
+from contextasm.retrieval.retrieve import retrieve
+from contextasm.selection.layout import Frame, Kept, body, shown
+from contextasm.selection.tokens import ESTIMATE, Counter
+from contextasm.selection.truncate import cut
+from contextasm.text.markdown import blocks, closes, opened
+from contextasm.workspace.folder import Folder
 from tests.workspaces import (
     BLOCKS,
     DAY,

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.assemble import assemble
-from contextasm.config.profiles import load_profile, shipped
-from contextasm.config.quick import load_data
+from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.yaml_events import load_data
 from contextasm.model import OUTCOME, Context, Layer, Profile
-from contextasm.sources import retrieve
-from contextasm.tokens import ESTIMATE
+from contextasm.pipeline import assemble
+from contextasm.retrieval.retrieve import retrieve
+from contextasm.selection.tokens import ESTIMATE
 from tests.test_laws import law, lines_of
 from tests.workspaces import Content, Files, budgets, codes, limits, memory_lists, request, texts, workspaces
 

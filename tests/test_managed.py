@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.managed import block_state, with_block
+from contextasm.text.managed_block import block_state, with_block
 from tests.command import SMALL, SMALL_TEXT, Result, fill, inside, refused
 
 BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.memories import distinct, memories
+from contextasm.text.memory_parser import distinct, memories
 from tests.workspaces import Files, agent, build, outcomes, section
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from contextasm import __version__
-from contextasm.cli import COMMANDS, run
-from contextasm.commands.completion import Command, commands
-from contextasm.config.embedder import COMMON, KINDS
-from contextasm.config.profiles import KEYS, LAYER_KEYS
+from contextasm.cli.app import COMMANDS, run
+from contextasm.cli.commands.completion import Command, commands
+from contextasm.config.profile_loader import KEYS, LAYER_KEYS
+from contextasm.config.providers import COMMON, KINDS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
-from contextasm.text.memories import FIELDS
+from contextasm.text.memory_parser import FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")

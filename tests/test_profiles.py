@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.profiles import load_profile, shipped
+from contextasm.config.profile_loader import load_profile, shipped
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, fill, inside, refused
 
 DAY = ("--date", "2025-03-14")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.assemble import assemble
 from contextasm.model import ContextasmError, Document, Layer, Profile
-from contextasm.notes import Noted, Recalled, changes
-from contextasm.plain import plain, typed
-from contextasm.records import Chosen, Making, Record, parse, record, written
-from contextasm.tokens import ESTIMATE, Counter
+from contextasm.pipeline import assemble
+from contextasm.records.json_codec import plain, typed
+from contextasm.records.record import Chosen, Making, Record, parse, record, written
+from contextasm.selection.tokens import ESTIMATE, Counter
+from contextasm.workspace.snapshot import Noted, Recalled, changes
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
 from tests.workspaces import DEFAULT, Content, Files, budgets, build, o200k, profiles, request, workspaces
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode import decoded
-from contextasm.text.memories import memories
+from contextasm.text.decode_decode import decoded
+from contextasm.text.memory_parser import memories
 from tests.command import ctxasm, fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
@@ -283,7 +283,7 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
         seen.append(document.path)
         return memories(document)
 
-    monkeypatch.setattr("contextasm.keeping.known.memories", watched)
+    monkeypatch.setattr("contextasm.workspace.editing.memories.memories", watched)
     remember(tmp_path, "Peel the potatoes, abroad")
     assert seen == ["agents/a/memories/z.md"]
     remember(tmp_path, "Look up")

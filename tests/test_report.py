@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from contextasm.checks.report import FORMATS, Finding, accepted, baseline_text
 from contextasm.model import ContextasmError
-from contextasm.report import FORMATS, Finding, accepted, baseline_text
 
 DATE = Finding("bad-date", "error", "agents/ada/IDENTITY.md", 3, "no such day", "write YYYY-MM-DD")
 STALE = Finding("stale", "warning", "out.md", 0, "older than its sources", "run ctxasm build")

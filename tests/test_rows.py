@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextasm.assemble import assemble
-from contextasm.config.profiles import changed, layer_id
-from contextasm.config.tables import load_table
+from contextasm.config.profile_loader import changed, layer_id
+from contextasm.config.yaml_loader import load_table
 from contextasm.model import Context, ContextasmError, Document, Problem
-from contextasm.render import MARKER
-from contextasm.tokens import ESTIMATE
-from contextasm.workspace import Folder
+from contextasm.pipeline import assemble
+from contextasm.rendering.formats import MARKER
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import Folder
 from tests.workspaces import (
     DAY,
     DEFAULT,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.node import Keys
 from contextasm.config.rules import WRITABLE, parse_rules, refuse_twins
+from contextasm.config.values_node import Keys
 from contextasm.model import ContextasmError
-from contextasm.rules import Condition, Fired, Rule, Target, evaluate, hits, settle, weight
-from contextasm.text.operators import ALIASES, LONGEST_SEARCHED, OPERATORS, glob
+from contextasm.rules.evaluate import Condition, Fired, Rule, Target, evaluate, hits, settle, weight
+from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS, glob
 
 
 def line_of(keys: Keys) -> int:

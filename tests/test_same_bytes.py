@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from contextasm.prepare import Flags, Surroundings, prepare
+from contextasm.config.resolve import Flags, Surroundings, prepare
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside
 
 REQUESTS = {

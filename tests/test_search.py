@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from contextasm.model import Fragment, Layer
-from contextasm.rank import rank
-from contextasm.text.scores import parts, recency
+from contextasm.model.score import parts, recency
+from contextasm.ranking.order import rank
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, python, refused
 from tests.workspaces import DAY, agent, ago, build, outcomes, section, team
 

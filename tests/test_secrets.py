@@ -13,7 +13,7 @@ from time import process_time
 
 import pytest
 
-from contextasm.text.secrets import Secret, secrets
+from contextasm.text.secret_scanner import Secret, secrets
 
 LETTERS = string.ascii_letters + string.digits
 UPPER = string.ascii_uppercase + "234567"

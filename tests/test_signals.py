@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.signals import boosted, half_life, intent, keywords
+from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.search import Entry, index, similarities, words
-from contextasm.search.days import named_dates
+from contextasm.retrieval.search.bm25 import Entry, index, similarities, words
+from contextasm.retrieval.search.dates import named_dates
 from tests.command import python
 
 LOG = (

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from contextasm.assemble import assemble
-from contextasm.config.profiles import load_profile
-from contextasm.config.quick import load_data
-from contextasm.config.tables import load
+from contextasm.config.profile_loader import load_profile
+from contextasm.config.yaml_events import load_data
+from contextasm.config.yaml_loader import load
 from contextasm.model import Context, ContextasmError, Layer, Profile
-from contextasm.sources import SOURCES
-from contextasm.text.events import Event, moment, told
-from contextasm.text.frames import Stack, block, pop, push
-from contextasm.text.signals import boosted, half_life, intent, keywords
-from contextasm.tokens import ESTIMATE
+from contextasm.pipeline import assemble
+from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
+from contextasm.retrieval.retrieve import SOURCES
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.session_events import Event, moment, told
+from contextasm.text.task_stack import Stack, block, pop, push
 from tests.command import SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
 
@@ -242,7 +242,7 @@ def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
     stack = Stack()
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
-    from contextasm.tasks import file_text
+    from contextasm.text.task_file import file_text
 
     folder = fill(tmp_path, {"tasks.yaml": file_text(stack)})
     built = json.loads(inside("build", "-q", "-f", "json", "-p", "query", "-b", "1000", "-w", folder).out)

@@ -10,7 +10,17 @@ import pytest
 
 from tests.command import COMMAND, LUNA, fill, python, shell
 
-HEAVY = ("rich", "watchdog", "rapidfuzz", "tiktoken", "pydantic", "asyncio", "sqlite3", "logging", "contextasm.search")
+HEAVY = (
+    "rich",
+    "watchdog",
+    "rapidfuzz",
+    "tiktoken",
+    "pydantic",
+    "asyncio",
+    "sqlite3",
+    "logging",
+    "contextasm.retrieval.search.bm25",
+)
 """What `build` does not load (docs/DESIGN.md section 8)."""
 
 SCRIPT = """
@@ -54,7 +64,9 @@ def test_build_loads_nothing_heavy(tmp_path: Path, words: tuple[str, ...]) -> No
 def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     """What other commands and slips alone need stays away, too."""
     modules = loaded(tmp_path, "build", *LUNA)
-    others = {name for name in modules if name.startswith("contextasm.commands.")} - {"contextasm.commands.build"}
+    others = {name for name in modules if name.startswith("contextasm.cli.options.")} - {
+        "contextasm.cli.commands.build"
+    }
     unneeded = {"json", "tempfile", "unittest", "urllib.request", "http.client", "ssl", "socket", "zoneinfo"}
     assert others == set()
     assert modules & unneeded == set()
@@ -63,7 +75,14 @@ def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
 def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path: Path) -> None:
     """Nor anything that one could reach a network with."""
     modules = loaded(tmp_path, "build", *LUNA, "--topic", "the date of the demo")
-    others = {"contextasm.embedding", "contextasm.config.embedder", "urllib.request", "socket", "numpy", "sqlite3"}
+    others = {
+        "contextasm.retrieval.embeddings.embedder",
+        "contextasm.config.providers",
+        "urllib.request",
+        "socket",
+        "numpy",
+        "sqlite3",
+    }
     assert modules & others == set()
 
 

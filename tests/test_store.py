@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from contextasm import store
 from contextasm.model import ContextasmError
-from contextasm.store import CountCache, table
-from contextasm.tokens import ENCODINGS
+from contextasm.selection.tokens import ENCODINGS
+from contextasm.workspace import cache as store
+from contextasm.workspace.cache import CountCache, table
 
 NAME = "o200k_base"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm import writing
+from contextasm.workspace import atomic as writing
 from tests.command import COMMAND, LUNA, SMALL_TEXT, clean, ctxasm, fill, inside
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import contextasm
-from contextasm.config.profiles import load_profile, shipped
+from contextasm.config.profile_loader import load_profile, shipped
 from tests.command import inside
 
 CASES = Path(__file__).parent / "cases" / "profiles"

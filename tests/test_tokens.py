@@ -14,10 +14,10 @@ import pytest
 import tiktoken
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-from contextasm import tokens
 from contextasm.model import ContextasmError
-from contextasm.store import table
-from contextasm.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, Counter, exact, unpack
+from contextasm.selection import tokens
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, Counter, exact, unpack
+from contextasm.workspace.cache import table
 
 NAMES = list(ENCODINGS)
 

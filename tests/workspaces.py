@@ -15,14 +15,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from contextasm.assemble import assemble
-from contextasm.config.profiles import load_profile
-from contextasm.config.quick import load_data
+from contextasm.config.profile_loader import load_profile
+from contextasm.config.yaml_events import load_data
 from contextasm.model import Context, Document, Problem, Profile, Request
-from contextasm.store import table
-from contextasm.text.decode import decoded
+from contextasm.pipeline import assemble
+from contextasm.selection.tokens import ESTIMATE, Counter, exact
+from contextasm.text.decode_decode import decoded
 from contextasm.text.templates import is_pattern
-from contextasm.tokens import ESTIMATE, Counter, exact
+from contextasm.workspace.cache import table
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""

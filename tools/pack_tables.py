@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 from pathlib import Path
 
-from contextasm.tokens import ENCODINGS, unpack
+from contextasm.selection.tokens import ENCODINGS, unpack
 
 TABLES = Path(__file__).resolve().parent.parent / "contextasm" / "tables"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from contextasm.checks.scene import HOME, Scene, error, warning, whole_text
+from contextasm.checks.inspection import HOME, Scene, error, warning, whole_text
+from contextasm.checks.report import Finding
 from contextasm.config import values
 from contextasm.config.outputs import outputs
 from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
-from contextasm.config.tables import Table, load, load_table
+from contextasm.config.yaml_loader import Table, load, load_table
 from contextasm.model import ContextasmError, Document
-from contextasm.report import Finding
-from contextasm.text.front import front_matter
+from contextasm.text.front_matter import front_matter
 from contextasm.text.templates import fill
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.checks.scene import Scene, error, warning
+from contextasm.checks.inspection import Scene, error, warning
+from contextasm.checks.report import Finding
 from contextasm.model import Document
-from contextasm.report import Finding
-from contextasm.text.blocks import heading
+from contextasm.text.markdown import heading
 
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d).*\.md")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from contextasm.checks.scene import Scene, error, warning
+from contextasm.checks.inspection import Scene, error, warning
+from contextasm.checks.report import Finding
 from contextasm.model import Context, Document, Memory
-from contextasm.report import Finding
-from contextasm.sources.pools import COUNTING, replaced
-from contextasm.text.blocks import blocks
-from contextasm.text.front import attributes
-from contextasm.text.memories import distinct, memory_id
+from contextasm.retrieval.memory_pool import COUNTING, replaced
+from contextasm.text.front_matter import attributes
+from contextasm.text.markdown import blocks
+from contextasm.text.memory_parser import distinct, memory_id
 
 LEAST = 40
 """Characters of text that count as something said twice; anything shorter may stand anywhere."""

@@ -7,14 +7,14 @@ from pathlib import Path
 from shlex import quote
 
 from contextasm.checks.config import as_finding
-from contextasm.checks.scene import Scene, error, whole_text
+from contextasm.checks.inspection import Scene, error, whole_text
+from contextasm.checks.report import Finding
 from contextasm.config.outputs import Output, outputs
+from contextasm.config.resolve import Flags, prepare
 from contextasm.config.settings import FILE, load_file
 from contextasm.model import ContextasmError, Document
-from contextasm.prepare import Flags, prepare
-from contextasm.render import FORMATS
-from contextasm.report import Finding
-from contextasm.text.managed import Broken, find_block
+from contextasm.rendering.formats import FORMATS
+from contextasm.text.managed_block import Broken, find_block
 
 
 def stale_output(scene: Scene) -> Iterator[Finding]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from contextasm.config import values
 from contextasm.config.settings import SETTINGS
-from contextasm.config.tables import Table
 from contextasm.config.values import Read
+from contextasm.config.yaml_loader import Table
 from contextasm.model import ContextasmError
 
 BUILT_WITH = ("agent", "team", "profile", "budget", "format")

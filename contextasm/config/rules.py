@@ -12,11 +12,11 @@ from functools import partial
 from math import prod
 
 from contextasm.config import values
-from contextasm.config.node import LineOf, Node
-from contextasm.config.tables import Table, line_of, load
+from contextasm.config.values_node import LineOf, Node
+from contextasm.config.yaml_loader import Table, line_of, load
 from contextasm.model import ContextasmError, Problem, Workspace
-from contextasm.rules import MOST_WEIGHT, Condition, Rule, Target
-from contextasm.text.operators import ALIASES, OPERATORS
+from contextasm.rules.evaluate import MOST_WEIGHT, Condition, Rule, Target
+from contextasm.rules.operators import ALIASES, OPERATORS
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
 """Beside these, `env.NAME` for names listed in the config and `var.NAME` for what `--var` gives."""

@@ -7,11 +7,11 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.config import values
-from contextasm.config.tables import Table, load_table
 from contextasm.config.values import Read
+from contextasm.config.yaml_loader import Table, load_table
 from contextasm.model import ContextasmError, Document, Workspace
-from contextasm.render import FORMATS
-from contextasm.tokens import TOKENIZERS
+from contextasm.rendering.formats import FORMATS
+from contextasm.selection.tokens import TOKENIZERS
 
 FILE = "ctxasm.yaml"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from datetime import date
 
 from contextasm.model import ContextasmError
-from contextasm.text.names import nearest
+from contextasm.text.matching import nearest
 
 Read = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""

@@ -7,18 +7,7 @@ Nothing here decides anything. A value says what it holds, in which unit, and wh
 the steps that make it are on the floors above.
 """
 
-from contextasm.model.aids import (
-    Ask,
-    Embedder,
-    Meaning,
-    Pool,
-    Pools,
-    Standing,
-    Summarizer,
-    SummaryCommand,
-    T,
-)
-from contextasm.model.finds import (
+from contextasm.model.fragment import (
     OUTCOME,
     Allowance,
     Context,
@@ -32,7 +21,7 @@ from contextasm.model.finds import (
     Section,
     Selection,
 )
-from contextasm.model.ground import (
+from contextasm.model.profile import (
     Conflicts,
     ContextasmError,
     Data,
@@ -49,6 +38,7 @@ from contextasm.model.ground import (
     Stamped,
     Workspace,
 )
+from contextasm.model.protocols import Ask, Embedder, Meaning, Pool, Pools, Standing, Summarizer, SummaryCommand, T
 
 __all__ = [
     "OUTCOME",

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from contextasm.model import Document, Found, Fragment, Layer, Problem, Profile, Reason, Ruled, Ruling, Workspace
-from contextasm.rules import Fired, Setting, Target, settle, weight
-from contextasm.text.blocks import heading, trimmed
+from contextasm.rules.evaluate import Fired, Setting, Target, settle, weight
+from contextasm.text.markdown import heading, trimmed
 
 PINS = Layer(id="pins", source=("rules",), heading=("Pinned",), path=(), fit=("drop",), varies=True)
 """Where the files stand that rules include and no layer reads."""

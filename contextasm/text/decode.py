@@ -1,24 +1,28 @@
-"""From a file's bytes to a document: decoded, with LF line ends, its front matter taken off. Opens nothing itself."""
+"""Data: the values of a YAML or JSON document. What reads YAML comes in as a value; nothing is opened here."""
 
 from __future__ import annotations
 
-from contextasm.model import Document, Problem
-from contextasm.text.front import front_matter
-
-_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+from contextasm.model import ContextasmError, Data, Document, Parse, Problem
 
 
-def decoded(path: str, data: bytes) -> Document | Problem:
-    """The document that a file's bytes hold; a problem that names the byte where they are no text."""
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+def parsed(document: Document, parse: Parse) -> Data | Problem:
+    """The values of a document: JSON by its name, else what `parse` makes of it."""
     try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
-        return Problem("not-text", path, 0, what)
-    text = text.replace("\r\n", "\n")
-    if not text.startswith("---"):
-        return Document(path, text, 1, {}, data)
-    lines = text.split("\n")
-    front = front_matter(lines)
-    return Document(path, "\n".join(lines[front.lines :]), front.lines + 1, front.values, data)
+        read = _parse_json if document.path.endswith(".json") else parse
+        return Data(document, read(document.data.decode("utf-8-sig"), document.path))
+    except ContextasmError as error:
+        line = error.where.rpartition(":")[2]
+        return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.todo}")
+    except UnicodeDecodeError:
+        return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
+
+
+def _parse_json(text: str, path: str) -> object:
+    import json
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ContextasmError(f"{path}:{error.lineno}", f"no valid JSON: {error.msg}", "correct this line") from error
+    except RecursionError as error:
+        raise ContextasmError(path, "nested too deeply", "write it flatter") from error

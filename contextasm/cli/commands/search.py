@@ -1,0 +1,130 @@
+"""`ctxasm search`: memories for a topic, as a build with this topic would rank them, with the parts of each score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextasm.cli.options import json_text, say, stdin, takes_request, tell, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from contextasm.config.resolve import Flags, Job
+    from contextasm.model import Memory, Problem, Profile
+    from contextasm.model.score import Parts
+
+EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
+"""Where memories lie, whoever's they are."""
+
+
+def search(
+    request: Flags,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for; - reads standard input.")],
+    *,
+    every: Annotated[
+        bool, typer.Option("--all", help="The memories of every agent, every team and the project.")
+    ] = False,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many are shown.")] = 5,
+    json: Annotated[bool, typer.Option("--json", help="A list of objects as JSON.")] = False,
+) -> int:
+    """Find memories for a topic, with the parts of their scores.
+
+    Of the agent or the team that is named, of both, or of those that a build would take. Ends with 1 if none matches.
+    """
+    from contextasm.config.resolve import prepare, surroundings
+    from contextasm.model import ContextasmError
+
+    topic = stdin("search -", "text").strip() if text == "-" else text.strip()
+    if not topic:
+        raise ContextasmError("search", "the text is blank", "give some words to look for")
+    if every and (request.agent or request.team):
+        raise ContextasmError("--all", "looks everywhere", "leave out --agent and --team")
+    job = prepare(request._replace(topic=topic), surroundings(), narrowed=_narrowing(request, every=every, top=top))
+    found, rows, problems = _hits(job, top)
+    if json:
+        say(json_text([_data(*each) for each in found]))
+    elif found:
+        say(_table(found))
+    warn(problems)
+    if not found:
+        tell(f"ctxasm: none of {rows:,} memories matches" if rows else "ctxasm: there is no memory to search")
+    return 0 if found else 1
+
+
+run = takes_request(search, without=("topic", "budget", "tokenizer", "layer"))
+
+Hit = tuple["Memory", "Parts"]
+
+
+def _narrowing(request: Flags, *, every: bool, top: int) -> Callable[[Profile], Profile]:
+    """What of a profile is searched: the layers that show memories, of whom the command line names."""
+    from contextasm.model import ContextasmError
+    from contextasm.text.templates import names
+
+    wanted = {kind for kind in ("agent", "team") if getattr(request, kind)} or {"agent", "team"}
+
+    def narrowed(profile: Profile) -> Profile:
+        layers = [layer._replace(top=top) for layer in profile.layers if "search" in layer.source]
+        if every:
+            layers = [layer._replace(path=EVERYWHERE) for layer in layers[:1]]
+        own = [layer for layer in layers if {name for path in layer.path for name in names(path)} <= wanted]
+        if not own:
+            what = "searches no memories" if not layers else f"searches no memories of the {' and '.join(wanted)} alone"
+            raise ContextasmError(f"profile {profile.name}", what, "name another profile with -p, or use --all")
+        return profile._replace(layers=tuple(own))
+
+    return narrowed
+
+
+def _hits(job: Job, top: int) -> tuple[list[Hit], int, Sequence[Problem]]:
+    """The best of all layers; how many memories were searched; what is wrong with their files."""
+    from contextasm.model import Ask
+    from contextasm.retrieval.memory_search import hits
+
+    asked = [hits(Ask(job.workspace, layer, job.request, pools=job.pools)) for layer in job.profile.layers]
+    found = [each for own in asked for each in own.found]
+    found.sort(key=lambda hit: (hit[0].path, -hit[0].line))
+    found.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
+    problems = dict.fromkeys(problem for own in asked for problem in own.problems)
+    return found[:top], sum(own.rows for own in asked), [*problems]
+
+
+def _data(memory: Memory, score: Parts) -> dict[str, object]:
+    """A hit as plain values."""
+    parts = dict(score)
+    whole = parts.pop("total")
+    own = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
+    return {**own, "score": whole, "parts": parts}
+
+
+def _table(found: Sequence[Hit]) -> str:
+    """The hits as a table; on a terminal, texts are cut to its width."""
+    from contextasm.rendering.wording import columns, hit_rows
+
+    header, rows, right = hit_rows(found)
+    plain = columns(header[:-1], [row[:-1] for row in rows], right)
+    room = _width() - max(len(line) for line in plain.split("\n")) - 2
+    return columns(header, [(*row[:-1], _shortened(row[-1], room)) for row in rows], right)
+
+
+def _width() -> int:
+    """The columns of the terminal; of a pipe, more than any text has."""
+    import shutil
+    import sys
+
+    return shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else 1 << 30
+
+
+def _shortened(text: str, room: int) -> str:
+    """As much of a text as fits that many columns, at least a few words of it."""
+    from unicodedata import east_asian_width
+
+    room = max(room, 30)
+    taken = 0
+    for place, letter in enumerate(text):
+        taken += 2 if east_asian_width(letter) in {"W", "F"} else 1
+        if taken >= room and place + 1 < len(text):
+            return text[:place].rstrip() + "…"
+    return text

@@ -1,0 +1,86 @@
+"""What a build may lean on: rules, a second opinion, a summarizer. Loaded where there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextasm.config.facts import facts
+from contextasm.config.options import Flags, Surroundings
+from contextasm.config.settings import Setting
+from contextasm.config.yaml_loader import Table
+from contextasm.model import ContextasmError, Meaning, Request, Summarizer
+from contextasm.retrieval.retrieve import FOR_SOURCES
+from contextasm.workspace.cache import cache_folder
+from contextasm.workspace.folder import Folder
+
+if TYPE_CHECKING:
+    from contextasm.rules.evaluate import Fired
+    from contextasm.workspace.git import Revision
+
+
+def fired_rules(
+    workspace: Folder | Revision, file: Table, flags: Flags, request: Request, around: Surroundings
+) -> Fired | None:
+    """What the workspace's rules come to for a request; their modules are loaded where there are any."""
+    variables = _variables(flags.variables)
+    if "rules" not in file and not workspace.list("rules/*.yaml"):
+        return None
+    from contextasm.config.rules import load_rules
+    from contextasm.rules.evaluate import evaluate
+
+    rules = load_rules(workspace, file)
+    return evaluate(rules, facts(rules, request, variables, around.environment, Path(workspace.root)))
+
+
+def _variables(given: tuple[str, ...]) -> dict[str, str]:
+    """What `--var NAME=VALUE` gives to rules."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise ContextasmError("--var", f"{each} gives no variable a value", "write NAME=VALUE, such as phase=beta")
+        found[name] = value
+    return found
+
+
+def meaning_of(
+    file: Table, settings: dict[str, Setting], topic: str, workspace: Folder | Revision, environment: Mapping[str, str]
+) -> Meaning | None:
+    """The second opinion that the file configures, or a problem in its place; the settings get what it is."""
+    if file.get("embedder") is None:
+        return None
+    from contextasm.config.providers import embedder, refusal, words
+
+    chosen = embedder(file)
+    refused = refusal(chosen, workspace.root, environment)
+    settings["embedder"] = Setting(words(chosen, refused), file.where("embedder"))
+    if refused or not topic.strip():
+        return (lambda _topic, _texts: refused) if refused else None
+    from contextasm.retrieval.embeddings.embedder import Opinion
+
+    return Opinion(chosen, workspace.root, environment, cache_folder(environment))
+
+
+def summarizer_of(
+    file: Table, workspace: Folder | Revision, around: Surroundings, seconds: float | None
+) -> Summarizer | None:
+    """What the file names to say texts in fewer words; its modules are loaded for those who have one.
+
+    Under a deadline of so many seconds it has the part of it that is kept for assembly.
+    """
+    if file.get("summarizer") is None:
+        return None
+    from contextasm.config.providers_summarizer import summarizer
+    from contextasm.config.providers_trust import VARIABLE, is_allowed
+    from contextasm.selection.summarizer import Summaries
+
+    command = summarizer(file)
+    assert command
+    if seconds is not None:
+        command = command._replace(timeout=min(command.timeout, seconds * (1 - FOR_SOURCES)))
+    summaries = Summaries(command, workspace.root, around.environment, cache_folder(around.environment))
+    if not is_allowed(workspace.root, around.environment):
+        summaries.forbid(VARIABLE)
+    return summaries

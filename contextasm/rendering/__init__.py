@@ -1,0 +1,1 @@
+"""Say in one sentence what this room holds."""

@@ -1,0 +1,41 @@
+"""Reading: the files that a layer's paths name, each once, with the problems of those that can't be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contextasm.model import Ask, Data, Document, Problem
+from contextasm.text.decode import parsed
+from contextasm.text.templates import paths
+
+
+def named(ask: Ask) -> Iterator[str]:
+    """The paths, in the layer's order and each pattern's in path order."""
+    return iter(dict.fromkeys(path for each in ask.layer.path for path in paths(ask.workspace, each, ask.request)))
+
+
+def texts(ask: Ask) -> tuple[list[Document], list[Problem]]:
+    """The documents that are there."""
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for path in named(ask):
+        read = ask.workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+        elif read:
+            problems.append(read)
+    return documents, problems
+
+
+def values(ask: Ask) -> tuple[list[Data], list[Problem]]:
+    """The values of the YAML and JSON files that are there."""
+    found: list[Data] = []
+    problems: list[Problem] = []
+    for path in named(ask):
+        read = ask.workspace.read(path)
+        data = parsed(read, ask.parse) if isinstance(read, Document) and ask.parse else read
+        if isinstance(data, Data):
+            found.append(data)
+        elif isinstance(data, Problem):
+            problems.append(data)
+    return found, problems

@@ -1,0 +1,15 @@
+"""Source `additional`: the text that the request brings along."""
+
+from __future__ import annotations
+
+from contextasm.model import Ask, Found, Fragment
+from contextasm.text.markdown import trimmed
+
+PATH = "--additional"
+
+
+def additional(ask: Ask) -> Found:
+    """The request's additional text; nothing where there is none."""
+    _, text = trimmed(ask.request.additional)
+    heading = ask.layer.heading[0]
+    return Found((Fragment(PATH, PATH, 1, text, heading, keep=ask.layer.keep),) if text else ())

@@ -1,0 +1,97 @@
+"""Source `daily`: dated logs of the days up to today.
+
+A log's name tells its date, so a log outside the window is never opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+from contextasm.model import Ask, Document, Found, Fragment, Layer, Problem, Reason
+from contextasm.text.markdown import trimmed
+from contextasm.text.templates import fill, paths
+
+_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md")
+
+
+class _Log(NamedTuple):
+    """A log's file, not opened yet."""
+
+    path: str
+    day: date
+    age: int
+    """In days; negative for a day to come."""
+    order: tuple[int, int, str]
+    """Where it is shown: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
+
+
+def daily(ask: Ask) -> Found:
+    """The logs aged 0 to `layer.days` days, in keep order: the newest day first, in a day the last file first.
+
+    A log outside the window is a fragment without text, and a file whose name is no date is a problem.
+    """
+    logs, problems = _logs(ask)
+    oldest = ask.layer.days
+    if not any(0 <= log.age <= oldest for log in logs):
+        oldest = max(oldest, ask.layer.fallback_days)
+    documents: list[Document] = []
+    fragments: list[Fragment] = []
+    for place, log in enumerate(logs):
+        if not 0 <= log.age <= oldest:
+            reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
+            fragments.append(Fragment(log.path, log.path, 0, "", ask.layer.heading[0], day=str(log.day), out=reason))
+            continue
+        read = ask.workspace.read(log.path)
+        if isinstance(read, Document):
+            documents.append(read)
+            fragments.append(_fragment(read, log, ask.layer, place))
+        elif read:
+            problems.append(read)
+    fragments.sort(key=lambda each: (each.day, each.place), reverse=True)
+    return Found(tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _logs(ask: Ask) -> tuple[Sequence[_Log], list[Problem]]:
+    """The logs that a layer's paths name, in the order in which they are shown, and the files that are none."""
+    logs: list[_Log] = []
+    problems: list[Problem] = []
+    for number, template in enumerate(ask.layer.path):
+        for path in paths(ask.workspace, template, ask.request):
+            name = path.rpartition("/")[2]
+            found = _NAME.fullmatch(name)
+            try:
+                day = date.fromisoformat(found[1]) if found else None
+            except ValueError:
+                day = None
+            if found and day:
+                age = (ask.request.date - day).days
+                logs.append(_Log(path, day, age, (-day.toordinal(), number, found[2])))
+            elif isinstance(unfit := ask.workspace.read(path), Problem):
+                problems.append(unfit)
+            else:
+                message = f"{name} is no date, so it is not read as a log; name it YYYY-MM-DD.md"
+                problems.append(Problem("bad-log-name", path, 0, message))
+    return sorted(logs, key=lambda log: (log.order, log.path)), problems
+
+
+def _fragment(document: Document, log: _Log, layer: Layer, place: int) -> Fragment:
+    """All of a log, the blank lines at its ends left off."""
+    blank, text = trimmed(document.text)
+    group = fill(layer.group, {"date": str(log.day)})
+    if group and log.age > layer.days:
+        group += f" ({log.age} days ago)"
+    return Fragment(
+        id=log.path,
+        path=log.path,
+        line=document.line + blank,
+        text=text,
+        heading=layer.heading[0],
+        group=group,
+        place=(place,),
+        day=str(log.day),
+        keep=layer.keep,
+        out=None if text else Reason("blank"),
+    )

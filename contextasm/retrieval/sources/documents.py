@@ -1,0 +1,56 @@
+"""Source `document`: whole files, one a heading or all under one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contextasm.model import Ask, ContextasmError, Document, Found, Fragment, Layer, Problem, Reason
+from contextasm.text.markdown import trimmed
+from contextasm.text.templates import paths
+
+
+def document(ask: Ask) -> Found:
+    """The files that a layer names, in its order; those that a pattern finds come in path order.
+
+    Raises `ContextasmError` for a file of a required layer that can't be read.
+    """
+    documents: list[Document] = []
+    fragments: list[Fragment] = []
+    problems: list[Problem] = []
+    for heading, path in _named(ask):
+        read = ask.workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            fragments.append(_fragment(read, heading, ask.layer, (len(fragments),)))
+            if fragments[-1].out and ask.layer.required:
+                problems.append(Problem("required-empty", path, 0, f"is empty, and {ask.layer.id} is a required layer"))
+        elif isinstance(read, Problem):
+            if ask.layer.required:
+                raise ContextasmError(
+                    path, read.message, f"{ask.layer.id} is never left out, so this has to be put right"
+                )
+            problems.append(read)
+    return Found(tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _named(ask: Ask) -> Iterator[tuple[str, str]]:
+    """Heading and path of every file that may be there."""
+    headings = ask.layer.heading * len(ask.layer.path) if len(ask.layer.heading) == 1 else ask.layer.heading
+    for heading, template in zip(headings, ask.layer.path, strict=True):
+        for path in paths(ask.workspace, template, ask.request):
+            yield heading, path
+
+
+def _fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:
+    """All of a document, the blank lines at its ends left off."""
+    blank, text = trimmed(document.text)
+    return Fragment(
+        id=document.path,
+        path=document.path,
+        line=document.line + blank,
+        text=text,
+        heading=heading,
+        place=place,
+        keep=layer.keep,
+        out=None if text else Reason("blank"),
+    )

@@ -1,0 +1,97 @@
+"""Source `files`: files of the project in a fence of their language; those that are open or changed first."""
+
+from __future__ import annotations
+
+import re
+
+from contextasm.model import Ask, Document, Found, Fragment, Problem, Reason
+from contextasm.retrieval.reading import named
+from contextasm.text.matching import names_it
+from contextasm.text.templates import fill
+
+LANGUAGES = {
+    "bash": "bash",
+    "c": "c",
+    "cpp": "cpp",
+    "cs": "csharp",
+    "css": "css",
+    "go": "go",
+    "h": "c",
+    "html": "html",
+    "java": "java",
+    "js": "javascript",
+    "json": "json",
+    "kt": "kotlin",
+    "md": "markdown",
+    "php": "php",
+    "py": "python",
+    "rb": "ruby",
+    "rs": "rust",
+    "sh": "bash",
+    "sql": "sql",
+    "swift": "swift",
+    "toml": "toml",
+    "ts": "typescript",
+    "tsx": "tsx",
+    "xml": "xml",
+    "yaml": "yaml",
+    "yml": "yaml",
+}
+"""The word behind a fence, by the ending of a name; none for any other."""
+
+_TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+def files(ask: Ask) -> Found:
+    """The files that are open, changed or named by the layer's paths, those that are open first.
+
+    An open file that is not there is a problem.
+    """
+    documents: list[Document] = []
+    fragments: list[Fragment] = []
+    problems: list[Problem] = []
+    for path in named(ask):
+        read = ask.workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            fragments.append(_fragment(read, ask))
+        elif read:
+            problems.append(read)
+        elif path in ask.request.open:
+            problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
+    fragments.sort(key=lambda each: -sum(value for _, value in each.score))
+    placed = tuple(each._replace(place=(n,)) for n, each in enumerate(fragments)) if ask.layer.order == "given" else ()
+    return Found(placed or tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _fragment(document: Document, ask: Ask) -> Fragment:
+    """A whole file as it stands, front matter and all."""
+    text = document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n") if document.line > 1 else document.text
+    text = text.rstrip("\n")
+    return Fragment(
+        id=document.path,
+        path=document.path,
+        line=1,
+        text=text,
+        heading=ask.layer.heading[0],
+        group=fill(ask.layer.group, {"title": document.path, "path": document.path}),
+        keep=ask.layer.keep,
+        fence=_fence(document.path, text),
+        score=_score(document.path, ask),
+        out=None if text.strip() else Reason("blank"),
+    )
+
+
+def _fence(path: str, text: str) -> str:
+    """The line that opens the fence: longer than any fence in the text."""
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
+    ending = path.rpartition(".")[2].lower()
+    return "`" * (longest + 1) + LANGUAGES.get(ending, "")
+
+
+def _score(path: str, ask: Ask) -> tuple[tuple[str, float], ...]:
+    """Whether a file is open, changed, or named by the topic: each 1 or 0."""
+    topic = ask.request.topic.casefold()
+    told = bool(topic) and names_it(topic, path.rpartition("/")[2])
+    request = ask.request
+    return (("open", float(path in request.open)), ("changed", float(path in request.changed)), ("named", float(told)))

@@ -1,0 +1,98 @@
+"""Source `patterns`: ways of working that have proved themselves, those that fit what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Ask, Data, Found, Fragment, Problem, Reason
+from contextasm.retrieval.query_signals import intent, keywords
+from contextasm.retrieval.reading import values
+from contextasm.text.rows import rows
+from contextasm.text.templates import fill
+
+LINE = "**{name}**: {text}"
+"""The form of a pattern where the layer names none."""
+
+
+class Pattern(NamedTuple):
+    """One row of a file of patterns."""
+
+    path: str
+    line: int
+    name: str
+    text: str
+    keywords: tuple[str, ...]
+    intents: tuple[str, ...]
+    entities: tuple[str, ...]
+    """Types of entities."""
+    applied: int
+    succeeded: int
+
+    @property
+    def rate(self) -> float:
+        """How often it worked, drawn towards a half where it was seldom tried; 0 where it never was (001-16)."""
+        return (self.succeeded + 1) / (self.applied + 2) if self.applied else 0.0
+
+
+def patterns(ask: Ask) -> Found:
+    """The patterns of the layer's files, those that fit the topic by how often they worked.
+
+    One fits by a keyword, by the intent, or by the type of an entity that the topic names (`layer.start`).
+    """
+    read, problems = values(ask)
+    known = [pattern for data in read for pattern in _patterns(data, problems)]
+    words, meant, types = set(keywords(ask.request.topic)), intent(ask.request.topic), _types(ask)
+    fragments = []
+    for number, pattern in enumerate(known):
+        by_word = bool(words & {word.casefold() for word in pattern.keywords})
+        fits = by_word or meant in pattern.intents or bool(types & {each.casefold() for each in pattern.entities})
+        fragments.append(_fragment(pattern, ask, number, fits=fits))
+    fragments.sort(key=lambda each: (each.out is not None, -dict(each.score).get("rate", 0.0), each.text))
+    return Found(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+
+
+def _types(ask: Ask) -> set[str]:
+    """The types of the entities that the topic names."""
+    found: Sequence[Fragment] = [each for layer in ask.found.values() for each in layer.fragments]
+    return {each.kind.casefold() for each in found if dict(each.score).get("named")}
+
+
+def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
+    """The patterns of one file."""
+    for row in rows(data, "patterns", problems):
+        name = row.word("name") or row.word("text")
+        applied, succeeded = row.count("applied"), row.count("succeeded")
+        if not name:
+            row.report("has no `name`")
+            continue
+        if succeeded > applied:
+            row.report(f"succeeded {succeeded} times of {applied}; counted as {applied}")
+        yield Pattern(
+            path=row.path,
+            line=row.line,
+            name=name,
+            text=row.word("text"),
+            keywords=row.words("keywords"),
+            intents=row.words("intent"),
+            entities=row.words("entities"),
+            applied=applied,
+            succeeded=min(succeeded, applied),
+        )
+
+
+def _fragment(pattern: Pattern, ask: Ask, number: int, *, fits: bool) -> Fragment:
+    """A pattern as a list item."""
+    tried = f"worked {pattern.succeeded} of {pattern.applied} times" if pattern.applied else "not tried yet"
+    given = {"name": pattern.name, "text": " ".join(pattern.text.split()), "tried": tried}
+    return Fragment(
+        id=f"{pattern.path}#{number}",
+        path=pattern.path,
+        line=pattern.line,
+        text=fill(ask.layer.line or LINE, given),
+        heading=ask.layer.heading[0],
+        keep=ask.layer.keep,
+        rows=1,
+        score=(("rate", pattern.rate),) if fits else (),
+        out=None if fits else Reason("no-match"),
+    )

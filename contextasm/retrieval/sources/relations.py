@@ -1,0 +1,127 @@
+"""Source `relations`: what joins the entities that earlier layers found, followed step by step.
+
+Needs those layers to be done: `layer.start` names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Ask, Data, Found, Fragment, Problem, Reason
+from contextasm.retrieval.reading import values
+from contextasm.text.rows import rows
+from contextasm.text.templates import fill
+
+LINE = "{source} --[{type}]--> {target}"
+"""The form of a relation where the layer names none (digest 2.1)."""
+
+WEIGHT = 0.5
+"""Of a relation that does not say."""
+
+HALVED = 0.5
+"""What is left of a weight with each step away from where it began (digest 001-15)."""
+
+
+class Relation(NamedTuple):
+    """One row of a file of relations."""
+
+    path: str
+    line: int
+    source: str
+    type: str
+    target: str
+    weight: float
+    """0 to 1."""
+
+    @property
+    def edge(self) -> tuple[str, str, str]:
+        """What makes two relations the same."""
+        return self.source.casefold(), self.type.casefold(), self.target.casefold()
+
+
+def relations(ask: Ask) -> Found:
+    """Every relation of the layer's files, those within `layer.depth` steps with their scores, nearest first.
+
+    An edge that stands there twice is merged into its first row; one out of reach says so.
+    """
+    read, problems = values(ask)
+    known = [relation for data in read for relation in _relations(data, problems)]
+    first: dict[tuple[str, str, str], Relation] = {}
+    for relation in known:
+        first.setdefault(relation.edge, relation)
+    steps = _steps([*first.values()], _begun(ask), ask.layer.depth)
+    far = Reason.of("not-reached", depth=ask.layer.depth)
+    fragments = []
+    for number, relation in enumerate(known):
+        kept = first[relation.edge]
+        if kept is not relation:
+            out: Reason | None = Reason.of("repeated", line=kept.line)
+        else:
+            out = None if relation.edge in steps else far
+        fragments.append(
+            _fragment(relation, ask, steps.get(relation.edge, 0), out)._replace(id=f"{relation.path}#{number}")
+        )
+    fragments.sort(key=lambda each: (each.out is not None, -dict(each.score).get("weight", 0.0)))
+    return Found(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+
+
+def _begun(ask: Ask) -> set[str]:
+    """The ids of the entities from which relations are followed: those that the topic names, else all that count."""
+    found = [each for layer in ask.found.values() for each in layer.fragments if each.out is None]
+    named = [each for each in found if dict(each.score).get("named")]
+    return {each.id.casefold() for each in named or found}
+
+
+def _relations(data: Data, problems: list[Problem]) -> Iterator[Relation]:
+    """The relations of one file."""
+    for row in rows(data, "relations", problems):
+        source, target = row.word("source"), row.word("target")
+        if source and target:
+            type_ = row.word("type", "related")
+            yield Relation(row.path, row.line, source, type_, target, row.share("weight", WEIGHT))
+        else:
+            row.report(f"has no `{'target' if source else 'source'}`")
+
+
+def _steps(known: Sequence[Relation], begun: set[str], depth: int) -> Mapping[tuple[str, str, str], int]:
+    """Each edge within reach with the number of its step, from 1: breadth first, along both directions.
+
+    An entity is left once only, so a circle ends.
+    """
+    at: dict[str, list[Relation]] = {}
+    for relation in known:
+        source, _, target = relation.edge
+        at.setdefault(source, []).append(relation)
+        at.setdefault(target, []).append(relation)
+    steps: dict[tuple[str, str, str], int] = {}
+    visited, border = set(begun), begun
+    for step in range(1, depth + 1):
+        beyond: set[str] = set()
+        for entity in border:
+            for relation in at.get(entity, ()):
+                steps.setdefault(relation.edge, step)
+                beyond |= {relation.edge[0], relation.edge[2]}
+        border = beyond - visited
+        visited |= border
+        if not border:
+            break
+    return steps
+
+
+def _fragment(relation: Relation, ask: Ask, step: int, out: Reason | None) -> Fragment:
+    """A relation in one line."""
+    given = {"source": relation.source, "type": relation.type, "target": relation.target}
+    score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and out is None else ()
+    return Fragment(
+        id=f"{relation.path}:{relation.line}",
+        path=relation.path,
+        line=relation.line,
+        text=fill(ask.layer.line or LINE, given) if out is None else "",
+        heading=ask.layer.heading[0],
+        keep=ask.layer.keep,
+        kind=relation.type,
+        rows=1,
+        score=score,
+        out=out,
+    )

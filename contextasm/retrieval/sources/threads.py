@@ -1,0 +1,51 @@
+"""Source `threads`: the stories that go on, a file each, told apart by `status` in their front matter."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from contextasm.model import Ask, Document, Found, Fragment, Reason
+from contextasm.retrieval.reading import texts
+from contextasm.text.markdown import trimmed
+from contextasm.text.templates import fill
+
+
+def threads(ask: Ask) -> Found:
+    """The threads of the layer's files, the one that was last updated first; only active ones are in question."""
+    documents, problems = texts(ask)
+    fragments = sorted((_fragment(document, ask) for document in documents), key=lambda each: each.path)
+    fragments.sort(key=lambda each: each.day, reverse=True)
+    return Found(tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _fragment(document: Document, ask: Ask) -> Fragment:
+    """All of a thread, the blank lines at its ends left off."""
+    blank, text = trimmed(document.text)
+    status = _front(document, "status") or "none"
+    name = _front(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
+    out = None if text else Reason("blank")
+    return Fragment(
+        id=document.path,
+        path=document.path,
+        line=document.line + blank,
+        text=text,
+        heading=ask.layer.heading[0],
+        group=fill(ask.layer.group, {"title": name, "path": document.path}),
+        day=_day(_front(document, "updated")),
+        keep=ask.layer.keep,
+        out=out if status.casefold() == "active" else Reason.of("status", status=status),
+    )
+
+
+def _front(document: Document, key: str) -> str:
+    """A word of the front matter; empty where it is not there."""
+    value = document.front.get(key, "")
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _day(written: str) -> str:
+    """A date as YYYY-MM-DD; empty for anything else."""
+    try:
+        return date.fromisoformat(written[:10]).isoformat()
+    except ValueError:
+        return ""

@@ -1,0 +1,235 @@
+"""Rules: which of them fire for a request, what they ask for, and who wins where two disagree.
+
+Values in, values out: the facts come in complete, the files are found and read elsewhere. A rule that did not
+fire and a wish that lost each keep their reason, as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from typing import NamedTuple
+
+from contextasm.model import Reason
+from contextasm.rules.operators import OPERATORS, folded, glob
+
+Facts = Mapping[str, str | tuple[str, ...]]
+"""Fields and their values. One that is left out, or is empty, is missing."""
+
+MOST_WEIGHT = 1e6
+"""Where boosts stop multiplying, so that no score becomes infinite."""
+
+
+class Condition(NamedTuple):
+    """Something about the request that must hold."""
+
+    field: str
+    op: str
+    """A key of `OPERATORS`."""
+    value: str | tuple[str, ...]
+    """Empty for operators that need none."""
+    line: int
+
+
+class Target(NamedTuple):
+    """What a rule is about."""
+
+    kind: str
+    """`path`, `heading-path`, `tag`, `type`, `entity`, `id`; in a `Setting` also `layer`."""
+    value: str
+    heading: str = ""
+    """Of a `heading-path`: the section that is meant."""
+
+    def __str__(self) -> str:
+        """As it could be written in a message: `path docs/a.md`, `path docs/a.md#Setup`, `layer L3`."""
+        return f"path {self.value}#{self.heading}" if self.heading else f"{self.kind} {self.value}"
+
+
+class Rule(NamedTuple):
+    """When all its conditions hold, what it asks for."""
+
+    name: str
+    path: str
+    line: int
+    priority: float = 0
+    """Higher comes first."""
+    enabled: bool = True
+    when: tuple[Condition, ...] = ()
+    """None means always."""
+    include: tuple[Target, ...] = ()
+    exclude: tuple[Target, ...] = ()
+    boost: tuple[tuple[Target, float], ...] = ()
+    cap: tuple[tuple[str, int], ...] = ()
+    """Layer and tokens."""
+    set_priority: tuple[tuple[str, int], ...] = ()
+    """Layer and rank; the lowest gives way first."""
+
+
+class Setting(NamedTuple):
+    """What one action does to one target, once its rules have been heard."""
+
+    action: str
+    """`always_include`, `exclude`, `boost`, `cap` or `set_priority`."""
+    target: Target
+    value: float
+    """The weight, the tokens or the rank; 1 for an inclusion or exclusion."""
+    rules: tuple[str, ...]
+    """Who set it: several where boosts multiply, none where all that wanted it lost."""
+    lost: tuple[tuple[str, Reason], ...] = ()
+    """Rules that wanted otherwise, or the same too late: `shadowed` or `protected`."""
+
+
+class Fired(NamedTuple):
+    """What the rules come to for one request."""
+
+    verdicts: tuple[tuple[Rule, Reason], ...]
+    """Every rule, in order of precedence: `fired`, `disabled`, or the code of the condition that failed first."""
+    settings: tuple[Setting, ...]
+    """Inclusions and exclusions stand in order of precedence."""
+    missing: tuple[str, ...]
+    """Fields that an enabled rule asks about and the request does not have."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Those that fired, in order of precedence."""
+        return tuple(rule for rule, reason in self.verdicts if reason.code == "fired")
+
+    def of(self, action: str) -> tuple[Setting, ...]:
+        """The settings of one action."""
+        return tuple(setting for setting in self.settings if setting.action == action)
+
+
+def evaluate(rules: Iterable[Rule], facts: Facts) -> Fired:
+    """Which rules fire, and what they come to. The rules of one file are given in the order of the file."""
+    order = sorted(rules, key=lambda rule: (-rule.priority, rule.path))
+    verdicts = tuple((rule, _verdict(rule, facts)) for rule in order)
+    fields = {condition.field for rule in order if rule.enabled for condition in rule.when}
+    fired = Fired(verdicts, (), tuple(sorted(field for field in fields if not _values(facts, field))))
+    return fired._replace(settings=_resolved(_merged(fired.rules)))
+
+
+def _verdict(rule: Rule, facts: Facts) -> Reason:
+    """`fired`, or why not. The value itself stays out: it may be a secret of the environment."""
+    if not rule.enabled:
+        return Reason.of("disabled")
+    for number, each in enumerate(rule.when, 1):
+        have, want = _values(facts, each.field), each.value if isinstance(each.value, tuple) else (each.value,)
+        if code := OPERATORS[each.op](have, want):
+            code = code if have else "missing-field"
+            value = ", ".join(want)
+            return Reason.of(code, condition=number, line=each.line, field=each.field, op=each.op, value=value)
+    return Reason.of("fired")
+
+
+def _values(facts: Facts, field: str) -> tuple[str, ...]:
+    """The values of a field; none where it is missing."""
+    value = facts.get(field, ())
+    return tuple(each for each in ((value,) if isinstance(value, str) else value) if each)
+
+
+# --- conflicts --------------------------------------------------------------------------------------------------
+
+
+def _wishes(rule: Rule) -> Iterator[Setting]:
+    """What one rule asks for. Inclusions come first: a rule that excludes a folder may spare a file of it."""
+    by = (rule.name,)
+    yield from (Setting("always_include", target, 1, by) for target in rule.include)
+    yield from (Setting("exclude", target, 1, by) for target in rule.exclude)
+    yield from (Setting("boost", target, factor, by) for target, factor in rule.boost)
+    yield from (Setting("cap", Target("layer", layer), tokens, by) for layer, tokens in rule.cap)
+    yield from (Setting("set_priority", Target("layer", layer), rank, by) for layer, rank in rule.set_priority)
+
+
+def _merged(rules: Iterable[Rule]) -> Iterable[Setting]:
+    """One setting for each action and target."""
+    settled: dict[tuple[str, Target], Setting] = {}
+    for wish in (wish for rule in rules for wish in _wishes(rule)):
+        key = wish.action, wish.target
+        earlier = settled.get(key)
+        settled[key] = _both(earlier, wish) if earlier else wish
+    return settled.values()
+
+
+def _both(earlier: Setting, later: Setting) -> Setting:
+    """Boosts multiply, the smaller cap wins, and of everything else the first (digest, 002-7)."""
+    if earlier.action == "boost":
+        return earlier._replace(value=weight((earlier, later)), rules=earlier.rules + later.rules)
+    if earlier.action == "cap" and later.value < earlier.value:
+        return _shadow(later, earlier)
+    return _shadow(earlier, later)
+
+
+def _shadow(winner: Setting, loser: Setting) -> Setting:
+    """The winner, with the loser's rules and whom they had beaten noted on it."""
+    target = str(loser.target)
+    reason = Reason.of("shadowed", action=loser.action, target=target, value=loser.value, by=winner.rules[0])
+    return winner._replace(lost=winner.lost + loser.lost + tuple((name, reason) for name in loser.rules))
+
+
+def _resolved(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Settings without those that another leaves nothing of. What depends on the item waits for `settle`."""
+    kept: list[Setting] = []
+    # Boosts come last, since any exclusion beats them (digest, 002-8).
+    for setting in sorted(settings, key=lambda each: each.action == "boost"):
+        beaten_by = next((n for n, earlier in enumerate(kept) if _beats(earlier, setting)), None)
+        if beaten_by is None:
+            kept.append(setting)
+        else:
+            kept[beaten_by] = _shadow(kept[beaten_by], setting)
+    return tuple(kept)
+
+
+def _beats(earlier: Setting, later: Setting) -> bool:
+    """Whether an earlier setting leaves nothing for a later one to do."""
+    if earlier.action == "exclude" and later.action in {"always_include", "boost"}:
+        return _covers(earlier.target, later.target)
+    return earlier.action == "always_include" and later.action == "exclude" and earlier.target == later.target
+
+
+def _covers(wide: Target, narrow: Target) -> bool:
+    """Whether whatever the narrow target means is meant by the wide one. Of two patterns it may miss some."""
+    if wide.kind == "path" and narrow.kind in {"path", "heading-path"} and "**" not in narrow.value:
+        return glob(wide.value, narrow.value)
+    return wide == narrow
+
+
+# --- items ------------------------------------------------------------------------------------------------------
+
+
+def settle(fired: Fired, item: Facts, *, protected: bool = False) -> tuple[Setting, ...]:
+    """What the rules come to for one item: at most one inclusion or exclusion, and the boosts that count.
+
+    The item's `path`, `heading`, `tag`, `type`, `id` and `entity` are looked at. A protected one (of L1, say) can't be
+    excluded; what tried is returned without a rule.
+    """
+    here = [each for each in fired.settings if each.target.kind != "layer" and hits(each.target, item)]
+    claims = [each for each in here if each.action != "boost"]
+    boosts = [each for each in here if each.action == "boost"]
+    refused = [_refused(each) for each in claims if protected and each.action == "exclude"]
+    claims = [each for each in claims if not (protected and each.action == "exclude")]
+    winner = claims[0] if claims else None
+    if winner is None:
+        return (*refused, *boosts)
+    for loser in [*claims[1:], *(boosts if winner.action == "exclude" else ())]:
+        winner = _shadow(winner, loser)
+    return (*refused, winner, *(() if winner.action == "exclude" else boosts))
+
+
+def _refused(exclusion: Setting) -> Setting:
+    reason = Reason.of("protected", action=exclusion.action, target=str(exclusion.target))
+    return exclusion._replace(rules=(), lost=exclusion.lost + tuple((name, reason) for name in exclusion.rules))
+
+
+def weight(settings: Iterable[Setting]) -> float:
+    """By what a score is multiplied; 1 where nothing boosts."""
+    return min(prod(each.value for each in settings if each.action == "boost"), MOST_WEIGHT)
+
+
+def hits(target: Target, item: Facts) -> bool:
+    """Whether an item is what a target means. Tags, types, entities and ids are compared exactly."""
+    if target.kind == "path":
+        return any(glob(target.value, path) for path in _values(item, "path"))
+    if target.kind == "heading-path":
+        headings = map(folded, _values(item, "heading"))
+        return target.value in _values(item, "path") and folded(target.heading) in headings
+    return target.value in _values(item, target.kind)

@@ -1,0 +1,198 @@
+"""Slots and rooms: the layers with what was found for them, and how much each may take.
+
+Nothing is chosen here. Sizes are in the counter's units, which add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Fragment, Layer, Problem, Profile, Summarizer
+from contextasm.selection.detail import LEVELS, at
+from contextasm.selection.layout import Frame, Kept, at_level, body, whole
+from contextasm.selection.tokens import Counter
+
+Choice = Mapping[str, Sequence[Kept]]
+"""What is kept of a layer, by heading."""
+
+
+class Slot(NamedTuple):
+    """A layer with what was found for it."""
+
+    layer: Layer
+    pool: Sequence[Fragment]
+    sections: Mapping[str, Sequence[Fragment]]
+    """The fragments in question, by heading, in keep order: pinned ones first."""
+    stable: bool
+    """Whether neither the date nor the topic can change what is shown of it."""
+    counter: Counter
+    frame: Frame
+    summarizer: Summarizer | None
+
+    def text(self, heading: str, kept: Sequence[Kept]) -> str:
+        """The text under a heading if this much is kept."""
+        there = {each.fragment.id for each in kept}
+        missing = [fragment for fragment in self.sections[heading] if fragment.id not in there]
+        return body(kept, missing, "\n" if self.layer.line else "\n\n", self.frame.marker)
+
+    def cost(self, heading: str, kept: Sequence[Kept]) -> int:
+        """The size of that section as emitted."""
+        text = self.text(heading, kept)
+        return self.counter.size(self.frame.section(self.layer.id, heading, text)) if text else 0
+
+    def total(self, choice: Choice) -> int:
+        """The size of the whole layer."""
+        return sum(self.cost(heading, kept) for heading, kept in choice.items())
+
+    def choice(self, kept: Sequence[Kept]) -> Choice:
+        """What is kept, by heading, in the order of the headings."""
+        own: dict[str, list[Kept]] = {heading: [] for heading in self.sections}
+        for each in kept:
+            own[each.fragment.heading].append(each)
+        return {heading: each for heading, each in own.items() if each}
+
+    def first_form(self, fragment: Fragment) -> Kept:
+        """A fragment as its layer means to show it: whole, or at the layer's level of detail."""
+        level = self.layer.detail
+        if self.layer.required or fragment.pin or fragment.fence or level not in LEVELS:
+            return whole(fragment)
+        return at_level(fragment, at(fragment.text, level))
+
+    @property
+    def pinned(self) -> Choice:
+        """What rules include, whole."""
+        pins = {heading: [*map(whole, (each for each in own if each.pin))] for heading, own in self.sections.items()}
+        return {} if self.layer.required else {heading: own for heading, own in pins.items() if own}
+
+    @property
+    def everything(self) -> Choice:
+        """All that is in question, as the layer means to show it."""
+        return {heading: [*map(self.first_form, fragments)] for heading, fragments in self.sections.items()}
+
+
+class Room(NamedTuple):
+    """How much a layer may take, and which limit says so."""
+
+    size: int
+    by: str
+    """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
+
+
+class Turn(NamedTuple):
+    """A layer whose turn it is to take its room, with sizes."""
+
+    slot: Slot
+    wanted: int
+    """Of everything in question."""
+    pinned: int
+    """Of what rules include."""
+    reserve: int
+    """What is held for it against the layers before it."""
+
+
+class Filled(NamedTuple):
+    """A layer with what was settled for it."""
+
+    slot: Slot
+    room: Room
+    wanted: int
+    choice: Choice
+    used: int
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether it got nothing because of others, not because of a limit of its own."""
+        return not self.choice and self.room.by in {"budget", "reserve", "ceiling"}
+
+
+def slot_of(layer: Layer, pool: Sequence[Fragment], like: Slot) -> Slot:
+    """A layer with its fragments, sorted into sections; the rest is as in a slot that is `like` it."""
+    sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
+    for fragment in pool:
+        if fragment.out is None:
+            sections[fragment.heading].append(fragment)
+    for own in sections.values():
+        own.sort(key=lambda fragment: not fragment.pin)
+    return like._replace(layer=layer, pool=pool, sections={heading: own for heading, own in sections.items() if own})
+
+
+def is_stable(layer: Layer, profile: Profile) -> bool:
+    """Whether a layer shows documents, and no other source holds room back from it: how much, its finds decide."""
+    holding = {each.id for each in profile.layers if each.reserve and each.source != ("document",)}
+    behind = {each.id for each in profile.layers[profile.layers.index(layer) + 1 :]}
+    if layer.source != ("document",) or layer.varies:
+        return False
+    return layer.required or not (holding & behind or profile.fill)
+
+
+def turns(slots: Sequence[Slot], total: int, grain: int) -> list[Turn]:
+    """The slots in the order in which they take their room, each with what it wants and what is held for it."""
+    found = []
+    for slot in sorted(slots, key=lambda slot: (not slot.layer.required, -slot.layer.priority)):
+        wanted, pinned = slot.total(slot.everything), slot.total(slot.pinned)
+        reserve = 0 if slot.layer.required else max(pinned, _reserve(slot.layer, total, grain, wanted))
+        found.append(Turn(slot, wanted, pinned, reserve))
+    return found
+
+
+def with_pins_that_fit(slots: list[Slot], room: int) -> tuple[list[Slot], list[Problem]]:
+    """The slots with as many of their pins as fit the room together, the last one giving way first."""
+    problems: list[Problem] = []
+    while (pinning := [n for n, slot in enumerate(slots) if slot.pinned]) and _all_pinned(slots) > room:
+        number = pinning[-1]
+        slot = slots[number]
+        last = next(each for each in reversed(slot.pool) if each.pin and each.out is None)
+        pool = tuple(each._replace(pin="") if each is last else each for each in slot.pool)
+        slots = [*slots[:number], slot_of(slot.layer, pool, slot), *slots[number + 1 :]]
+        message = f"rule {last.pin} includes it, and the budget has no room for all of it"
+        problems.append(Problem("pin-dropped", last.path, last.line, message))
+    return slots, problems
+
+
+def _all_pinned(slots: Sequence[Slot]) -> int:
+    """The size of what rules include."""
+    return sum(slot.total(slot.pinned) for slot in slots)
+
+
+def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
+    """The size that is held for a layer: no more than it wants, or than its own limits let it take."""
+    return min(layer.reserve * grain, wanted, *(limit.size for limit in own_limits(layer, total, grain)))
+
+
+def own_limits(layer: Layer, total: int, grain: int) -> list[Room]:
+    """The limits of a layer that do not depend on what others take."""
+    limits = []
+    if layer.max_tokens is not None:
+        limits.append(Room(layer.max_tokens * grain, "max_tokens"))
+    if layer.share is not None:
+        limits.append(Room(int(total * layer.share / 100), "share"))
+    return limits
+
+
+def room_of(turn: Turn, total: int, grain: int, booked: int, later: int) -> Room:
+    """The least of a layer's limits (docs/DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
+
+    What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
+    pass any limit of the layer.
+    """
+    layer = turn.slot.layer
+    if layer.required:
+        return Room(turn.wanted, "required")
+    limits = [Room(total - booked - later, "reserve" if later else "budget"), *own_limits(layer, total, grain)]
+    if layer.ceiling is not None:
+        limits.append(Room(max(int(total * layer.ceiling / 100) - booked, turn.reserve), "ceiling"))
+    least = min(limits, key=lambda limit: limit.size)
+    return Room(max(0, turn.pinned, least.size), least.by)
+
+
+def booking(done: Filled) -> int:
+    """What a layer counts for with those behind it.
+
+    Not just what it used, where a larger budget would let it use more: else that room would feed a later layer at
+    this budget and not at a larger one, and a larger budget would lose a line (docs/DESIGN.md, law 7).
+    """
+    if done.wanted <= done.room.size or done.room.by == "max_tokens":
+        return done.used
+    return done.room.size

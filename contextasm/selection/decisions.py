@@ -1,0 +1,91 @@
+"""What was settled for the layers, told: sections as emitted, a decision for each fragment, allowances, problems."""
+
+from __future__ import annotations
+
+from contextasm.model import Allowance, Decision, Fact, Fragment, Problem, Reason, Section
+from contextasm.selection.allocation import Filled
+from contextasm.selection.detail import LEVELS
+from contextasm.selection.layout import Kept, shown, span
+from contextasm.selection.tokens import Counter
+
+
+def sections(done: Filled) -> list[Section]:
+    """What is emitted of a layer."""
+    slot = done.slot
+    found = []
+    for heading, kept in done.choice.items():
+        text = slot.text(heading, kept)
+        tokens = slot.counter.tokens(slot.cost(heading, kept))
+        cut_short = len(kept) < len(slot.sections[heading]) or not all(each.whole or each.form for each in kept)
+        found.append(Section(slot.layer.id, heading, text, tokens, cut_short, slot.stable))
+    return found
+
+
+def decisions(done: Filled) -> list[Decision]:
+    """One decision for each fragment of a layer."""
+    kept = {(heading, each.fragment.id): each for heading, own in done.choice.items() for each in own}
+    return [_decision(done, fragment, kept.get((fragment.heading, fragment.id))) for fragment in done.slot.pool]
+
+
+def _decision(done: Filled, fragment: Fragment, kept: Kept | None) -> Decision:
+    """What happened to one fragment."""
+    count = done.slot.counter.count
+    before = None if fragment.out else count(fragment.text)
+    after = 0 if kept is None else before if kept.whole and before else count(shown(kept))
+    return Decision(
+        fragment=fragment.id,
+        layer=done.slot.layer.id,
+        path=fragment.path,
+        lines=span(fragment) if fragment.line else (0, 0),
+        reason=fragment.out or _reason(done, kept),
+        before=before,
+        after=after,
+        kept=kept.spans if kept else (),
+        score=fragment.score,
+    )
+
+
+def _reason(done: Filled, kept: Kept | None) -> Reason:
+    """Why a fragment in question is shown as it is."""
+    if done.slot.layer.required:
+        return Reason("required")
+    if kept and kept.whole:
+        return Reason.of("pinned", rule=kept.fragment.pin) if kept.fragment.pin else Reason(kept.fragment.why)
+    if kept and kept.form == done.slot.layer.detail:
+        return Reason.of("level", level=kept.form)
+    facts: dict[str, Fact] = {"allowance": done.slot.counter.tokens(done.room.size), "limit": done.room.by}
+    if kept and kept.form in LEVELS:
+        return Reason.of("detail", level=kept.form, **facts)
+    if kept and kept.form:
+        return Reason.of("summarized", **facts)
+    return Reason.of("over-allowance" if kept else "starved" if done.is_starved else "no-room", **facts)
+
+
+def allowance(done: Filled) -> Allowance:
+    """The layer's limit and use in tokens."""
+    counter = done.slot.counter
+    limit = None if done.room.by == "required" else counter.tokens(done.room.size)
+    return Allowance(done.slot.layer.id, limit, counter.tokens(done.wanted), counter.tokens(done.used))
+
+
+def problems(done: Filled) -> list[Problem]:
+    """What went wrong in a layer: a summarizer that failed, and a layer that found something and shows none of it."""
+    return [*done.problems, *_nothing(done)]
+
+
+def _nothing(done: Filled) -> list[Problem]:
+    """The problem of a layer that found something and may show none of it."""
+    if done.choice or not done.wanted or done.slot.layer.max_tokens == 0:
+        return []
+    layer, size = done.slot.layer.id, done.slot.counter.tokens(done.room.size)
+    wanted = done.slot.counter.tokens(done.wanted)
+    if done.is_starved:
+        message = f"got nothing of {wanted} tokens: the layers before it left {size}"
+        return [Problem("starved", layer, 0, message)]
+    return [Problem("no-room", layer, 0, f"got nothing of {wanted} tokens: its limit of {size} holds no line of it")]
+
+
+def over_budget(required: int, budget: int, counter: Counter) -> Problem:
+    """The problem of required layers that pass the budget by themselves."""
+    message = f"required layers take {counter.tokens(required)} tokens of {budget}; nothing else was let in"
+    return Problem("over-budget", "budget", 0, message)

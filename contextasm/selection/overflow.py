@@ -1,0 +1,236 @@
+"""The ladder: what is tried, step by step, with a layer that does not fit its room.
+
+A step that comes before anything was dropped works on all fragments at once, the least valuable giving way first; a
+step behind `drop` works on what was dropped, the most valuable first. What is pinned is never shortened, and code
+keeps every detail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from contextasm.model import Fragment, Problem
+from contextasm.selection.allocation import Choice, Filled, Room, Slot, Turn
+from contextasm.selection.detail import levels
+from contextasm.selection.layout import Kept, at_level, shown, summarized, whole
+from contextasm.selection.truncate import cut
+from contextasm.text.markdown import lead
+
+
+class Tried(NamedTuple):
+    """How far down the ladder a layer is."""
+
+    forms: tuple[Kept, ...]
+    """Every fragment in question in the form to be tried next, the most valuable first."""
+    choice: Choice | None = None
+    """What is in; None as long as nothing had to go."""
+    problems: tuple[Problem, ...] = ()
+
+
+Step = Callable[[Slot, int, Tried], Tried]
+"""Takes a layer, its room and how far it got."""
+
+
+def fill(turn: Turn, room: Room) -> Filled:
+    """A layer within its room: everything, else what its ladder comes to, and what is pinned in any case."""
+    slot = turn.slot
+    if turn.wanted <= room.size or slot.layer.required:
+        return Filled(slot, room, turn.wanted, slot.everything, turn.wanted)
+    ranked = sorted((each for each in slot.pool if each.out is None), key=lambda each: not each.pin)
+    tried = Tried(tuple(map(slot.first_form, ranked)))
+    adaptive = (_adapt,) if slot.layer.detail == "adaptive" else ()
+    for step in (*adaptive, *(STEPS[name] for name in slot.layer.fit)):
+        tried = step(slot, room.size, tried)
+        if tried.choice and sum(map(len, tried.choice.values())) == len(ranked):
+            break
+    choice = tried.choice or slot.pinned
+    return Filled(slot, room, turn.wanted, choice, slot.total(choice), tried.problems)
+
+
+def shorter_forms(kept: Kept) -> Iterator[Kept]:
+    """A fragment at each level of detail below the one that it is shown at, from the fullest on."""
+    if kept.form == "summary" or kept.fragment.pin or kept.fragment.fence:
+        return
+    forms = [at_level(kept.fragment, form) for form in levels(kept.fragment.text)]
+    at = next((number for number, form in enumerate(forms) if form.text == kept.text), 0)
+    yield from forms[at + 1 :]
+
+
+def _adapt(slot: Slot, room: int, tried: Tried) -> Tried:
+    """Each fragment in the fullest form that fits, best first."""
+    return tried._replace(choice=_greedy(slot, room, tried.forms, lambda form: (form, *shorter_forms(form))))
+
+
+def _drop(slot: Slot, room: int, tried: Tried) -> Tried:
+    """What fits as it is, best first; one that does not fit is skipped."""
+    return tried._replace(choice=_greedy(slot, room, tried.forms, lambda form: (form,)))
+
+
+def _detail(slot: Slot, room: int, tried: Tried) -> Tried:
+    """Less detail: one level down for each fragment in turn, then the next level, until all fit."""
+    if tried.choice is not None:
+        return tried._replace(choice=_greedy(slot, room, tried.forms, shorter_forms, tried.choice))
+    return _lowered(slot, room, tried, lambda form: next(shorter_forms(form), None))
+
+
+def _summarize(slot: Slot, room: int, tried: Tried) -> Tried:
+    """The summarizer's words in place of a fragment's, where they are fewer."""
+    if slot.summarizer is None:
+        return tried
+    problems: list[Problem] = []
+
+    def summaries(form: Kept) -> Iterator[Kept]:
+        text = _summary(slot, form, problems)
+        if text:
+            yield summarized(form.fragment, text)
+
+    if tried.choice is not None:
+        done = tried._replace(choice=_greedy(slot, room, tried.forms, summaries, tried.choice))
+    else:
+        done = _lowered(slot, room, tried, lambda form: next(summaries(form), None), rounds=1)
+    return done._replace(problems=tuple(dict.fromkeys((*tried.problems, *problems))))
+
+
+def _summary(slot: Slot, form: Kept, problems: list[Problem]) -> str:
+    """A fragment in the summarizer's words; empty where it has none, or none that are fewer."""
+    if form.form == "summary" or form.fragment.pin or slot.summarizer is None:
+        return ""
+    text = form.fragment.text
+    mark = lead(text)  # no part of what is summarized
+    said = slot.summarizer(text[len(mark) :])
+    if isinstance(said, Problem):
+        problems.append(said)
+        return ""
+    said = mark + said.replace("\n", "\n  ") if mark else said
+    return said if slot.counter.size(said) < slot.counter.size(shown(form)) else ""
+
+
+def _truncate(slot: Slot, room: int, tried: Tried) -> Tried:
+    """Section by section as long as they fit whole, and as much of the next one as fits; of dropped ones the best."""
+    if tried.choice:
+        return tried
+    if tried.choice is None and any(form.form for form in tried.forms):
+        kept = _greedy(slot, room, tried.forms, lambda form: (form,))
+        if kept:
+            return tried._replace(choice=kept)
+    return tried._replace(choice=_cut(slot, room, only_best=tried.choice is not None))
+
+
+def _cut(slot: Slot, room: int, *, only_best: bool) -> Choice:
+    """The fragments in full, the last of them cut."""
+    choice: dict[str, Sequence[Kept]] = {}
+    for heading, fragments in slot.sections.items():
+        own = fragments[:1] if only_best else fragments
+        kept: Sequence[Kept] = [*map(whole, own)]
+        cost = slot.cost(heading, kept)
+        if cost > room:
+            kept = cut(own, room, slot.counter.size, partial(slot.cost, heading))
+        if kept:
+            choice[heading] = kept
+        if cost > room or only_best:
+            break
+        room -= cost
+    return choice
+
+
+STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _summarize, "truncate": _truncate}
+"""The ladder's steps by name."""
+
+
+def _greedy(
+    slot: Slot,
+    room: int,
+    forms: Sequence[Kept],
+    tries: Callable[[Kept], Iterable[Kept]],
+    choice: Choice | None = None,
+) -> Choice:
+    """What is chosen already, and of each other fragment, best first, the first of its forms to try that fits."""
+    chosen = {heading: [*kept] for heading, kept in (choice or {}).items()}
+    costs = {heading: slot.cost(heading, kept) for heading, kept in chosen.items()}
+    there = {each.fragment.id for kept in chosen.values() for each in kept}
+    for form in forms:
+        if form.fragment.id in there:
+            continue
+        heading = form.fragment.heading
+        own = costs.get(heading, 0)
+        left = room - sum(costs.values()) + own
+        for each in tries(form):
+            if own + slot.counter.size(shown(each)) > left:
+                continue
+            more = [*chosen.get(heading, ()), each]
+            cost = slot.cost(heading, more)
+            if cost <= left:
+                chosen[heading], costs[heading] = more, cost
+                break
+    return {heading: chosen[heading] for heading in slot.sections if heading in chosen}
+
+
+def _lowered(
+    slot: Slot, room: int, tried: Tried, lower: Callable[[Kept], Kept | None], rounds: int | None = None
+) -> Tried:
+    """The fragments in smaller forms, the least valuable first and all in turn, until they fit together.
+
+    Where even the last forms do not fit, these are what the next step starts from.
+    """
+    forms = [*tried.forms]
+    size = slot.counter.size
+    used = slot.total(slot.choice(forms))
+    changed = True
+    while changed and rounds != 0:
+        changed = False
+        rounds = None if rounds is None else rounds - 1
+        for number in reversed(range(len(forms))):
+            smaller = lower(forms[number])
+            if smaller is None or size(shown(smaller)) >= size(shown(forms[number])):
+                continue
+            used -= size(shown(forms[number])) - size(shown(smaller))
+            forms[number], changed = smaller, True
+            # Sizes of parts need not add up to the whole's; that is counted where it may fit by now.
+            if used <= room:
+                choice = slot.choice(forms)
+                used = slot.total(choice)
+                if used <= room:
+                    return tried._replace(forms=tuple(forms), choice=choice)
+    return tried._replace(forms=tuple(forms))
+
+
+def raised(filled: Sequence[Filled], limits: Mapping[str, int], goal: int, total: int) -> list[Filled]:
+    """The layers with detail added to what they show shortened, best first, until all together reach the goal.
+
+    Sizes: `limits` is what each layer may take at most, by id; `total` what all may take together.
+    """
+    done = {each.slot.layer.id: each for each in filled}
+    shortened = [
+        (each.slot.layer.id, kept) for each in filled for own in each.choice.values() for kept in own if kept.form
+    ]
+    shortened.sort(key=lambda item: -_worth(item[1].fragment))
+    for layer, kept in shortened:
+        used = sum(each.used for each in done.values())
+        if used >= goal:
+            break
+        own = done[layer]
+        done[layer] = _fuller(own, kept, min(total - used, limits[layer] - own.used))
+    return [done[each.slot.layer.id] for each in filled]
+
+
+def _worth(fragment: Fragment) -> float:
+    """The total of a fragment's score; 0 where it has none."""
+    return fragment.score[-1][1] if fragment.score else 0.0
+
+
+def _fuller(filled: Filled, kept: Kept, room: int) -> Filled:
+    """A layer with one of its fragments in the fullest form that takes no more than `room` above what is used."""
+    slot, heading = filled.slot, kept.fragment.heading
+    before = slot.cost(heading, filled.choice[heading])
+    for form in levels(kept.fragment.text):
+        if form.text == kept.text:
+            break
+        more = [at_level(kept.fragment, form) if each is kept else each for each in filled.choice[heading]]
+        extra = slot.cost(heading, more) - before
+        if extra <= room:
+            used = filled.used + extra
+            room_then = filled.room._replace(size=max(filled.room.size, used))
+            return filled._replace(choice={**filled.choice, heading: more}, used=used, room=room_then)
+    return filled

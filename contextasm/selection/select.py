@@ -1,0 +1,101 @@
+"""Select: what enters the context, what is shortened and what stays out, under a hard limit.
+
+Sizes are in the counter's units, which add up; tokens are figured out from them at the end. Nothing is worded or
+emitted here: the frame says what surrounds a section, so that headings, blank lines and markers are paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Fragment, Profile, Selection, Summarizer
+from contextasm.selection.allocation import (
+    Filled,
+    Slot,
+    Turn,
+    booking,
+    is_stable,
+    own_limits,
+    room_of,
+    slot_of,
+    turns,
+    with_pins_that_fit,
+)
+from contextasm.selection.decisions import allowance, decisions, over_budget, problems, sections
+from contextasm.selection.layout import Frame
+from contextasm.selection.overflow import STEPS, fill, raised
+from contextasm.selection.tokens import Counter
+
+__all__ = ["STEPS", "Budget", "select"]
+
+
+class Budget(NamedTuple):
+    """What the document may take."""
+
+    tokens: int
+    """As asked for."""
+    spare: int = 0
+    """Tokens of it that must stay free: exact counts of the parts may add up to less than the whole's."""
+
+
+def select(
+    profile: Profile,
+    pools: Mapping[str, Sequence[Fragment]],
+    budget: Budget,
+    counter: Counter,
+    frame: Frame,
+    summarizer: Summarizer | None = None,
+) -> Selection:
+    """What is shown of the ranked fragments in `pools` (by layer id), and one decision for each of them.
+
+    Required layers are whole whatever the budget says; all others share what they leave.
+    """
+    slots = [
+        slot_of(each, pools[each.id], Slot(each, (), {}, is_stable(each, profile), counter, frame, summarizer))
+        for each in profile.layers
+    ]
+    grain = counter.grain
+    total = (budget.tokens - budget.spare) * grain + _last_line_end(counter)
+    booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.required)
+    over = booked > budget.tokens * grain + _last_line_end(counter)
+    slots, unpinned = with_pins_that_fit(slots, total - booked)
+    order = turns(slots, total, grain)
+    done: dict[str, Filled] = {}
+    for number, turn in enumerate(order):
+        later = sum(each.reserve for each in order[number + 1 :])
+        filled = fill(turn, room_of(turn, total, grain, booked, later))
+        booked += 0 if turn.slot.layer.required else booking(filled)
+        done[turn.slot.layer.id] = filled
+    settled = [done[layer.id] for layer in profile.layers]
+    if profile.fill:
+        settled = raised(settled, _limits(order, done, total, grain), int(total * profile.fill / 100), total)
+    overflow = [over_budget(booked, budget.tokens, counter)] if over else []
+    return Selection(
+        sections=tuple(section for each in settled for section in sections(each)),
+        decisions=tuple(decision for each in settled for decision in decisions(each)),
+        allowances=tuple(allowance(each) for each in settled),
+        problems=(*overflow, *unpinned, *(problem for each in settled for problem in problems(each))),
+    )
+
+
+def _limits(order: Sequence[Turn], done: Mapping[str, Filled], total: int, grain: int) -> dict[str, int]:
+    """The size that each layer's own limits let it take, by id: those that others' use can't change, and its ceiling.
+
+    A ceiling counts every layer before it, so under one nothing may grow any more.
+    """
+    capped = any(turn.slot.layer.ceiling is not None for turn in order)
+    return {
+        layer: min(
+            [
+                filled.room.size if capped else total,
+                *(each.size for each in own_limits(filled.slot.layer, total, grain)),
+            ]
+        )
+        for layer, filled in done.items()
+    }
+
+
+def _last_line_end(counter: Counter) -> int:
+    """What the document is smaller than its sections: the blank line behind the last one goes."""
+    return counter.size("\n\n") - counter.size("\n")

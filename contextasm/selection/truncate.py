@@ -1,0 +1,143 @@
+"""Cuts: the most of a section that fits a room.
+
+The choice is among nested states: the first k blocks of the keep order, then the first lines of the next block, then
+the first words of the next line. The last state that costs no more than the room is taken, so more room never
+loses a line that less room kept (docs/DESIGN.md, law 7).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from contextasm.model import Fragment
+from contextasm.selection.layout import Kept, Stretch
+from contextasm.text.markdown import Block, keep_order, list_mark
+
+LONG_WORD = 40
+"""Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
+
+LEAST_LINES = {"text": 1, "table": 3, "fence": 2}
+"""How many lines make the smallest part of a block worth showing: a table's head, its rule and one row."""
+
+Size = Callable[[str], int]
+"""Text to size, in the counter's units."""
+
+Cost = Callable[[Sequence[Kept]], int]
+"""The size of the whole section, heading and markers included, if this much is kept of its fragments."""
+
+State = TypeVar("State")
+
+
+class _Piece(NamedTuple):
+    """A block of one of the fragments, and what is shown of it."""
+
+    number: int
+    """The fragment's, in keep order."""
+    block: Block
+    stretch: Stretch
+
+
+def cut(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tuple[Kept, ...]:
+    """What is kept of fragments that do not fit whole, given in keep order; nothing where no line fits."""
+    lines = [fragment.text.split("\n") for fragment in fragments]
+    pieces: list[_Piece] = []
+
+    def growing() -> Iterator[tuple[int, int]]:
+        behind = 0
+        for piece in _pieces(fragments, lines):
+            pieces.append(piece)
+            shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
+            bare = size(shown.rstrip("\n"))
+            # The line ends behind a block are paid for once another block follows.
+            yield len(pieces), behind + bare
+            behind = size(shown) - bare
+
+    count = _furthest(growing(), room, lambda count: cost(_kept(fragments, pieces[:count])) <= room) or 0
+    chosen = pieces[:count]
+    if count == len(pieces):
+        return _kept(fragments, chosen)
+    after = pieces[count]
+
+    def with_part(stretch: Stretch) -> tuple[Kept, ...]:
+        return _kept(fragments, [*chosen, after._replace(stretch=stretch)])
+
+    left = room - (cost(_kept(fragments, chosen)) if chosen else 0)
+    part = _part(after.block, lines[after.number], left, size, lambda stretch: cost(with_part(stretch)) <= room)
+    return with_part(part) if part else _kept(fragments, chosen)
+
+
+def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> Iterator[_Piece]:
+    """Every block of every fragment, in keep order."""
+    for number, fragment in enumerate(fragments):
+        for block in keep_order(lines[number], fragment.keep):
+            yield _Piece(number, block, Stretch(block.first, block.stop))
+
+
+def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
+    """The last of nested states that fits.
+
+    Each comes with the size that it adds at the least, so that no more states are looked at than could fit.
+    """
+    reached: list[State] = []
+    used = 0
+    for state, size in states:
+        used += size
+        if used > room:
+            break
+        reached.append(state)
+    while reached and not fits(reached[-1]):
+        reached.pop()
+    return reached[-1] if reached else None
+
+
+def _part(block: Block, lines: Sequence[str], left: int, size: Size, fits: Callable[[Stretch], bool]) -> Stretch | None:
+    """The most of one block that fits: its first lines, and of plain text the first words of the next line.
+
+    `left` is the room that is not taken by the blocks before it; looking further than that would be in vain.
+    """
+    stop = block.stop
+    while stop > block.body and not lines[stop - 1].strip():
+        stop -= 1
+    least = block.body + LEAST_LINES.get(block.kind, stop)
+    rows = ((Stretch(block.first, end, fence=block.fence), size(lines[end - 1])) for end in range(least, stop))
+    by_line = _furthest(rows, left, fits)
+    if block.kind != "text":
+        return by_line
+    at = by_line.stop if by_line else block.body
+    left -= sum(size(line) for line in lines[block.first : at])
+    words = (
+        (Stretch(block.first, at, lines[at][:end]), size(lines[at][start:end])) for start, end in _words(lines[at])
+    )
+    return _furthest(words, left, fits) or by_line
+
+
+def _words(line: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each step by which a line may grow, the last one left out: it would be the whole line."""
+    mark = list_mark(line)
+    start, end = 0, 0
+    for word in re.finditer(r"\S+", line[mark:]):
+        for length in _graphemes(word[0]) if len(word[0]) > LONG_WORD else (len(word[0]),):
+            if end:
+                yield start, end
+            start, end = end, mark + word.start() + length
+
+
+def _graphemes(word: str) -> Iterator[int]:
+    """The end of each letter as a reader sees it."""
+    import regex
+
+    return (found.end() for found in regex.finditer(r"\X", word))
+
+
+def _kept(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Kept, ...]:
+    """The pieces put together again, fragment by fragment."""
+    stretches: dict[int, list[Stretch]] = {}
+    for piece in sorted(pieces, key=lambda piece: (piece.number, piece.block.first)):
+        own = stretches.setdefault(piece.number, [])
+        if own and own[-1].stop == piece.stretch.first and not own[-1].words and not own[-1].fence:
+            own[-1] = piece.stretch._replace(first=own[-1].first)
+        else:
+            own.append(piece.stretch)
+    return tuple(Kept(fragments[number], tuple(own)) for number, own in stretches.items())

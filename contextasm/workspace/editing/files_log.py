@@ -1,0 +1,25 @@
+"""The day's log: one more entry behind what stands there, a blank line between."""
+
+from __future__ import annotations
+
+from contextasm.workspace.editing.files import locked, page, save
+from contextasm.workspace.folder import Folder
+
+
+def append(workspace: Folder, path: str, text: str) -> bool:
+    """Put a text, LF lines, at the end of a log; whether the log had to be made. Raises `ContextasmError`."""
+    with locked(workspace):
+        old = page(workspace, path)
+        between = _between(old.text)
+        save(workspace, path, old.data + old.encoded(f"{between}{text}\n"))
+    return not old.data
+
+
+def _between(old: str) -> str:
+    """The line ends that are missing up to a blank line."""
+    if not old.strip():
+        return "" if not old or old.endswith("\n") else "\n"
+    lines = old.replace("\r\n", "\n").split("\n")
+    if lines[-1].strip():
+        return "\n\n"
+    return "\n" if lines[-1] or lines[-2].strip() else ""
