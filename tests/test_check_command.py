@@ -62,7 +62,7 @@ def test_json_holds_the_fields(tmp_path: Path) -> None:
     """Id, severity, file, line, message, remedy."""
     result = check(fill(tmp_path, {**DAY, KNOWN: WARNING}), "--format", "json")
     whole = json.loads(result.out)
-    schema = Path(contextasm.__file__).parent / "schemas" / "findings-1.json"
+    schema = Path(contextasm.__file__).parent / "rendering" / "schemas" / "findings-1.json"
     Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).validate(whole)
     assert whole["schema"] == "ctxasm.findings/1"
     (finding,) = whole["findings"]

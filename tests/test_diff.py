@@ -22,7 +22,7 @@ from tests.command import LUNA, clean, ctxasm, fill, inside, refused
 from tests.test_laws import PATTERNS, trees, write
 from tests.workspaces import Content, budgets, build, profiles, workspaces
 
-SCHEMA = json.loads((Path(contextasm.__file__).parent / "schemas" / "diff-1.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8"))
 
 GIT = {
     "GIT_CONFIG_GLOBAL": os.devnull,

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 import contextasm
 from tests.command import LUNA, SMALL_TEXT, fill, inside
 
-SCHEMAS = Path(contextasm.__file__).parent / "schemas"
+SCHEMAS = Path(contextasm.__file__).parent / "rendering" / "schemas"
 
 FORMATS = ("markdown", "xml", "json", "messages")
 

@@ -22,7 +22,7 @@ from contextasm.workspace.snapshot import Noted, Recalled, changes
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
 from tests.workspaces import DEFAULT, Content, Files, budgets, build, o200k, profiles, request, workspaces
 
-SCHEMA = json.loads((Path(contextasm.__file__).parent / "schemas" / "record-1.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((Path(contextasm.__file__).parent / "rendering" / "schemas" / "record-1.json").read_text(encoding="utf-8"))
 
 KNOWLEDGE = "agents/a/KNOWLEDGE.md"
 TODAY = "agents/a/daily/2025-03-14.md"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from contextasm.selection.tokens import ENCODINGS, unpack
 
-TABLES = Path(__file__).resolve().parent.parent / "contextasm" / "tables"
+TABLES = Path(__file__).resolve().parent.parent / "contextasm" / "selection" / "token_tables"
 
 
 def main(package: Path) -> None:

@@ -20,7 +20,7 @@ from contextasm.selection.detail import LEVELS
 from contextasm.selection.select import STEPS
 from contextasm.text.templates import names
 
-SHIPPED = Path(__file__).parent.parent / "profiles"
+SHIPPED = Path(__file__).parent / "profiles"
 
 KEYS: dict[str, Read] = {
     "summary": values.text,

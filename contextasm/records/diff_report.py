@@ -57,7 +57,7 @@ def summary(difference: Difference) -> str:
 
 
 def diff_data(difference: Difference) -> dict[str, object]:
-    """The difference as plain values (schema `ctxasm.diff/1`, contextasm/schemas/diff-1.json)."""
+    """The difference as plain values (schema `ctxasm.diff/1`, contextasm/rendering/schemas/diff-1.json)."""
     return {
         "schema": SCHEMA,
         **{

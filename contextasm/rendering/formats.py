@@ -76,7 +76,7 @@ def document(sections: Sequence[Section], form: str) -> str:
 
 
 def _json(context: Context) -> str:
-    """The whole result, schema `ctxasm.context/1` (contextasm/schemas/context-1.json)."""
+    """The whole result, schema `ctxasm.context/1` (contextasm/rendering/schemas/context-1.json)."""
     import json
 
     return json.dumps(context_data(context), ensure_ascii=False, indent=2) + "\n"

@@ -15,7 +15,7 @@ from struct import Struct
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
 
-_TABLES = Path(__file__).parent.parent / "tables"
+_TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
 
 
 def table(name: str) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 from contextasm.model import ContextasmError
 from contextasm.text.templates import fill
 
-STARTERS = Path(__file__).parent.parent / "starters"
+STARTERS = Path(__file__).parent / "starters"
 
 Start = tuple[str, str | None]
 """A path in the workspace and the text of the file; None for a folder."""
