@@ -23,9 +23,10 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
 from contextasm.model import Layer
-from contextasm.model.score import parts, total
-from contextasm.retrieval.search.analyzer import tokens
-from contextasm.retrieval.search.bm25 import Entry, MemoryIndex, index, similarities
+from contextasm.model.score import memory_score, weighted_total
+from contextasm.retrieval.search.analyzer import analyze
+from contextasm.retrieval.search.bm25 import similarities
+from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex, build_index
 from contextasm.retrieval.search.word_lists import STOP
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Pool:
     """The memories of one conversation, in order, and their index."""
 
     ids: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
     index: MemoryIndex
 
 
@@ -101,8 +102,8 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 def pool(rows: Sequence[dict[str, Any]], kernel: float) -> Pool:
     """One conversation's memories; a session is a section."""
-    entries = tuple(Entry(row["text"], row["group"], row["date"][:10], row["speaker"], kernel) for row in rows)
-    return Pool(tuple(row["id"] for row in rows), entries, index(entries))
+    entries = tuple(IndexEntry(row["text"], row["group"], row["date"][:10], row["speaker"], kernel) for row in rows)
+    return Pool(tuple(row["id"] for row in rows), entries, build_index(entries))
 
 
 def choices(gold: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
@@ -158,13 +159,13 @@ def full_score(query: str, pool: Pool) -> Scores:
     today = max(date.fromisoformat(entry.day) for entry in pool.entries)
     found = similarities(query, pool.index)
     weights = Layer("L5", (), (), ()).weights
-    scores = {row: parts(near, IMPORTANCE, pool.entries[row].day, today) for row, near in found.items()}
-    return {row: total(score, weights) for row, score in scores.items()}
+    scores = {row: memory_score(near, IMPORTANCE, pool.entries[row].day, today) for row, near in found.items()}
+    return {row: weighted_total(score, weights) for row, score in scores.items()}
 
 
 def plain_fts(query: str, pool: Pool) -> Scores:
     """SQLite's full text search as it comes: unicode61, bm25, any word but stop words."""
-    wanted = [word for word in tokens(query) if word not in STOP]
+    wanted = [word for word in analyze(query) if word not in STOP]
     if not wanted:
         return {}
     match = " OR ".join(f'"{word}"' for word in wanted)
@@ -202,7 +203,9 @@ def second_opinion(model: Path) -> Ranker:
     def ranker(query: str, pool: Pool) -> Scores:
         names = {entry.author.casefold() for entry in pool.entries}
         bare = re.sub(
-            r"\w+(?:['’]s)?", lambda word: "" if tokens(word[0])[:1] and tokens(word[0])[0] in names else word[0], query
+            r"\w+(?:['’]s)?",
+            lambda word: "" if analyze(word[0])[:1] and analyze(word[0])[0] in names else word[0],
+            query,
         )
         cosines = (vectors(pool) @ encoder.encode([bare])[0]).tolist()
         smooth = [near + shared(cosines, row, pool) for row, near in enumerate(cosines)]

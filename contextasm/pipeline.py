@@ -7,32 +7,32 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.model import (
+    AfterRules,
     Context,
     Document,
-    Found,
-    Meaning,
+    IndexedPools,
     Parse,
-    Pools,
     Problem,
     Profile,
     Request,
-    Ruled,
+    RetrievalResult,
     Selection,
+    SemanticSimilarity,
     Summarizer,
     Workspace,
 )
-from contextasm.ranking.conflicts import settle
-from contextasm.ranking.deduplicate import merge
-from contextasm.ranking.filters import filtered, narrowed
-from contextasm.ranking.order import nothing_good_enough, rank, topmost
-from contextasm.rendering.formats import document, frame
-from contextasm.retrieval.retrieve import RunAll, one_by_one, retrieve
+from contextasm.ranking.conflicts import resolve_conflicts
+from contextasm.ranking.deduplicate import deduplicate
+from contextasm.ranking.filters import apply_filters, restrict
+from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
+from contextasm.rendering.formats import render_document, section_format
+from contextasm.retrieval.retrieve import RunSources, in_order, retrieve
 from contextasm.selection.select import Budget, select
 from contextasm.selection.tokens import Counter
 from contextasm.text.templates import may_name
 
 if TYPE_CHECKING:
-    from contextasm.rules.evaluate import Fired
+    from contextasm.rules.evaluate import RuleEvaluation
 
 
 def assemble(
@@ -41,12 +41,12 @@ def assemble(
     request: Request,
     counter: Counter,
     *,
-    meaning: Meaning | None = None,
-    fired: Fired | None = None,
+    meaning: SemanticSimilarity | None = None,
+    fired: RuleEvaluation | None = None,
     parse: Parse | None = None,
     summarizer: Summarizer | None = None,
-    run_all: RunAll = one_by_one,
-    pools: Pools | None = None,
+    run_all: RunSources = in_order,
+    pools: IndexedPools | None = None,
 ) -> Context:
     """The context for a request, with a decision for every fragment that was found.
 
@@ -55,7 +55,7 @@ def assemble(
     of memories be kept and told of by number. Raises `ContextasmError` where a file of a required layer can't be read.
     """
     kept = None if _choose(fired) else pools
-    asked = narrowed(profile, request.filters)
+    asked = restrict(profile, request.filters)
     found = retrieve(workspace, asked, request, meaning, parse, run_all=run_all, pools=kept)
     return _assembled(found, request, Change((), workspace, profile, counter, meaning, fired, parse, summarizer))
 
@@ -69,8 +69,8 @@ class Change(NamedTuple):
     """As it is now."""
     profile: Profile
     counter: Counter
-    meaning: Meaning | None = None
-    fired: Fired | None = None
+    meaning: SemanticSimilarity | None = None
+    fired: RuleEvaluation | None = None
     parse: Parse | None = None
     summarizer: Summarizer | None = None
 
@@ -87,40 +87,40 @@ def update(context: Context, change: Change) -> Context:
         if touched or again & {*layer.start} or layer.id not in context.found:
             again.add(layer.id)
     known = {layer: found for layer, found in context.found.items() if layer not in again}
-    asked = narrowed(profile, request.filters)
+    asked = restrict(profile, request.filters)
     found = retrieve(change.workspace, asked, request, change.meaning, change.parse, known=known)
     return _assembled(found, request, change)
 
 
-def _assembled(found: Mapping[str, Found], request: Request, job: Change) -> Context:
+def _assembled(found: Mapping[str, RetrievalResult], request: Request, job: Change) -> Context:
     """The context of what was found: filtered, ruled, ranked, merged, settled, selected, rendered."""
-    ruled = _ruled(filtered(job.profile, found, request.filters), job)
+    ruled = _ruled(apply_filters(job.profile, found, request.filters), job)
     profile, counter = ruled.profile, job.counter
     ranked = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in profile.layers}
-    settled = settle(profile, merge(profile, ranked), request.prefer)
-    pools = {layer.id: topmost(settled.pools[layer.id], layer) for layer in profile.layers}
-    ruled = ruled._replace(problems=(*ruled.problems, *settled.problems, *nothing_good_enough(profile, pools)))
-    framing = frame(request.format, profile.marker, counter.count)
+    settled = resolve_conflicts(profile, deduplicate(profile, ranked), request.prefer)
+    pools = {layer.id: keep_top_k(settled.pools[layer.id], layer) for layer in profile.layers}
+    ruled = ruled._replace(problems=(*ruled.problems, *settled.problems, *low_quality_problems(profile, pools)))
+    framing = section_format(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
         selection = select(profile, pools, budget, counter, framing, job.summarizer)
-        text = document(selection.sections, request.format)
+        text = render_document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
             return _context(text, tokens, ruled, request, selection)._replace(found=found)
         budget = budget._replace(spare=budget.spare + tokens - request.budget)
 
 
-def _ruled(found: Mapping[str, Found], job: Change) -> Ruled:
+def _ruled(found: Mapping[str, RetrievalResult], job: Change) -> AfterRules:
     """What the rules leave; their modules are loaded for a workspace that has rules."""
     if not job.fired:
-        return Ruled(job.profile, found, (), ())
-    from contextasm.rules.apply import apply
+        return AfterRules(job.profile, found, (), ())
+    from contextasm.rules.apply import apply_rules
 
-    return apply(job.fired, job.profile, found, job.workspace)
+    return apply_rules(job.fired, job.profile, found, job.workspace)
 
 
-def _choose(fired: Fired | None) -> bool:
+def _choose(fired: RuleEvaluation | None) -> bool:
     """Whether rules may choose among memories: then each has to be there."""
     return fired is not None and any(each.target.kind != "layer" for each in fired.settings)
 
@@ -131,7 +131,7 @@ def _only_required(selection: Selection, profile: Profile) -> bool:
     return all(section.layer in required for section in selection.sections)
 
 
-def _context(text: str, tokens: int, ruled: Ruled, request: Request, selection: Selection) -> Context:
+def _context(text: str, tokens: int, ruled: AfterRules, request: Request, selection: Selection) -> Context:
     """The finished result."""
     found = ruled.found.values()
     documents = {document.path: document for each in found for document in each.documents}
@@ -150,7 +150,7 @@ def _context(text: str, tokens: int, ruled: Ruled, request: Request, selection: 
     )
 
 
-def _problems(found: Iterable[Found]) -> Iterator[Problem]:
+def _problems(found: Iterable[RetrievalResult]) -> Iterator[Problem]:
     """What went wrong in the sources."""
     return (problem for each in found for problem in each.problems)
 

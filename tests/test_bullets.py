@@ -7,10 +7,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.decode_decode import decoded
-from contextasm.text.memory_parser import memories
-from contextasm.text.memory_writer import behind, bullet, ends_under, is_type, is_value, lines_of, with_fields
-from contextasm.text.similarity import folded, is_same, nearly, said, share
+from contextasm.text.decode_decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memory_writer import (
+    append_bullets,
+    clean_lines,
+    ends_under,
+    format_bullet,
+    is_type,
+    is_value,
+    with_fields,
+)
+from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from tests.workspaces import memory_lists
 
 PIECES = (
@@ -64,7 +72,7 @@ PIECES = (
     ),
 )
 
-texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join).map(lines_of).filter(bool)
+texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join).map(clean_lines).filter(bool)
 
 fields = st.fixed_dictionaries(
     {},
@@ -79,9 +87,9 @@ fields = st.fixed_dictionaries(
 
 def read(text: str) -> tuple[Memory, ...]:
     """The memories of a file."""
-    found = decoded("f.md", text.encode())
+    found = decode_document("f.md", text.encode())
     assert isinstance(found, Document)
-    return memories(found)[0]
+    return parse_memories(found)[0]
 
 
 @settings(max_examples=400)
@@ -93,7 +101,7 @@ def test_each_bullet_reads_back_as_its_text_and_no_other_memory_changes(
     old: str, new: list[tuple[str, dict[str, str]]]
 ) -> None:
     """Whatever the texts hold: type marks, braces, headings, fences that are never closed."""
-    text = old + behind(old, [bullet(each, "fact", stated) for each, stated in new])
+    text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
     before, after = read(old), read(text)
     assert after[: len(before)] == before
     assert [(each.text, each.type) for each in after[len(before) :]] == [(each, "fact") for each, _ in new]
@@ -109,7 +117,7 @@ def test_other_fields_change_one_memory_and_nothing_else(
     old: str, new: list[str], end: str, data: st.DataObject
 ) -> None:
     """In a list and in a file that is one memory; every line but those of the memory stays as it was."""
-    text = (old + behind(old, [bullet(each, "fact", {}) for each in new])).replace("\n", end)
+    text = (old + append_bullets(old, [format_bullet(each, "fact", {}) for each in new])).replace("\n", end)
     before = read(text)
     if not before:
         return
@@ -153,7 +161,7 @@ def test_a_field_is_written_where_the_others_stand(old: str, new: str) -> None:
 )
 def test_a_bullet_keeps_off_what_is_no_list(old: str, new: str) -> None:
     """A blank line stands between a heading or a paragraph and the list."""
-    assert behind(old, ["- x"]) == new
+    assert append_bullets(old, ["- x"]) == new
 
 
 def test_the_last_heading_tells_the_day() -> None:
@@ -179,7 +187,7 @@ def _pair(changed: int) -> tuple[str, str]:
 def test_row_34_dedup_boundary() -> None:
     """Of .92 alike two texts are the same, of .9196 they are not; no rounding decides."""
     assert is_same(*_pair(200))
-    assert share(*_pair(200)) == pytest.approx(0.92)
+    assert similarity(*_pair(200)) == pytest.approx(0.92)
     assert not is_same(*_pair(201))
 
 
@@ -193,23 +201,23 @@ def test_row_34_dedup_boundary() -> None:
 )
 def test_texts_with_other_numbers_are_never_the_same(one: str, other: str) -> None:
     """One digit is one letter, and all that matters."""
-    assert not is_same(folded(one), folded(other))
-    assert is_same(folded(one), folded(one))
+    assert not is_same(fold_text(one), fold_text(other))
+    assert is_same(fold_text(one), fold_text(one))
 
 
 def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
     """Normal form KC, folded, blanks as one."""
-    assert folded("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == folded("full width fine STRASSE")
+    assert fold_text("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == fold_text("full width fine STRASSE")
 
 
 @settings(max_examples=200)
 @given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
 def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
     """What is compared first holds something like the text of every memory that is parsed later."""
-    text = old + behind(old, [bullet(each, "fact", stated) for each, stated in new])
-    found = decoded("f.md", text.encode())
+    text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
+    found = decode_document("f.md", text.encode())
     assert isinstance(found, Document)
-    rough = said(found)
-    for memory in memories(found)[0]:
-        words = folded(memory.text)
-        assert not words or any(rough[alike.at] == words for alike in nearly(words, rough)), (words, rough)
+    rough = memory_texts(found)
+    for memory in parse_memories(found)[0]:
+        words = fold_text(memory.text)
+        assert not words or any(rough[alike.at] == words for alike in find_similar(words, rough)), (words, rough)

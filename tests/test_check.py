@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from contextasm.checks.inspection import look
-from contextasm.checks.registry import CHECKS, findings
-from contextasm.checks.report import Finding
-from contextasm.config.resolve import Flags, Surroundings
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import inspect
+from contextasm.checks.registry import CHECKS, run_checks
+from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.model import ContextasmError
 from contextasm.text.managed_block import with_block
 from tests.command import SAMPLE, SMALL, fill, inside
@@ -32,8 +32,8 @@ Files = Mapping[str, str | bytes]
 def found(folder: Path, files: Files, *, base: Mapping[str, str] = SMALL, **asked: str) -> list[Finding]:
     """What is found in a workspace of these files on 14 March 2025."""
     fill(folder, {**DAY, **files}, base=base)
-    around = Surroundings({"HOME": str(folder)}, folder, lambda: NOW)
-    return findings(look(Flags(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
+    around = ProcessEnvironment({"HOME": str(folder)}, folder, lambda: NOW)
+    return run_checks(inspect(Options(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
 
 
 class Case(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.checks.report import FORMATS
+from contextasm.checks.formats import FORMATS
 from contextasm.cli.commands.check import Form
 from tests.command import Result, ctxasm, fill, inside, refused
 from tests.test_check import CASES, DAY, KNOWN, MEMORY, TOKEN

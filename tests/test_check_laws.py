@@ -10,10 +10,12 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextasm.checks.inspection import look
-from contextasm.checks.registry import findings
-from contextasm.checks.report import FORMATS, Finding, accepted, baseline_text
-from contextasm.config.resolve import Flags, Surroundings
+from contextasm.checks.baseline import baseline_text, split_accepted
+from contextasm.checks.finding import Finding
+from contextasm.checks.formats import FORMATS
+from contextasm.checks.inspection import inspect
+from contextasm.checks.registry import run_checks
+from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.model import Problem
 from tests.command import fill
 from tests.workspaces import DAY, Content, workspaces
@@ -44,7 +46,7 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
     with TemporaryDirectory() as folder:
         plain = {path: content for path, content in files.items() if not isinstance(content, Problem)}
         root = fill(Path(folder), plain, base={})
-        return findings(look(Flags(workspace=str(root)), Surroundings({}, root, lambda: NOW)))
+        return run_checks(inspect(Options(workspace=str(root)), ProcessEnvironment({}, root, lambda: NOW)))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -58,4 +60,4 @@ def test_check_always_comes_to_an_end_and_to_the_same(
     assert found == check(dict(reversed(files.items())))
     assert [each for each in found if not (each.id and each.message and each.remedy)] == []
     assert all(isinstance(write(found, "1"), str) for write in FORMATS.values())
-    assert accepted(baseline_text(found), found)[0] == ()
+    assert split_accepted(baseline_text(found), found)[0] == ()

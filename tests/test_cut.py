@@ -15,10 +15,10 @@ import pytest
 
 from contextasm.model import Fragment
 from contextasm.rendering.formats import MARKERS
-from contextasm.selection.layout import Kept, body, whole
-from contextasm.selection.select import STEPS
+from contextasm.selection.layout import Excerpt, section_body, whole_excerpt
+from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.selection.truncate import cut
+from contextasm.selection.truncate import truncate
 
 CASES = Path(__file__).parent / "cases" / "cut"
 
@@ -55,13 +55,13 @@ def shown(case: Case, room: int) -> str:
     def text(kept: object) -> str:
         assert isinstance(kept, list | tuple)
         missing = [each for each in case.fragments if each not in {own.fragment for own in kept}]
-        return body(kept, missing, "\n\n", MARKERS[case.marker](ESTIMATE.count))
+        return section_body(kept, missing, "\n\n", MARKERS[case.marker](ESTIMATE.count))
 
     def cost(kept: object) -> int:
         return ESTIMATE.size(text(kept))
 
-    everything: tuple[Kept, ...] = tuple(map(whole, case.fragments))
-    return text(everything if cost(everything) <= room else cut(case.fragments, room, ESTIMATE.size, cost))
+    everything: tuple[Excerpt, ...] = tuple(map(whole_excerpt, case.fragments))
+    return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE.size, cost))
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.stem)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Context, Layer, Problem, Profile, Summarizer
 from contextasm.pipeline import assemble
-from contextasm.selection.detail import LEVELS, at, levels
+from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown import heading
 from tests.command import ctxasm, fill
@@ -64,9 +64,9 @@ documents = (
 
 def test_levels_of_a_page_are_what_they_are_called() -> None:
     """Micro: headings and first sentences. Macro: title and first paragraph."""
-    assert at(PAGE, "atomic").text == PAGE
-    assert at(PAGE, "micro").text == MICRO
-    assert at(PAGE, "macro").text == MACRO
+    assert at_detail(PAGE, "atomic").text == PAGE
+    assert at_detail(PAGE, "micro").text == MICRO
+    assert at_detail(PAGE, "macro").text == MACRO
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_levels_of_a_page_are_what_they_are_called() -> None:
 )
 def test_text_without_anything_to_spare_has_one_level(text: str) -> None:
     """No level is empty."""
-    assert [form.text for form in levels(text)] == [text]
+    assert [form.text for form in detail_levels(text)] == [text]
 
 
 @law(400)
 @given(documents)
 def test_row_91_macro_is_no_longer_than_micro_and_micro_than_the_whole(text: str) -> None:
     """In tokens, for every text; each shows lines of the text, or their beginnings, in order."""
-    atomic, micro, macro = (at(text, level) for level in LEVELS)
+    atomic, micro, macro = (at_detail(text, level) for level in LEVELS)
     assert ESTIMATE.size(macro.text) <= ESTIMATE.size(micro.text) <= ESTIMATE.size(atomic.text)
     lines = text.split("\n")
     for form in (micro, macro):

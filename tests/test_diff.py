@@ -15,14 +15,16 @@ from jsonschema import Draft202012Validator
 
 import contextasm
 from contextasm.model import Context, Document, Problem, Profile
-from contextasm.records.diff import Side, compare
+from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git import Revision
+from contextasm.workspace.git import GitWorkspace
 from tests.command import LUNA, clean, ctxasm, fill, inside, refused
 from tests.test_laws import PATTERNS, trees, write
 from tests.workspaces import Content, budgets, build, profiles, workspaces
 
-SCHEMA = json.loads((Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8")
+)
 
 GIT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -86,7 +88,7 @@ def test_difference_accounts_for_every_token(
 ) -> None:
     """What is shown after is what was shown before, with every row applied; equal sides have no row."""
     one, two = build(files, profile, budget=budget), build(other, profile, budget=budget)
-    difference = compare(side(one), side(two))
+    difference = compare_contexts(side(one), side(two))
     told = sum(each.tokens[1] - each.tokens[0] for each in difference.shifts if each.before or each.after)
     assert told == sum(each.after for each in two.decisions) - sum(each.after for each in one.decisions)
     before, after = one.text.encode(), two.text.encode()
@@ -95,7 +97,7 @@ def test_difference_accounts_for_every_token(
         min(len(before), len(after)),
     )
     assert bool(difference.shifts) or one.text == two.text or one.sections != two.sections
-    assert compare(side(one), side(one)).shifts == ()
+    assert compare_contexts(side(one), side(one)).shifts == ()
 
 
 def edit(root: Path, name: str, text: str) -> None:
@@ -159,7 +161,7 @@ def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
     (root / "agents/a/daily/2025-03-10.md").symlink_to("../KNOWLEDGE.md")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "links")
-    revision = Revision(str(root), "HEAD", clean(GIT))
+    revision = GitWorkspace(str(root), "HEAD", clean(GIT))
     try:
         for day in (11, 12):
             read = revision.read(f"agents/a/daily/2025-03-{day}.md")
@@ -189,7 +191,7 @@ def test_revision_lists_and_reads_what_the_folder_does(
     git(root, "init", "-q")
     git(root, "add", "-A", "-f")
     git(root, "commit", "-q", "--allow-empty", "-m", "all")
-    disk, revision = Folder(root), Revision(str(root), "HEAD", clean(GIT))
+    disk, revision = Folder(root), GitWorkspace(str(root), "HEAD", clean(GIT))
     try:
         for pattern in PATTERNS:
             assert revision.list(pattern) == disk.list(pattern), pattern
@@ -206,7 +208,7 @@ def test_folder_of_links_lists_as_on_the_disk(root: Path) -> None:
     (root / "loop").symlink_to("loop")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "links")
-    revision, disk = Revision(str(root), "HEAD", clean(GIT)), Folder(root)
+    revision, disk = GitWorkspace(str(root), "HEAD", clean(GIT)), Folder(root)
     try:
         for pattern in ("agents/*/IDENTITY.md", "agents/b/*.md", "agents/c/*.md", "**/*.md", "agents/*", "agents/b"):
             assert revision.list(pattern) == disk.list(pattern), pattern

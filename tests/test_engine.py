@@ -12,11 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.profile_loader import load_profile, shipped
-from contextasm.config.yaml_events import load_data
-from contextasm.model import Conflicts, Context, ContextasmError, Document, Filters, Found, Layer, Problem, Profile
+from contextasm.config.yaml_events import load_values
+from contextasm.model import (
+    Conflicts,
+    Context,
+    ContextasmError,
+    Document,
+    Filters,
+    Layer,
+    Problem,
+    Profile,
+    RetrievalResult,
+)
 from contextasm.pipeline import Change, assemble, update
 from contextasm.rendering.formats import context_data
-from contextasm.retrieval.deadline import until
+from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import SMALL, ctxasm, fill, python
 from tests.test_laws import law
@@ -38,7 +48,7 @@ def profile(*layers: Layer, **more: Any) -> Profile:
 
 def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
     """A build under a profile of the test's own."""
-    return assemble(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse=load_data)
+    return assemble(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse=load_values)
 
 
 def outcomes(context: Context) -> dict[str, str]:
@@ -274,7 +284,9 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
     """The late layer is a problem, and coverage tells of it; nobody waits for it."""
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = Slow(files, "low", 5)
-    context = assemble(slow, profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_data, run_all=until(0.3))
+    context = assemble(
+        slow, profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_values, run_all=run_until_deadline(0.3)
+    )
     assert context.text == "## High\n- [fact] In time\n"
     assert [(each.code, each.path) for each in context.problems] == [("source-timeout", "low")]
     report = context_data(context)["report"]
@@ -286,7 +298,12 @@ def test_row_103_each_code_has_its_result() -> None:
     """A late source leaves a part, a budget too small leaves what is required; either way something is emitted."""
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = assemble(
-        Slow(files, "low", 5), profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_data, run_all=until(0.3)
+        Slow(files, "low", 5),
+        profile(*TWO),
+        request(agent="", team=""),
+        ESTIMATE,
+        parse=load_values,
+        run_all=run_until_deadline(0.3),
     )
     assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
     required = (TWO[0]._replace(required=True), TWO[1])
@@ -297,7 +314,9 @@ def test_row_103_each_code_has_its_result() -> None:
 def test_with_time_enough_a_deadline_changes_nothing() -> None:
     """Byte for byte."""
     asked = request(agent="", team="")
-    assert assemble(Files(FILTERED), ALL, asked, ESTIMATE, parse=load_data, run_all=until(60)) == build(FILTERED, ALL)
+    assert assemble(Files(FILTERED), ALL, asked, ESTIMATE, parse=load_values, run_all=run_until_deadline(60)) == build(
+        FILTERED, ALL
+    )
 
 
 def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None:
@@ -305,11 +324,11 @@ def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None
     late = Layer("T", ("entities",), ("Things",), ("graph/entities.yaml",), fit=("drop",))
     after = Layer("R", ("relations",), ("Relations",), ("graph/relations.yaml",), start=("T",), fit=("drop",))
 
-    def all_late(tasks: Sequence[object]) -> list[Found | None]:
+    def all_late(tasks: Sequence[object]) -> list[RetrievalResult | None]:
         return [None for _ in tasks]
 
     context = assemble(
-        Files(FILTERED), profile(late, after), request(agent="", team=""), ESTIMATE, parse=load_data, run_all=all_late
+        Files(FILTERED), profile(late, after), request(agent="", team=""), ESTIMATE, parse=load_values, run_all=all_late
     )
     assert codes(context) == ["source-timeout"] * 2
 
@@ -317,11 +336,11 @@ def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None
 def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
     """No thread swallows it."""
 
-    def fails() -> Found:
+    def fails() -> RetrievalResult:
         raise ContextasmError("here", "is wrong", "put it right")
 
     with pytest.raises(ContextasmError, match="is wrong"):
-        until(60)([fails])
+        run_until_deadline(60)([fails])
 
 
 SLEEPING = """
@@ -388,9 +407,9 @@ def test_row_62_update_gives_what_a_full_build_would_give(
     if not {"agents/luna/IDENTITY.md", "agents/luna/INSTRUCTIONS.md"} <= after.keys():
         return
     asked = request(budget=budget, topic=topic)
-    before = assemble(Files(files), own, asked, ESTIMATE, parse=load_data)
-    updated = update(before, Change((path,), Files(after), own, ESTIMATE, parse=load_data))
-    assert updated == assemble(Files(after), own, asked, ESTIMATE, parse=load_data)
+    before = assemble(Files(files), own, asked, ESTIMATE, parse=load_values)
+    updated = update(before, Change((path,), Files(after), own, ESTIMATE, parse=load_values))
+    assert updated == assemble(Files(after), own, asked, ESTIMATE, parse=load_values)
 
 
 def test_update_reads_only_the_layers_that_a_changed_file_belongs_to() -> None:
@@ -407,7 +426,7 @@ def test_update_reads_only_the_layers_that_a_changed_file_belongs_to() -> None:
 
     seen: list[str] = []
     now = Watched({**files, "low/b.md": "- [fact] Three\n"})
-    assert "Three" in update(before, Change(("low/b.md",), now, profile(*TWO), ESTIMATE, parse=load_data)).text
+    assert "Three" in update(before, Change(("low/b.md",), now, profile(*TWO), ESTIMATE, parse=load_values)).text
     assert seen == ["low/b.md"]
 
 

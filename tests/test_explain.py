@@ -9,9 +9,11 @@ from random import Random
 
 import pytest
 
-from contextasm.config.resolve import Flags, Job, Surroundings, prepare
+from contextasm.config.build import PreparedBuild
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import prepare_build
 from contextasm.model import Document
-from contextasm.records.trace import trace
+from contextasm.records.trace import trace_line
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import list_mark
@@ -22,10 +24,10 @@ MARKER = "... [truncated]"
 _TYPE = re.compile(r"\[[^\[\]()]+\][ \t]+")
 
 
-def luna(budget: str = "16k") -> Job:
+def luna(budget: str = "16k") -> PreparedBuild:
     """The usual request to the sample workspace."""
-    flags = Flags(workspace=str(SAMPLE), agent="luna", team="q1", budget=budget)
-    return prepare(flags, Surroundings({}, Path("/"), lambda: 0.0))
+    flags = Options(workspace=str(SAMPLE), agent="luna", team="q1", budget=budget)
+    return prepare_build(flags, ProcessEnvironment({}, Path("/"), lambda: 0.0))
 
 
 @pytest.mark.parametrize("budget", ["0", "700", "2k", "4k", "16k"])
@@ -115,7 +117,7 @@ def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
         text = bare(lines_of(SAMPLE / path)[number - 1])
         if len(text) < 12:
             continue  # a blank line, a rule or a short heading may well stand there for another reason
-        fate = trace(job.workspace, context, path, number)
+        fate = trace_line(job.workspace, context, path, number)
         cut = any(len(line) > 11 and text.startswith(line) for line in shown)
         if fate.shown != (text in shown or cut):
             wrong.append((path, number, fate.shown, text))
@@ -129,7 +131,7 @@ def test_fate_of_every_line_is_told() -> None:
     for file in sorted(SAMPLE.rglob("*.md")):
         path = file.relative_to(SAMPLE).as_posix()
         for number, _ in enumerate(lines_of(file)[:-1], 1):
-            fate = trace(job.workspace, context, path, number)
+            fate = trace_line(job.workspace, context, path, number)
             assert fate.layer or not fate.shown
             assert bool(fate.decision) != bool(fate.code)
 

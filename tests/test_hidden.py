@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.hidden_characters import Hidden, hidden
+from contextasm.text.hidden_characters import Hidden, find_hidden
 
 FLAG = "\U0001f3f4"
 CANCEL = "\U000e007f"
@@ -31,7 +31,7 @@ def bits(words: str, nought: str, one: str) -> str:
 
 def only(text: str) -> Hidden:
     """The one find."""
-    (find,) = hidden(text)
+    (find,) = find_hidden(text)
     return find
 
 
@@ -61,7 +61,7 @@ def only(text: str) -> Hidden:
 )
 def test_what_a_script_or_an_emoji_needs_is_no_find(text: str) -> None:
     """Each of these characters has work to do where it stands."""
-    assert list(hidden(text)) == []
+    assert list(find_hidden(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,18 @@ def test_bits_that_spell_nothing_are_not_made_to(run: str) -> None:
 
 def test_the_place_is_counted_in_lines_and_code_points() -> None:
     """An emoji is one column, as editors that count code points have it."""
-    finds = hidden("\U0001f600\u202e\nline\n ab\u200bc\u202e\n")
+    finds = find_hidden("\U0001f600\u202e\nline\n ab\u200bc\u202e\n")
     assert [(find.line, find.column) for find in finds] == [(1, 2), (3, 4), (3, 6)]
 
 
 def test_neighbours_of_two_kinds_are_two_finds() -> None:
     """A kind never swallows another."""
-    assert [find.kind for find in hidden("a\u200b\u202e\x00" + tags("x"))] == ["zero-width", "bidi", "control", "tag"]
+    assert [find.kind for find in find_hidden("a\u200b\u202e\x00" + tags("x"))] == [
+        "zero-width",
+        "bidi",
+        "control",
+        "tag",
+    ]
 
 
 def test_the_characters_are_named_but_not_all_of_a_long_run() -> None:
@@ -141,7 +146,7 @@ def test_a_payload_never_steers_the_terminal_it_is_shown_on() -> None:
 @given(st.text(st.sampled_from("ab\n\u200b\u200c\u200d\u202e\ufe0f\x00\u0645\U0001f600\U000e0041\U000e0100")))
 def test_every_find_lies_where_it_says(text: str) -> None:
     """Line, column and length lead back to characters none of which is seen."""
-    for find in hidden(text):
+    for find in find_hidden(text):
         row = text.split("\n")[find.line - 1]
         run = row[find.column - 1 : find.column - 1 + find.length]
         assert len(run) == find.length
@@ -151,7 +156,7 @@ def test_every_find_lies_where_it_says(text: str) -> None:
 @given(st.text())
 def test_any_payload_prints(text: str) -> None:
     """Whatever the text."""
-    assert all(find.payload.isprintable() for find in hidden(text))
+    assert all(find.payload.isprintable() for find in find_hidden(text))
 
 
 @pytest.mark.parametrize(
@@ -173,6 +178,6 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:
 def _seconds(text: str) -> float:
     """What finding everything takes of the processor, whatever else the machine is at."""
     start = process_time()
-    for _ in hidden(text):
+    for _ in find_hidden(text):
         pass
     return process_time() - start

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.cli.app import run
-from contextasm.workspace.scaffold import agent_files, make, team_files, workspace_files
+from contextasm.workspace.scaffold import agent_files, create_file, team_files, workspace_files
 
 AGENT = [f"agents/assistant/{name}" for name in ("IDENTITY.md", "INSTRUCTIONS.md", "KNOWLEDGE.md")]
 
@@ -191,7 +191,7 @@ def test_a_file_that_comes_in_between_is_kept(folder: Path, monkeypatch: pytest.
     """Creation itself is exclusive; it does not rest on a look beforehand."""
     (folder / "a.md").write_text("first")
     monkeypatch.setattr(Path, "exists", lambda _path: False)
-    assert not make(folder, "a.md", "second")
+    assert not create_file(folder, "a.md", "second")
     assert (folder / "a.md").read_text() == "first"
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode_decode import decoded
-from contextasm.text.memory_parser import memories
+from contextasm.text.decode_decode import decode_document
+from contextasm.text.memory_parser import parse_memories
 from tests.command import clean, ctxasm, fill, inside, refused, start
 
 DAY = ("--date", "2025-03-14")
@@ -41,9 +41,9 @@ def worker(folder: Path, command: str, number: int, count: int) -> subprocess.Po
 
 def texts(file: Path) -> list[str]:
     """The text of each memory of a file."""
-    found = decoded("f.md", file.read_bytes())
+    found = decode_document("f.md", file.read_bytes())
     assert isinstance(found, Document)
-    own, problems = memories(found)
+    own, problems = parse_memories(found)
     assert problems == ()
     return [each.text for each in own]
 

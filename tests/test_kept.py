@@ -14,10 +14,10 @@ from random import Random
 import pytest
 
 import contextasm.retrieval.memory_index.index as kept_module
-from contextasm.model import Context, Document, Pools, Problem, Request
+from contextasm.model import Context, Document, IndexedPools, Problem, Request
 from contextasm.pipeline import assemble
 from contextasm.retrieval import memory_search as source
-from contextasm.retrieval.memory_index.index import FOLDER, KeptPools
+from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
 from contextasm.retrieval.memory_pool import MANY
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -70,7 +70,7 @@ def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context
     """What is built of a workspace; None lists every memory."""
     request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
     home = Folder(folder)
-    pools: Pools | None = None if kept is None else KeptPools(home, later, kept=kept)
+    pools: IndexedPools | None = None if kept is None else MemoryIndexes(home, later, kept=kept)
     return assemble(home, DEFAULT, request, ESTIMATE, pools=pools)
 
 
@@ -81,7 +81,7 @@ def same(context: Context) -> tuple[object, ...]:
 
 def pools(folder: Path) -> list[Path]:
     """The files of the kept pools."""
-    return sorted((folder / FOLDER).glob("*.sqlite"))
+    return sorted((folder / INDEX_FOLDER).glob("*.sqlite"))
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
     def build(*, kept: bool) -> Context:
         home = Folder(root)
-        return assemble(home, DEFAULT, request, ESTIMATE, pools=KeptPools(home, later, kept=kept))
+        return assemble(home, DEFAULT, request, ESTIMATE, pools=MemoryIndexes(home, later, kept=kept))
 
     without = build(kept=False)
     assert same(build(kept=True)) == same(build(kept=True)) == same(without)
@@ -197,7 +197,7 @@ def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
     """A file that changed just now is not trusted to be unchanged."""
     path = medium / "agents/a/memories/005.md"
     stamp = path.stat()
-    real = KeptPools(Folder(medium), lambda: stamp.st_mtime, kept=True)
+    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, kept=True)
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
     assemble(Folder(medium), DEFAULT, request, ESTIMATE, pools=real)
     with sqlite3.connect(pools(medium)[0]) as store:

@@ -22,10 +22,10 @@ from contextasm.pipeline import assemble
 from contextasm.ranking.order import rank
 from contextasm.rendering.formats import MARKER, MARKERS
 from contextasm.retrieval.retrieve import retrieve
-from contextasm.selection.layout import Frame, Kept, body, shown
+from contextasm.selection.layout import Excerpt, SectionFormat, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE, Counter
-from contextasm.selection.truncate import cut
-from contextasm.text.markdown import blocks, closes, opened
+from contextasm.selection.truncate import truncate
+from contextasm.text.markdown import blocks, closes_fence, fence_opening
 from contextasm.workspace.folder import Folder
 from tests.workspaces import (
     BLOCKS,
@@ -405,21 +405,21 @@ def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
     ]
 
 
-def framed(marker: str) -> Frame:
+def framed(marker: str) -> SectionFormat:
     """Sections without anything around them."""
-    return Frame(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
+    return SectionFormat(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
 
 
-def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Kept, ...], str]:
+def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Excerpt, ...], str]:
     """What is kept in a room of so many UTF-16 units, and the text."""
 
     def text(kept: object) -> str:
         assert isinstance(kept, list | tuple)
         there = {each.fragment.id for each in kept}
         missing = [each for each in fragments if each.id not in there]
-        return body(kept, missing, "\n\n", framed(marker).marker)
+        return section_body(kept, missing, "\n\n", framed(marker).marker)
 
-    kept = cut(fragments, room, ESTIMATE.size, lambda kept: ESTIMATE.size(text(kept)))
+    kept = truncate(fragments, room, ESTIMATE.size, lambda kept: ESTIMATE.size(text(kept)))
     return kept, text(kept)
 
 
@@ -456,9 +456,9 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
             if block.kind == "table":
                 assert stretch.stop >= block.body + 3
             if block.kind == "fence":
-                fence = opened(lines[block.body])
+                fence = fence_opening(lines[block.body])
                 assert fence is not None
-                assert closes(stretch.fence, fence[1]) or closes(lines[stretch.stop - 1], fence[1])
+                assert closes_fence(stretch.fence, fence[1]) or closes_fence(lines[stretch.stop - 1], fence[1])
                 assert stretch.stop >= block.body + 2
 
 
@@ -475,10 +475,12 @@ def test_cut_in_more_room_keeps_at_least_as_much(
     for key, each in small.items():
         assert key in large
         assert lines_of(each.spans) <= lines_of(large[key].spans)
-        there = shown(large[key]).split("\n")
+        there = shown_text(large[key]).split("\n")
         # A fence that was closed where it was cut need not be closed there any more.
         added = {stretch.fence for stretch in each.stretches}
-        assert all(line in added or any(other.startswith(line) for other in there) for line in shown(each).split("\n"))
+        assert all(
+            line in added or any(other.startswith(line) for other in there) for line in shown_text(each).split("\n")
+        )
 
 
 @law(300)
@@ -494,8 +496,8 @@ def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> 
     for line in cut_text.split("\n"):
         if open_ticks:
             assert line != MARKER or "... [truncated]" in text
-            open_ticks = "" if closes(line, open_ticks) else open_ticks
-        elif found := opened(line):
+            open_ticks = "" if closes_fence(line, open_ticks) else open_ticks
+        elif found := fence_opening(line):
             open_ticks = found[1]
     assert not open_ticks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.memory_parser import distinct, memories
+from contextasm.text.memory_parser import distinct_memories, parse_memories
 from tests.workspaces import Files, agent, build, outcomes, section
 
 
@@ -18,7 +18,7 @@ def document(text: str, path: str = "m.md") -> Document:
 
 def read(text: str) -> list[Memory]:
     """The memories of a file with which nothing is wrong."""
-    found, problems = memories(document(text))
+    found, problems = parse_memories(document(text))
     assert problems == ()
     return [*found]
 
@@ -31,7 +31,7 @@ def one(text: str) -> Memory:
 
 def wrong(text: str) -> list[str]:
     """The problems of a file: `LINE: message`."""
-    return [f"{problem.line}: {problem.message}" for problem in memories(document(text))[1]]
+    return [f"{problem.line}: {problem.message}" for problem in parse_memories(document(text))[1]]
 
 
 def stated(memory: Memory) -> dict[str, object]:
@@ -223,7 +223,7 @@ def test_only_words_in_brackets_at_the_start_are_a_type(bullet: str, type_: str,
 )
 def test_what_is_no_bullet_with_text_is_no_memory(line: str) -> None:
     """And a file of nothing else says so."""
-    found, problems = memories(document(f"Text.\n\n{line}\n"))
+    found, problems = parse_memories(document(f"Text.\n\n{line}\n"))
     assert found == ()
     assert [problem.code for problem in problems] == ["no-memory"]
 
@@ -254,7 +254,7 @@ def test_value_that_cannot_be_used_is_a_problem_and_the_default_holds(attribute:
     """At the line of its memory."""
     text = f"# Notes\n\n- text {{{attribute}}}"
     assert wrong(text) == [f"3: {message}"]
-    (memory,), _ = memories(document(text))
+    (memory,), _ = parse_memories(document(text))
     assert memory.text == "text"
     assert stated(memory) == {}
 
@@ -285,13 +285,13 @@ def test_id_stays_the_same_when_other_memories_are_added_above() -> None:
     before = one("- [fact] stays")
     after = read("# Title\n\n- new above\n- [fact] stays {importance=1}\n- new below")[1]
     assert before.id == after.id
-    (elsewhere,), _ = memories(document("- [fact] stays", "other.md"))
+    (elsewhere,), _ = parse_memories(document("- [fact] stays", "other.md"))
     assert before.id != elsewhere.id
 
 
 def test_equal_memories_get_an_id_each_in_silence() -> None:
     """The second one is marked, and no problem."""
-    own, problems = distinct(read("- same\n- same\n- other\n- same"))
+    own, problems = distinct_memories(read("- same\n- same\n- other\n- same"))
     assert problems == ()
     assert [each.id for each in own[1::2]] == [f"{own[0].id}~2", f"{own[0].id}~3"]
     assert len({each.id for each in own}) == 4
@@ -299,14 +299,14 @@ def test_equal_memories_get_an_id_each_in_silence() -> None:
 
 def test_id_that_was_given_twice_is_a_problem() -> None:
     """At the second one, which shows all the same."""
-    own, problems = distinct(read("- one {id=m1}\n- two {id=m1}"))
+    own, problems = distinct_memories(read("- one {id=m1}\n- two {id=m1}"))
     assert [each.id for each in own] == ["m1", "m1~2"]
     assert [(each.code, each.line) for each in problems] == [("duplicate-id", 2)]
 
 
 def test_id_is_unique_whatever_was_given() -> None:
     """Even where somebody writes what we would make up."""
-    own, _ = distinct(read("- one {id=a}\n- two {id=a~2}\n- three {id=a}\n- four {id=a~2}"))
+    own, _ = distinct_memories(read("- one {id=a}\n- two {id=a~2}\n- three {id=a}\n- four {id=a~2}"))
     assert len({each.id for each in own}) == 4
 
 

@@ -15,14 +15,16 @@ from jsonschema import Draft202012Validator
 import contextasm
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.pipeline import assemble
-from contextasm.records.json_codec import plain, typed
-from contextasm.records.record import Chosen, Making, Record, parse, record, written
+from contextasm.records.json_codec import from_json, to_json
+from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, make_record, parse_record
 from contextasm.selection.tokens import ESTIMATE, Counter
-from contextasm.workspace.snapshot import Noted, Recalled, changes
+from contextasm.workspace.snapshot import RecordingWorkspace, SnapshotWorkspace, changed_inputs
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
 from tests.workspaces import DEFAULT, Content, Files, budgets, build, o200k, profiles, request, workspaces
 
-SCHEMA = json.loads((Path(contextasm.__file__).parent / "rendering" / "schemas" / "record-1.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (Path(contextasm.__file__).parent / "rendering" / "schemas" / "record-1.json").read_text(encoding="utf-8")
+)
 
 KNOWLEDGE = "agents/a/KNOWLEDGE.md"
 TODAY = "agents/a/daily/2025-03-14.md"
@@ -78,16 +80,16 @@ def test_law_8_record_replays_to_the_same_context(
 ) -> None:
     """From the record's bytes and the inputs' bytes alone, decisions and problems included."""
     counter: Counter = o200k() if exact else ESTIMATE
-    noted = Noted(Files(files))
+    noted = RecordingWorkspace(Files(files))
     asked = request(budget=budget, format=form, tokenizer=counter.name)
     context = assemble(noted, profile, asked, counter)
-    own = record(context, Making((("ctxasm", "0"),), "", (), profile), noted)
-    back = parse(written(own).data, "record")
+    own = make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted)
+    back = parse_record(encode_record(own).data, "record")
     assert back == own
-    again = assemble(Recalled(back.lists, noted.reads), back.making.profile, back.request, counter)
+    again = assemble(SnapshotWorkspace(back.lists, noted.reads), back.making.profile, back.request, counter)
     assert again == context
     assert back.context == context._replace(documents=(), found={})
-    assert changes(back.lists, back.digests, Files(files))[0] == ()
+    assert changed_inputs(back.lists, back.digests, Files(files))[0] == ()
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "workspace"])
@@ -305,12 +307,12 @@ def test_record_that_is_none_is_refused(root: Path, command: str, damage: Any, w
 
 def test_record_that_names_what_is_not_known_is_refused() -> None:
     """It may come from a later version, whose id is right."""
-    noted = Noted(Files({}))
+    noted = RecordingWorkspace(Files({}))
     layers = (DEFAULT.layers[0]._replace(source=("crystal-ball",)),)
     profile = DEFAULT._replace(layers=layers)
-    own = record(build({}), Making((), "", (Chosen("a", "b", "c"),), profile), noted)
+    own = make_record(build({}), BuildFacts((), "", (Chosen("a", "b", "c"),), profile), noted)
     with pytest.raises(ContextasmError, match="does not know crystal-ball"):
-        parse(written(own).data, "record.json")
+        parse_record(encode_record(own).data, "record.json")
 
 
 def test_damaged_stored_input_is_named(root: Path) -> None:
@@ -325,11 +327,11 @@ def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
     """Whatever paths it holds: one that leads out is answered as any other that does."""
     secret = root.parent / "secret.md"
     secret.write_text("hunter2\n")
-    noted = Noted(Files({**{key: value for key, value in FILES.items() if key != KNOWLEDGE}}))
+    noted = RecordingWorkspace(Files({**{key: value for key, value in FILES.items() if key != KNOWLEDGE}}))
     layer = DEFAULT.layers[0]._replace(path=("../secret.md",), heading=("Out",))
     profile = DEFAULT._replace(layers=(layer._replace(required=False),))
     context = assemble(noted, profile, request(), ESTIMATE)
-    name, data = written(record(context, Making((("ctxasm", "0"),), "", (), profile), noted))
+    name, data = encode_record(make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted))
     path = root / ".ctxasm" / "records" / f"{name}.json"
     fill(root, {path.relative_to(root).as_posix(): data})
     done = inside("replay", path)
@@ -349,9 +351,9 @@ def test_several_records_of_the_same_beginning_are_told(root: Path) -> None:
 def test_version_is_named_where_the_inputs_are_the_same(root: Path) -> None:
     """Then the program made the difference."""
     path = recorded(root)
-    own = parse(path.read_bytes(), "record")
+    own = parse_record(path.read_bytes(), "record")
     making = own.making._replace(versions=(("ctxasm", "0.0.9"),))
-    path.write_bytes(written(own._replace(etag="0" * 64, making=making)).data)
+    path.write_bytes(encode_record(own._replace(etag="0" * 64, making=making)).data)
     done = inside("replay", path)
     assert (done.code, done.out) == (1, "")
     assert "the inputs are the same, but ctxasm 0.0.9 wrote it" in done.err
@@ -433,7 +435,7 @@ def test_row_117_draft_or_log_outside_the_window_leaves_the_tag(root: Path, name
 def test_plain_values_come_back_as_they_were(value: Any) -> None:
     """Through JSON."""
     kind = type(value) if type(value) is not tuple else tuple[int, ...]
-    assert typed(kind, json.loads(json.dumps(plain(value))), "value") == value
+    assert from_json(kind, json.loads(json.dumps(to_json(value))), "value") == value
 
 
 @pytest.mark.parametrize(
@@ -449,12 +451,12 @@ def test_plain_values_come_back_as_they_were(value: Any) -> None:
 def test_plain_values_that_fit_no_type_are_refused(change: dict[str, Any], words: str) -> None:
     """With the field."""
     with pytest.raises(ValueError, match=words):
-        typed(Profile, {**plain(DEFAULT), **change}, "profile")
+        from_json(Profile, {**to_json(DEFAULT), **change}, "profile")
 
 
 def test_record_is_a_value() -> None:
     """Equal to itself after a round trip, with names that are no UTF-8."""
-    noted = Noted(
+    noted = RecordingWorkspace(
         Files(
             {
                 **{f"agents/luna/{name}.md": "x" for name in ("IDENTITY", "INSTRUCTIONS")},
@@ -463,5 +465,5 @@ def test_record_is_a_value() -> None:
         )
     )
     context = assemble(noted, DEFAULT, request(), ESTIMATE)
-    own: Record = record(context, Making((), "", (), DEFAULT), noted)
-    assert parse(written(own).data, "record") == own
+    own: Record = make_record(context, BuildFacts((), "", (), DEFAULT), noted)
+    assert parse_record(encode_record(own).data, "record") == own

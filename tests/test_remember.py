@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode_decode import decoded
-from contextasm.text.memory_parser import memories
+from contextasm.text.decode_decode import decode_document
+from contextasm.text.memory_parser import parse_memories
 from tests.command import ctxasm, fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
@@ -27,9 +27,9 @@ def remember(folder: Path, *words: str, stdin: str | None = None) -> str:
 
 def stored(file: Path) -> list[tuple[str, str]]:
     """Type and text of each memory of a file."""
-    found = decoded("f.md", file.read_bytes())
+    found = decode_document("f.md", file.read_bytes())
     assert isinstance(found, Document)
-    return [(each.type, each.text) for each in memories(found)[0]]
+    return [(each.type, each.text) for each in parse_memories(found)[0]]
 
 
 def test_a_memory_goes_to_the_list_of_the_month(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
 
     def watched(document: Document) -> object:
         seen.append(document.path)
-        return memories(document)
+        return parse_memories(document)
 
     monkeypatch.setattr("contextasm.workspace.editing.memories.memories", watched)
     remember(tmp_path, "Peel the potatoes, abroad")

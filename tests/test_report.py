@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from contextasm.checks.report import FORMATS, Finding, accepted, baseline_text
+from contextasm.checks.baseline import baseline_text, split_accepted
+from contextasm.checks.finding import Finding
+from contextasm.checks.formats import FORMATS
 from contextasm.model import ContextasmError
 
 DATE = Finding("bad-date", "error", "agents/ada/IDENTITY.md", 3, "no such day", "write YYYY-MM-DD")
@@ -258,7 +260,7 @@ def test_a_baseline_has_a_line_for_each_finding_which_no_move_changes() -> None:
 
 def test_a_baseline_parts_new_from_known_from_gone() -> None:
     """A finding that is gone has no line any more."""
-    new, known, gone = accepted(baseline_text([STALE, WHOLE]), [DATE, STALE])
+    new, known, gone = split_accepted(baseline_text([STALE, WHOLE]), [DATE, STALE])
     assert (new, known) == ((DATE,), (STALE,))
     assert gone == (Finding("no-agent", "note", "", 0, "there is no agent", ""),)
 
@@ -266,16 +268,16 @@ def test_a_baseline_parts_new_from_known_from_gone() -> None:
 def test_one_more_of_the_same_is_new() -> None:
     """Two accepted, three found: one is new. One found: one is gone."""
     text = baseline_text([DATE, DATE])
-    assert [len(part) for part in accepted(text, [DATE] * 3)] == [1, 2, 0]
-    assert [len(part) for part in accepted(text, [DATE])] == [0, 1, 1]
+    assert [len(part) for part in split_accepted(text, [DATE] * 3)] == [1, 2, 0]
+    assert [len(part) for part in split_accepted(text, [DATE])] == [0, 1, 1]
 
 
 @given(st.lists(ANY, max_size=6))
 def test_a_baseline_accepts_what_it_was_made_of_and_that_only(findings: list[Finding]) -> None:
     """Round trip; and the baseline of nothing accepts nothing."""
-    new, known, gone = accepted(baseline_text(findings), findings)
+    new, known, gone = split_accepted(baseline_text(findings), findings)
     assert (new, len(known), gone) == ((), len(findings), ())
-    assert len(accepted(baseline_text([]), findings)[0]) == len(findings)
+    assert len(split_accepted(baseline_text([]), findings)[0]) == len(findings)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +296,7 @@ def test_a_baseline_accepts_what_it_was_made_of_and_that_only(findings: list[Fin
 def test_a_baseline_that_can_not_be_read_is_an_error_that_says_where(text: str, where: str) -> None:
     """Never a gate that lets everything pass."""
     with pytest.raises(ContextasmError) as caught:
-        accepted(text, [], "base.json")
+        split_accepted(text, [], "base.json")
     assert caught.value.where == where
     assert "--update-baseline" in caught.value.todo
 

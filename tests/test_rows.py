@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextasm.config.profile_loader import changed, layer_id
-from contextasm.config.yaml_loader import load_table
+from contextasm.config.profile_loader import layer_id, with_layer_changes
+from contextasm.config.yaml_loader import load_mapping
 from contextasm.model import Context, ContextasmError, Document, Problem
 from contextasm.pipeline import assemble
 from contextasm.rendering.formats import MARKER
@@ -245,8 +245,8 @@ def test_row_12_config_that_names_l6_is_told_that_it_is_reserved() -> None:
 
 def test_row_13_cap_in_the_config_replaces_the_default_and_the_report_shows_it() -> None:
     """The allowance of a layer is what explain prints."""
-    tables = load_table("layers:\n  - id: L7\n    max_tokens: 50\n", "ctxasm.yaml")["layers"]
-    profile = DEFAULT._replace(layers=changed(DEFAULT.layers, tables, "ctxasm.yaml:1", new=False))
+    tables = load_mapping("layers:\n  - id: L7\n    max_tokens: 50\n", "ctxasm.yaml")["layers"]
+    profile = DEFAULT._replace(layers=with_layer_changes(DEFAULT.layers, tables, "ctxasm.yaml:1", new=False))
     context = build(agent(KNOWLEDGE=LONG), profile)
     allowance = next(each for each in context.allowances if each.layer == "L7")
     assert (allowance.limit, used(context, "L7")) == (50, allowance.used)

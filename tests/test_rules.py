@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 from contextasm.config.rules import WRITABLE, parse_rules, refuse_twins
 from contextasm.config.values_node import Keys
 from contextasm.model import ContextasmError
-from contextasm.rules.evaluate import Condition, Fired, Rule, Target, evaluate, hits, settle, weight
-from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS, glob
+from contextasm.rules.evaluate import (
+    Condition,
+    Rule,
+    RuleEvaluation,
+    Target,
+    boost_factor,
+    effects_on,
+    evaluate,
+    is_target,
+)
+from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS, glob_matches
 
 
 def line_of(keys: Keys) -> int:
@@ -37,7 +46,7 @@ def condition(op: str, value: object = None, field: str = "var.x") -> list[dict[
     return [{"field": field, "op": op} | ({} if value is None else {"value": value})]
 
 
-def codes(fired: Fired) -> dict[str, str]:
+def codes(fired: RuleEvaluation) -> dict[str, str]:
     """What became of each rule."""
     return {each.name: reason.code for each, reason in fired.verdicts}
 
@@ -55,7 +64,7 @@ def error(data: object, **more: Any) -> str:
     return str(caught.value)
 
 
-def winners(fired: Fired, action: str) -> dict[str, tuple[float, tuple[str, ...], list[str]]]:
+def winners(fired: RuleEvaluation, action: str) -> dict[str, tuple[float, tuple[str, ...], list[str]]]:
     """Target to value, the rules that set it, and those that lost."""
     return {str(s.target): (s.value, s.rules, [name for name, _ in s.lost]) for s in fired.of(action)}
 
@@ -235,17 +244,17 @@ def test_row_75_boosts_of_one_target_multiply() -> None:
     rules = [rule(n, boost=[{"path": "docs/**", "weight": w}]) for n, w in (("a", 2.0), ("b", 1.5))]
     fired = evaluate(rules, {})
     assert winners(fired, "boost") == {"path docs/**": (3.0, ("a", "b"), [])}
-    assert weight(settle(fired, {"path": "docs/x.md"})) == 3.0
-    assert weight(settle(fired, {"path": "src/x.md"})) == 1
+    assert boost_factor(effects_on(fired, {"path": "docs/x.md"})) == 3.0
+    assert boost_factor(effects_on(fired, {"path": "src/x.md"})) == 1
 
 
 def test_row_75_boosts_of_different_targets_multiply_too_but_never_to_infinity() -> None:
     """Row 75: an infinite score would make all of them equal."""
     tags = [{"tag": str(n), "weight": 1e6} for n in range(99)]
     fired = evaluate([rule(boost=tags)], {})
-    assert weight(settle(fired, {"tag": ("1", "2")})) == 1e6
+    assert boost_factor(effects_on(fired, {"tag": ("1", "2")})) == 1e6
     twice = evaluate([rule("a", boost=[{"tag": "x", "weight": 2}, {"type": "y", "weight": 3}])], {})
-    assert weight(settle(twice, {"tag": ("x",), "type": "y"})) == 6
+    assert boost_factor(effects_on(twice, {"tag": ("x",), "type": "y"})) == 6
 
 
 def test_row_76_the_smallest_cap_wins_whatever_its_priority() -> None:
@@ -271,10 +280,10 @@ def test_002_8_of_an_inclusion_and_an_exclusion_the_earlier_rule_wins(include_fi
     """002-8: for the file that both mean; its neighbours stay excluded."""
     rules = [rule("in", priority=1 if include_first else -1, **INCLUDES), rule("out", **EXCLUDES)]
     fired = evaluate(rules, {})
-    (won,) = settle(fired, {"path": "gen/keep.md"})
+    (won,) = effects_on(fired, {"path": "gen/keep.md"})
     assert won.action == ("always_include" if include_first else "exclude")
     assert [(name, reason.code) for name, reason in won.lost] == [("out" if include_first else "in", "shadowed")]
-    assert [each.action for each in settle(fired, {"path": "gen/other.md"})] == ["exclude"]
+    assert [each.action for each in effects_on(fired, {"path": "gen/other.md"})] == ["exclude"]
     # Without the item only the inclusion can be known to have lost: the exclusion still holds for its neighbours.
     assert bool(fired.of("always_include")) is include_first
 
@@ -282,7 +291,7 @@ def test_002_8_of_an_inclusion_and_an_exclusion_the_earlier_rule_wins(include_fi
 def test_002_8_one_rule_may_exclude_a_folder_and_spare_a_file_of_it() -> None:
     """002-8: inside one rule the inclusion is the exception."""
     fired = evaluate([rule(**INCLUDES, **EXCLUDES)], {})
-    assert [each.action for each in settle(fired, {"path": "gen/keep.md"})] == ["always_include"]
+    assert [each.action for each in effects_on(fired, {"path": "gen/keep.md"})] == ["always_include"]
 
 
 def test_002_8_an_exclusion_of_the_very_file_that_is_included_is_gone() -> None:
@@ -296,16 +305,16 @@ def test_002_8_an_exclusion_beats_any_boost() -> None:
     """002-8: even one of a higher priority."""
     rules = [rule("up", priority=9, boost=[{"tag": "x", "weight": 3}, {"path": "gen/a.md", "weight": 2}])]
     fired = evaluate([*rules, rule("out", **EXCLUDES)], {})
-    (won,) = settle(fired, {"path": "gen/a.md", "tag": ("x",)})
+    (won,) = effects_on(fired, {"path": "gen/a.md", "tag": ("x",)})
     assert (won.action, won.rules, [name for name, _ in won.lost]) == ("exclude", ("out",), ["up", "up"])
-    assert weight((won,)) == 1
+    assert boost_factor((won,)) == 1
     assert [str(each.target) for each in fired.of("boost")] == ["tag x"]
 
 
 def test_row_74_what_is_protected_cannot_be_excluded_and_the_rule_is_told() -> None:
     """Row 74: L1 stays."""
     fired = evaluate([rule("out", exclude=["agents/**"]), rule("too", exclude=["agents/**"])], {})
-    (tried,) = settle(fired, {"path": "agents/a/IDENTITY.md"}, protected=True)
+    (tried,) = effects_on(fired, {"path": "agents/a/IDENTITY.md"}, protected=True)
     assert tried.rules == ()
     assert [(name, reason.code) for name, reason in tried.lost] == [("too", "shadowed"), ("out", "protected")]
 
@@ -324,7 +333,7 @@ def test_row_74_what_is_protected_cannot_be_excluded_and_the_rule_is_told() -> N
 )
 def test_what_a_target_hits(target: Target, item: dict[str, str | tuple[str, ...]], hit: bool) -> None:
     """Only headings are compared without regard to case."""
-    assert hits(target, item) is hit
+    assert is_target(target, item) is hit
 
 
 @pytest.mark.parametrize(
@@ -346,13 +355,13 @@ def test_what_a_target_hits(target: Target, item: dict[str, str | tuple[str, ...
 )
 def test_row_74_patterns(pattern: str, path: str, same: bool) -> None:
     """Row 74: the whole path must match, and brackets are plain characters."""
-    assert glob(pattern, path) is same
+    assert glob_matches(pattern, path) is same
 
 
 def test_a_pattern_full_of_stars_ends() -> None:
     """By trying every way it would take longer than anyone waits."""
-    assert not glob("*a" * 200 + "b", "a" * 5000)
-    assert not glob("**/a/" * 100 + "b", "a/" * 2000)
+    assert not glob_matches("*a" * 200 + "b", "a" * 5000)
+    assert not glob_matches("**/a/" * 100 + "b", "a/" * 2000)
 
 
 # --- rule files -------------------------------------------------------------------------------------------------
@@ -462,7 +471,7 @@ BAD_THEN: list[tuple[object, str]] = [
     ({"exclude": [{"entity": "e"}]}, "unknown key `entity`"),
     ({"exclude": [7]}, "`7` where a mapping belongs"),
     ({"boost": ["a.md"]}, "`a.md` where a mapping belongs"),
-    ({"boost": [{"tag": "x"}]}, "a boost without `weight`"),
+    ({"boost": [{"tag": "x"}]}, "a boost without `boost_factor`"),
     ({"boost": [{"tag": "x", "weight": 0}]}, "a weight of 0"),
     ({"boost": [{"tag": "x", "weight": -1}]}, "a weight of -1"),
     ({"boost": [{"tag": "x", "weight": float("inf")}]}, "`inf` where a number belongs"),
@@ -546,7 +555,7 @@ def test_any_data_is_either_rules_or_one_error(data: object) -> None:
 @given(st.text(alphabet="ab/*", max_size=12), st.text(alphabet="ab/", max_size=12))
 def test_globs_agree_with_a_plain_definition(pattern: str, path: str) -> None:
     """The quick way gives what trying every way gives."""
-    assert glob(pattern, path) is _plainly(pattern.split("/"), path.split("/"))
+    assert glob_matches(pattern, path) is _plainly(pattern.split("/"), path.split("/"))
 
 
 def _plainly(parts: list[str], names: list[str]) -> bool:

@@ -11,7 +11,8 @@ from random import Random
 
 import pytest
 
-from contextasm.config.resolve import Flags, Surroundings, prepare
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import prepare_build
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside
 
 REQUESTS = {
@@ -84,8 +85,8 @@ def test_named_day_decides_and_not_the_clock() -> None:
     def never() -> float:
         raise AssertionError("the clock was asked")
 
-    flags = Flags(workspace=str(SAMPLE), agent="luna", date="2025-03-14")
-    job = prepare(flags, Surroundings({}, Path("/"), never))
+    flags = Options(workspace=str(SAMPLE), agent="luna", date="2025-03-14")
+    job = prepare_build(flags, ProcessEnvironment({}, Path("/"), never))
     assert job.request.date.isoformat() == "2025-03-14"
 
 
@@ -100,7 +101,7 @@ def test_clock_is_asked_once_and_the_zone_decides_on_the_day(tmp_path: Path, zon
         asked.append(1741948200.0)
         return asked[-1]
 
-    job = prepare(Flags(tz=zone), Surroundings({}, fill(tmp_path, {}), clock))
+    job = prepare_build(Options(tz=zone), ProcessEnvironment({}, fill(tmp_path, {}), clock))
     assert (job.request.date.isoformat(), len(asked)) == (day, 1)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contextasm.model import Fragment, Layer
-from contextasm.model.score import parts, recency
+from contextasm.model.score import memory_score, recency
 from contextasm.ranking.order import rank
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, python, refused
 from tests.workspaces import DAY, agent, ago, build, outcomes, section, team
@@ -50,7 +50,7 @@ def test_row_27_score_is_half_similarity_three_tenths_importance_a_fifth_recency
     similarity: float, importance: float, days: int, total: float
 ) -> None:
     """To nine places; a profile may say otherwise."""
-    score = parts(similarity, importance, ago(days).isoformat() if days < 10_000 else "", DAY)
+    score = memory_score(similarity, importance, ago(days).isoformat() if days < 10_000 else "", DAY)
     fragment = Fragment("m", "m.md", 1, "text", "Heading", score=score)
     layer = Layer("L5", ("search",), ("Heading",), ("m.md",), order="best")
     (ranked,) = rank([fragment], layer)

@@ -13,7 +13,7 @@ from time import process_time
 
 import pytest
 
-from contextasm.text.secret_scanner import Secret, secrets
+from contextasm.text.secret_scanner import Secret, find_secrets
 
 LETTERS = string.ascii_letters + string.digits
 UPPER = string.ascii_uppercase + "234567"
@@ -42,7 +42,7 @@ def pem(words: str, body: str, end: str = "\n") -> str:
 
 def only(text: str) -> Secret:
     """The one find."""
-    (find,) = secrets(text)
+    (find,) = find_secrets(text)
     return find
 
 
@@ -116,7 +116,7 @@ def test_a_private_key_is_found_quoted_or_escaped(words: str, end: str) -> None:
 )
 def test_the_header_of_a_private_key_alone_is_prose(text: str) -> None:
     """Manuals name it often."""
-    assert list(secrets(text)) == []
+    assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_password_in_a_url_is_found_and_nothing_of_it_told(url: str) -> None:
 )
 def test_a_url_without_a_password_that_opens_anything_passes(text: str) -> None:
     """Ports, variables, templates, words for a password, hosts of manuals."""
-    assert list(secrets(text)) == []
+    assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_url_without_a_password_that_opens_anything_passes(text: str) -> None:
 )
 def test_a_placeholder_passes(text: str) -> None:
     """As manuals print them."""
-    assert list(secrets(f"key: {text}\n")) == []
+    assert list(find_secrets(f"key: {text}\n")) == []
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_placeholder_passes(text: str) -> None:
 )
 def test_what_only_begins_like_a_secret_passes(text: str) -> None:
     """The prefix is not enough."""
-    assert list(secrets(text)) == []
+    assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_what_only_begins_like_a_secret_passes(text: str) -> None:
 def test_a_line_that_ends_in_the_comment_is_passed_over(comment: str) -> None:
     """That line and no other."""
     key = "ghp" + "_" + drawn(36)
-    assert [find.line for find in secrets(f"{key} {comment}\n{key}\n{key} {comment}  \n")] == [2]
+    assert [find.line for find in find_secrets(f"{key} {comment}\n{key}\n{key} {comment}  \n")] == [2]
 
 
 @pytest.mark.parametrize("tail", ["ctxasm: allow-secret", "# ctxasm: allow-secret, please", "# ctxasm: allow-secrets"])
@@ -223,7 +223,7 @@ def test_a_token_in_a_url_is_one_find() -> None:
 def test_finds_come_in_the_order_of_the_text_with_their_places() -> None:
     """Whatever the order of the table."""
     aws, npm = "AK" + "IA" + drawn(16, UPPER), "np" + "m_" + drawn(36)
-    finds = secrets(f"\u4f60 {npm} {aws}\n\n  {aws}")
+    finds = find_secrets(f"\u4f60 {npm} {aws}\n\n  {aws}")
     assert [(find.line, find.column, find.kind[:3]) for find in finds] == [(1, 3, "npm"), (1, 44, "aws"), (3, 3, "aws")]
 
 
@@ -247,6 +247,6 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:
 def _seconds(text: str) -> float:
     """What finding everything takes of the processor, whatever else the machine is at."""
     start = process_time()
-    for _ in secrets(text):
+    for _ in find_secrets(text):
         pass
     return process_time() - start

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.retrieval.search.bm25 import Entry, index, similarities, words
+from contextasm.retrieval.search.analyzer import split_words
+from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.dates import named_dates
+from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 from tests.command import python
 
 LOG = (
-    Entry("Ana planted tomatoes on the balcony", "a.md", "2025-03-08", "Ana"),
-    Entry("They need more light than we thought", "a.md", "2025-03-08", "Ben"),
-    Entry("Ben moved the release to Friday", "a.md", "2025-03-08", "Ben"),
-    Entry("The database ran out of connections", "b.md", "2025-03-10", "Ana"),
-    Entry("We bought two servers", "b.md", "2025-03-10", "Ben"),
+    IndexEntry("Ana planted tomatoes on the balcony", "a.md", "2025-03-08", "Ana"),
+    IndexEntry("They need more light than we thought", "a.md", "2025-03-08", "Ben"),
+    IndexEntry("Ben moved the release to Friday", "a.md", "2025-03-08", "Ben"),
+    IndexEntry("The database ran out of connections", "b.md", "2025-03-10", "Ana"),
+    IndexEntry("We bought two servers", "b.md", "2025-03-10", "Ben"),
 )
 
 
 def found(query: str, *texts: str, floor: float = 0.0) -> dict[int, float]:
     """What a query finds among texts that have nothing to do with each other."""
-    return similarities(query, index([Entry(text) for text in texts]), floor)
+    return similarities(query, build_index([IndexEntry(text) for text in texts]), floor)
 
 
 def best(query: str, *texts: str) -> int:
@@ -34,36 +36,38 @@ def best(query: str, *texts: str) -> int:
 @pytest.mark.parametrize("row", range(len(LOG)))
 def test_the_very_words_of_a_memory_score_1_and_nothing_scores_as_much(row: int) -> None:
     """Whatever its case and marks."""
-    scores = similarities(LOG[row].text.upper() + "!", index(LOG), 0.0)
+    scores = similarities(LOG[row].text.upper() + "!", build_index(LOG), 0.0)
     assert scores.pop(row) == 1.0
     assert all(score < 1.0 for score in scores.values())
 
 
 def test_the_very_words_win_against_repetition_dates_and_authors() -> None:
     """All the cues together do not lift another above it."""
-    loud = Entry("release release plan plan 10 March 2025", day="2025-03-10", author="Ana")
-    scores = similarities("Ana: release plan 10 March 2025", index([loud, Entry("ana release plan 10 march 2025")]))
+    loud = IndexEntry("release release plan plan 10 March 2025", day="2025-03-10", author="Ana")
+    scores = similarities(
+        "Ana: release plan 10 March 2025", build_index([loud, IndexEntry("ana release plan 10 march 2025")])
+    )
     assert scores[1] == 1.0
     assert scores[0] < 1.0
 
 
 def test_no_shared_word_is_no_hit() -> None:
     """Not even a bad one."""
-    assert similarities("zebra xylophone", index(LOG), 0.0) == {}
+    assert similarities("zebra xylophone", build_index(LOG), 0.0) == {}
 
 
 def test_an_empty_index_and_an_empty_query_find_nothing() -> None:
     """And nothing is raised."""
-    assert similarities("anything", index([])) == {}
-    assert similarities("", index(LOG)) == {}
-    assert similarities("?!", index(LOG)) == {}
+    assert similarities("anything", build_index([])) == {}
+    assert similarities("", build_index(LOG)) == {}
+    assert similarities("?!", build_index(LOG)) == {}
 
 
 def test_the_order_of_unrelated_entries_does_not_matter() -> None:
     """Where they stand in no section together."""
-    entries = [Entry(entry.text, day=entry.day, author=entry.author) for entry in LOG]
-    forward = similarities("when did Ana plant tomatoes and lights?", index(entries), 0.0)
-    backward = similarities("when did Ana plant tomatoes and lights?", index(entries[::-1]), 0.0)
+    entries = [IndexEntry(entry.text, day=entry.day, author=entry.author) for entry in LOG]
+    forward = similarities("when did Ana plant tomatoes and lights?", build_index(entries), 0.0)
+    backward = similarities("when did Ana plant tomatoes and lights?", build_index(entries[::-1]), 0.0)
     assert forward == {len(entries) - 1 - row: score for row, score in backward.items()}
 
 
@@ -82,7 +86,7 @@ def test_the_floor_drops_what_is_less_than_half_as_good() -> None:
 
 def test_every_similarity_is_above_0_and_at_most_1() -> None:
     """The best one is 1."""
-    scores = similarities("did Ben buy servers on 10 March 2025?", index(LOG), 0.0)
+    scores = similarities("did Ben buy servers on 10 March 2025?", build_index(LOG), 0.0)
     assert all(0 < score <= 1 for score in scores.values())
     assert max(scores.values()) == 1.0
 
@@ -113,7 +117,7 @@ def test_every_similarity_is_above_0_and_at_most_1() -> None:
 )
 def test_a_text_as_terms(text: str, expected: list[str]) -> None:
     """Folded, cut, stemmed; scripts without spaces by pairs."""
-    assert words(text) == expected
+    assert split_words(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -174,14 +178,16 @@ def test_rapidfuzz_is_loaded_for_unknown_words_only() -> None:
 
 def test_neighbours_share_within_a_section_and_nearer_ones_more() -> None:
     """The next section gets nothing."""
-    scores = similarities("tomatoes", index(LOG), 0.0)
+    scores = similarities("tomatoes", build_index(LOG), 0.0)
     assert set(scores) == {0, 1, 2}
     assert scores[0] > scores[1] > scores[2]
 
 
 def test_what_follows_a_match_gets_more_than_what_came_before() -> None:
     """It explains more."""
-    scores = similarities("needle", index([Entry(text, "a") for text in ("hay one", "a needle", "hay two")]), 0.0)
+    scores = similarities(
+        "needle", build_index([IndexEntry(text, "a") for text in ("hay one", "a needle", "hay two")]), 0.0
+    )
     assert scores[2] > scores[0]
 
 
@@ -189,40 +195,42 @@ def test_half_a_kernel_shares_half() -> None:
     """In a list of memories."""
 
     def neighbour(kernel: float) -> float:
-        entries = [Entry("tomatoes", "a", kernel=kernel), Entry("light", "a", kernel=kernel)]
-        return similarities("tomatoes seeds", index(entries), 0.0)[1]
+        entries = [IndexEntry("tomatoes", "a", kernel=kernel), IndexEntry("light", "a", kernel=kernel)]
+        return similarities("tomatoes seeds", build_index(entries), 0.0)[1]
 
     assert neighbour(0.5) == pytest.approx(neighbour(1.0) / 8)  # a half, cubed
 
 
 def test_the_last_rows_are_no_neighbours_of_the_first() -> None:
     """The index is no ring."""
-    assert set(similarities("start", index([Entry("start", "a"), *[Entry("x", "b")] * 5, Entry("end", "a")]), 0.0)) == {
-        0
-    }
+    assert set(
+        similarities(
+            "start", build_index([IndexEntry("start", "a"), *[IndexEntry("x", "b")] * 5, IndexEntry("end", "a")]), 0.0
+        )
+    ) == {0}
 
 
 def test_a_named_day_comes_first() -> None:
     """The days around it come next."""
-    entries = [Entry("we met the team", day=f"2025-03-{day:02}") for day in range(1, 29)]
-    scores = similarities("who met the team on 10 March 2025?", index(entries), 0.0)
+    entries = [IndexEntry("we met the team", day=f"2025-03-{day:02}") for day in range(1, 29)]
+    scores = similarities("who met the team on 10 March 2025?", build_index(entries), 0.0)
     assert max(scores, key=lambda row: scores[row]) == 9
     assert scores[8] == scores[10] > scores[0]
 
 
 def test_a_named_day_is_found_without_a_word() -> None:
     """By its date alone."""
-    assert set(similarities("3月10日", index(LOG), 0.0)) == {3, 4}
+    assert set(similarities("3月10日", build_index(LOG), 0.0)) == {3, 4}
 
 
 def test_a_named_author_is_a_cue_and_not_a_word() -> None:
     """Names are the commonest words of a log."""
     entries = [
-        Entry("paint the wall", author="Ben"),
-        Entry("paint the wall", author="Ana"),
-        Entry("ask Ana", author="Ben"),
+        IndexEntry("paint the wall", author="Ben"),
+        IndexEntry("paint the wall", author="Ana"),
+        IndexEntry("ask Ana", author="Ben"),
     ]
-    scores = similarities("what did Ana paint", index(entries), 0.0)
+    scores = similarities("what did Ana paint", build_index(entries), 0.0)
     assert set(scores) == {0, 1}
     assert scores[1] > scores[0]
 

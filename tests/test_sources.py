@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_data
-from contextasm.config.yaml_loader import load
+from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Context, ContextasmError, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.retrieve import SOURCES
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.session_events import Event, moment, told
-from contextasm.text.task_stack import Stack, block, pop, push
+from contextasm.text.session_events import Event, event_text, moment
+from contextasm.text.task_stack import TaskStack, block, pop, push
 from tests.command import SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
 
@@ -28,7 +28,7 @@ CASES = Path(__file__).parent / "cases" / "profiles"
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
     """What these layers show of a workspace."""
     profile = Profile("tests", "", budget, "plain", layers)
-    return assemble(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse=load_data)
+    return assemble(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse=load_values)
 
 
 def layer(source: str, path: str, **more: Any) -> Layer:
@@ -239,19 +239,19 @@ def test_row_64_popped_task_shows_its_result_and_not_its_goal() -> None:
 
 def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
     """5, 15 and 10 per cent at most, and the root stands there once."""
-    stack = Stack()
+    stack = TaskStack()
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
-    from contextasm.text.task_file import file_text
+    from contextasm.text.task_file import task_file_text
 
-    folder = fill(tmp_path, {"tasks.yaml": file_text(stack)})
+    folder = fill(tmp_path, {"tasks.yaml": task_file_text(stack)})
     built = json.loads(inside("build", "-q", "-f", "json", "-p", "query", "-b", "1000", "-w", folder).out)
     used = {each["layer"]: each["used"] for each in built["allowances"]}
     assert used["root"] <= 50
     assert 0 < used["ancestors"] <= 150
     assert 0 < used["siblings"] <= 100
     assert built["tokens"] <= 1000
-    (folder / "tasks.yaml").write_text(file_text(push(Stack(), "Only this")))
+    (folder / "tasks.yaml").write_text(task_file_text(push(TaskStack(), "Only this")))
     assert inside("build", "-q", "-p", "query", "-w", folder).out == "## Current Task\n- Only this\n"
 
 
@@ -261,7 +261,7 @@ def test_broken_task_file_is_never_overwritten(tmp_path: Path) -> None:
     folder = fill(tmp_path, {"tasks.yaml": text})
     refused(inside("task", "push", "x", "-w", folder), "tasks.yaml:2", "no `goal`")
     assert (folder / "tasks.yaml").read_text() == text
-    assert block(push(Stack(), "a"), "why").frames[0].reason == "why"
+    assert block(push(TaskStack(), "a"), "why").frames[0].reason == "why"
 
 
 TIME = moment("2025-03-14T10:00:00+01:00")
@@ -280,7 +280,7 @@ TIME = moment("2025-03-14T10:00:00+01:00")
 def test_row_66_event_lines(type_: str, outcome: str, content: dict[str, object], text: str) -> None:
     """The five forms, the time in UTC before each."""
     event = Event("s.jsonl", 1, "", type_, TIME, outcome, content, "")
-    assert told(event) == f"[2025-03-14T09:00:00Z] {text}"
+    assert event_text(event) == f"[2025-03-14T09:00:00Z] {text}"
 
 
 EVENTS = layer("events", "sessions/*.jsonl", line="- {text}", group="## {session}")
@@ -495,7 +495,7 @@ def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
             return str(error)
         return value, getattr(value, "lines", None), repr(value)
 
-    assert result(load_data) == result(load)
+    assert result(load_values) == result(load_yaml)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -12,14 +12,14 @@ import pytest
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.workspace import cache as store
-from contextasm.workspace.cache import CountCache, table
+from contextasm.workspace.cache import TokenCountCache, load_token_table
 
 NAME = "o200k_base"
 
 
 def remember(folder: Path, **counts: int) -> None:
     """One build that counts these texts."""
-    cache = CountCache(folder, NAME)
+    cache = TokenCountCache(folder, NAME)
     for text, count in counts.items():
         cache.put(text, count)
     cache.save()
@@ -27,7 +27,7 @@ def remember(folder: Path, **counts: int) -> None:
 
 def recall(folder: Path, *texts: str) -> list[int | None]:
     """What a later build finds."""
-    cache = CountCache(folder, NAME)
+    cache = TokenCountCache(folder, NAME)
     return [cache.get(text) for text in texts]
 
 
@@ -45,7 +45,7 @@ def test_counts_are_found_by_a_later_build(tmp_path: Path) -> None:
 
 def test_counts_are_known_before_they_are_saved(tmp_path: Path) -> None:
     """A text is counted once in a build; the disk sees it at its end."""
-    cache = CountCache(tmp_path, NAME)
+    cache = TokenCountCache(tmp_path, NAME)
     cache.put("one", 1)
     assert cache.get("one") == 1
     assert list(tmp_path.iterdir()) == []
@@ -54,7 +54,7 @@ def test_counts_are_known_before_they_are_saved(tmp_path: Path) -> None:
 def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
     """Neither for a build that only looks, nor for a second save."""
     folder = tmp_path / "cache"
-    cache = CountCache(folder, NAME)
+    cache = TokenCountCache(folder, NAME)
     assert cache.get("one") is None
     cache.save()
     assert not folder.exists()
@@ -109,7 +109,7 @@ def test_foreign_file_is_not_believed_and_is_replaced(tmp_path: Path, change: tu
 
 def test_counts_of_another_table_are_not_found_under_this_ones_header(tmp_path: Path) -> None:
     """Should another version's build append while ours replaces the file."""
-    other = CountCache(tmp_path, "cl100k_base")
+    other = TokenCountCache(tmp_path, "cl100k_base")
     other.put("one", 99)
     other.save()
     foreign = (tmp_path / "cl100k_base.counts").read_bytes()
@@ -180,7 +180,7 @@ def test_write_cut_short_by_a_full_disk_is_mended(tmp_path: Path, monkeypatch: p
 
 def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
     """Each read the folder before the other had saved."""
-    first, second = CountCache(tmp_path, NAME), CountCache(tmp_path, NAME)
+    first, second = TokenCountCache(tmp_path, NAME), TokenCountCache(tmp_path, NAME)
     for cache, text in ((first, "one"), (second, "two")):
         assert cache.get(text) is None
         cache.put(text, 1)
@@ -211,21 +211,21 @@ def test_builds_in_several_processes_never_spoil_the_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", list(ENCODINGS))
 def test_every_encoding_has_its_table(name: str) -> None:
     """Package data, checked against the digest in the source."""
-    assert len(table(name)) > 400_000
+    assert len(load_token_table(name)) > 400_000
 
 
 def test_missing_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Naming the file that ought to be there."""
     monkeypatch.setattr(store, "_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read .*--tokenizer estimate"):
-        table(NAME)
+        load_token_table(NAME)
 
 
 def test_damaged_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A single bit is enough."""
-    data = bytearray(table(NAME))
+    data = bytearray(load_token_table(NAME))
     data[1000] ^= 1
     (tmp_path / f"{NAME}.bin").write_bytes(data)
     monkeypatch.setattr(store, "_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table is damaged: install ctxasm again"):
-        table(NAME)
+        load_token_table(NAME)

@@ -16,8 +16,8 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 from contextasm.model import ContextasmError
 from contextasm.selection import tokens
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, Counter, exact, unpack
-from contextasm.workspace.cache import table
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, Counter, exact_counter, unpack
+from contextasm.workspace.cache import load_token_table
 
 NAMES = list(ENCODINGS)
 
@@ -33,14 +33,14 @@ class Remembered(dict[str, int]):
 @cache
 def counter(name: str) -> Counter:
     """The exact counter of an encoding, built once for all tests."""
-    return exact(name, lambda: table(name), Remembered())
+    return exact_counter(name, lambda: load_token_table(name), Remembered())
 
 
 @cache
 def plain(name: str) -> tiktoken.Encoding:
     """The encoding as tiktoken itself would build it."""
     return tiktoken.Encoding(
-        name, pat_str=ENCODINGS[name].pattern, mergeable_ranks=unpack(table(name)), special_tokens={}
+        name, pat_str=ENCODINGS[name].pattern, mergeable_ranks=unpack(load_token_table(name)), special_tokens={}
     )
 
 
@@ -78,7 +78,7 @@ def test_units_of_the_estimate_add_up_over_the_parts_of_a_text() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_table_unpacks_to_the_published_bytes(name: str) -> None:
     """Every token, every rank, in the published order."""
-    lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in unpack(table(name)).items())
+    lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in unpack(load_token_table(name)).items())
     assert sha256(b"".join(lines)).hexdigest() == ENCODINGS[name].sha256
 
 
@@ -116,7 +116,7 @@ def test_text_that_looks_like_a_special_token_is_ordinary_text(name: str, token:
 @pytest.mark.parametrize("name", NAMES)
 def test_empty_text_is_no_token(name: str) -> None:
     """And asks for no table."""
-    assert exact(name, _refuse, Remembered()).count("") == 0
+    assert exact_counter(name, _refuse, Remembered()).count("") == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -124,8 +124,8 @@ def test_table_is_not_asked_for_when_every_count_is_known(name: str) -> None:
     """A build that was done before never loads tiktoken."""
     counts = Remembered()
     texts = ["# Heading\n", "日本語です", "😀"]
-    first = [exact(name, lambda: table(name), counts).count(text) for text in texts]
-    second = exact(name, _refuse, counts)
+    first = [exact_counter(name, lambda: load_token_table(name), counts).count(text) for text in texts]
+    second = exact_counter(name, _refuse, counts)
     assert [second.count(text) for text in texts] == first
 
 
@@ -139,9 +139,9 @@ def test_table_is_asked_for_once() -> None:
 
     def load() -> bytes:
         asked.append("cl100k_base")
-        return table("cl100k_base")
+        return load_token_table("cl100k_base")
 
-    count = exact("cl100k_base", load, Remembered()).count
+    count = exact_counter("cl100k_base", load, Remembered()).count
     assert [count("one"), count("two"), count("three four")] == [1, 1, 2]
     assert len(asked) == 1
 
@@ -210,7 +210,7 @@ def test_blocks_of_a_text_add_up_to_its_count(name: str, monkeypatch: pytest.Mon
         "_",
         "😀",
     ]
-    fresh = exact(name, lambda: table(name), Remembered())
+    fresh = exact_counter(name, lambda: load_token_table(name), Remembered())
     for _ in range(1_000):
         text = "".join(random.choices(atoms, k=30))
         assert "".join(tokens._blocks(text)) == text
@@ -230,14 +230,14 @@ def test_long_text_is_taken_in_blocks() -> None:
 def test_damaged_table_does_not_unpack(damage: Callable[[bytes], bytes]) -> None:
     """The compressed form carries its own check."""
     with pytest.raises(zlib.error):
-        unpack(damage(table("cl100k_base")))
+        unpack(damage(load_token_table("cl100k_base")))
 
 
 def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error the user can put right, not an ImportError."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(ContextasmError, match=r"tokenizer o200k_base: tiktoken can't be imported .*estimate") as caught:
-        exact("o200k_base", lambda: table("o200k_base"), Remembered()).count("new")
+        exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered()).count("new")
     assert caught.value.code == 2
 
 

@@ -16,13 +16,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_data
+from contextasm.config.yaml_events import load_values
 from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.pipeline import assemble
-from contextasm.selection.tokens import ESTIMATE, Counter, exact
-from contextasm.text.decode_decode import decoded
+from contextasm.selection.tokens import ESTIMATE, Counter, exact_counter
+from contextasm.text.decode_decode import decode_document
 from contextasm.text.templates import is_pattern
-from contextasm.workspace.cache import table
+from contextasm.workspace.cache import load_token_table
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""
@@ -56,7 +56,7 @@ class Files:
         content = self._files.get(path)
         if content is None or isinstance(content, Problem):
             return content
-        return decoded(path, content if isinstance(content, bytes) else content.encode())
+        return decode_document(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
@@ -88,7 +88,7 @@ def build(
     files: Mapping[str, Content], profile: Profile = DEFAULT, counter: Counter = ESTIMATE, **asked: Any
 ) -> Context:
     """The context of a workspace given as a dict."""
-    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse=load_data)
+    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse=load_values)
 
 
 def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:
@@ -144,7 +144,7 @@ class Remembered(dict[str, int]):
 @cache
 def o200k() -> Counter:
     """An exact counter, loaded once for all tests."""
-    return exact("o200k_base", lambda: table("o200k_base"), Remembered())
+    return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered())
 
 
 # Random workspaces. Blocks are drawn from a list and not letter by letter: that is fast, and shrinks to what matters.

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import get_args
 
-from contextasm.checks.finding import Finding, Severity, numbered
+from contextasm.checks.finding import Finding, Severity, number_findings
 from contextasm.model import ContextasmError
 
 _BASELINE = "ctxasm.baseline/1"
@@ -20,14 +20,14 @@ def baseline_text(findings: Sequence[Finding]) -> str:
 
     It is ASCII throughout, so that it never holds what it lists.
     """
-    rows = sorted(((each.path, each.id, each.message, key), each.severity) for key, each in numbered(findings))
+    rows = sorted(((each.path, each.id, each.message, key), each.severity) for key, each in number_findings(findings))
     names = ("path", "id", "message", "fingerprint", "severity")
     lines = ["  " + json.dumps(dict(zip(names, (*row, severity), strict=True))) for row, severity in rows]
     inner = "\n" + ",\n".join(lines) + "\n" if lines else ""
     return f'{{"schema": "{_BASELINE}", "findings": [{inner}]}}\n'
 
 
-def accepted(
+def split_accepted(
     text: str, findings: Sequence[Finding], where: str = "baseline"
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
     """The findings that the baseline lacks, those that it holds, and those that only it holds, at line 0.
@@ -35,7 +35,7 @@ def accepted(
     `where` names the baseline in the error about one that can't be read.
     """
     listed = _listed(text, where)
-    found = dict(numbered(findings))
+    found = dict(number_findings(findings))
     new = tuple(each for key, each in found.items() if key not in listed)
     known = tuple(each for key, each in found.items() if key in listed)
     return new, known, tuple(each for key, each in listed.items() if key not in found)

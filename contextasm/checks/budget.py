@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contextasm.checks.inspection import Scene, error, warning
-from contextasm.checks.report import Finding
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.config.settings import FILE
-from contextasm.model import Allowance, Context, Decision, Layer
+from contextasm.model import Context, Decision, Layer, LayerUsage
 
 SOFT = 0.9
 """The share of a limit from which on it counts as nearly reached."""
@@ -32,7 +32,7 @@ class _Case(NamedTuple):
     limit: int
 
 
-def over_budget(scene: Scene) -> Iterator[Finding]:
+def check_over_budget(scene: Inspection) -> Iterator[Finding]:
     """Required layers that are larger than the whole budget."""
     cases = []
     for context in scene.contexts:
@@ -42,10 +42,12 @@ def over_budget(scene: Scene) -> Iterator[Finding]:
             cases.append(_Case(context, Layer("", (), (), ()), path, 0, context.tokens, context.request.budget))
     for case, which in _merged(cases):
         todo = f"take {_tokens(case.wanted - case.limit)} out of it, or give `budget` {_above(case.wanted)} ({which})"
-        yield error(case.path, 0, "what is always shown is larger than the whole budget, so nothing else is", todo)
+        yield error_finding(
+            case.path, 0, "what is always shown is larger than the whole budget, so nothing else is", todo
+        )
 
 
-def near_budget(scene: Scene) -> Iterator[Finding]:
+def check_near_budget(scene: Inspection) -> Iterator[Finding]:
     """Documents that all but fill the budget, and layers that all but fill their own limit."""
     yield from _near_total(scene)
     cases = []
@@ -56,10 +58,10 @@ def near_budget(scene: Scene) -> Iterator[Finding]:
             cases.append(_Case(context, layer, path, 0, allowance.wanted, limit))
     for case, which in _merged(cases):
         todo = f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)} before it is cut"
-        yield warning(case.path, 0, f"layer {_title(case.layer)} is nearly full", todo)
+        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} is nearly full", todo)
 
 
-def _near_total(scene: Scene) -> Iterator[Finding]:
+def _near_total(scene: Inspection) -> Iterator[Finding]:
     """The finding of all documents that all but fill the budget, and lose nothing to it yet."""
     cases = [
         _Case(context, Layer("", (), (), ()), _budget_place(scene)[0], 0, context.tokens, context.request.budget)
@@ -72,17 +74,17 @@ def _near_total(scene: Scene) -> Iterator[Finding]:
             f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): raise `budget`, or shorten what is longest"
         )
         path, line = _budget_place(scene)
-        yield warning(path, line, "the document nearly fills the budget", todo)
+        yield warning_finding(path, line, "the document nearly fills the budget", todo)
 
 
-def _budget_place(scene: Scene) -> tuple[str, int]:
+def _budget_place(scene: Inspection) -> tuple[str, int]:
     """Where the budget is set, if that is in the workspace."""
     setting = scene.job.settings.get("budget") if scene.job else None
     path, _, line = (setting.origin if setting else "").partition(":")
     return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
 
 
-def cut(scene: Scene) -> Iterator[Finding]:
+def check_truncated(scene: Inspection) -> Iterator[Finding]:
     """Layers of which a part is shown: the first place that is not."""
     cases = []
     for context, layer, allowance, decisions in _layers(scene):
@@ -93,7 +95,7 @@ def cut(scene: Scene) -> Iterator[Finding]:
             cases.append(_Case(context, layer, lost.path, min(line, lost.lines[1]), allowance.wanted, limit))
     for case, which in _merged(cases):
         todo = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
-        yield warning(case.path, case.line, f"layer {_title(case.layer)} is cut here", todo)
+        yield warning_finding(case.path, case.line, f"layer {_title(case.layer)} is cut here", todo)
 
 
 def _is_cut(decision: Decision) -> bool:
@@ -101,7 +103,7 @@ def _is_cut(decision: Decision) -> bool:
     return decision.reason.code in {"over-allowance", "no-room", "starved"}
 
 
-def starved(scene: Scene) -> Iterator[Finding]:
+def check_starved(scene: Inspection) -> Iterator[Finding]:
     """Layers that found something and may show none of it."""
     cases = []
     for context, layer, allowance, decisions in _layers(scene):
@@ -114,10 +116,10 @@ def starved(scene: Scene) -> Iterator[Finding]:
         todo = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
         if not own:
             todo += f", or hold room for it with `reserve` in `layers` of {FILE}"
-        yield warning(case.path, 0, f"layer {_title(case.layer)} gets nothing: {why}", todo)
+        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} gets nothing: {why}", todo)
 
 
-def _layers(scene: Scene) -> Iterator[tuple[Context, Layer, Allowance, list[Decision]]]:
+def _layers(scene: Inspection) -> Iterator[tuple[Context, Layer, LayerUsage, list[Decision]]]:
     """Each layer of each build that wanted anything, with its decisions; required ones have no limit to reach."""
     by_id = {layer.id: layer for layer in scene.job.profile.layers} if scene.job else {}
     for context in scene.contexts:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.checks.inspection import Scene, error, warning
-from contextasm.checks.report import Finding
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Document
 from contextasm.text.markdown import heading
 
@@ -23,7 +23,7 @@ class _Log(NamedTuple):
     day: date
 
 
-def _logs(scene: Scene) -> Iterator[_Log]:
+def _logs(scene: Inspection) -> Iterator[_Log]:
     """The logs with the day that their names say."""
     for path in scene.logs:
         named = _NAME.fullmatch(path.rpartition("/")[2])
@@ -39,40 +39,42 @@ def _day(written: str) -> date | None:
         return None
 
 
-def log_name(scene: Scene) -> Iterator[Finding]:
+def check_log_names(scene: Inspection) -> Iterator[Finding]:
     """Files among the logs whose name is no date: no build ever reads them."""
     for path in scene.logs:
         name = path.rpartition("/")[2]
         if not _NAME.fullmatch(name):
             todo = "name it YYYY-MM-DD.md, or move it to where it is read"
-            yield warning(path, 0, f"{name} is no date, so it is never read as a log", todo)
+            yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", todo)
 
 
-def bad_date(scene: Scene) -> Iterator[Finding]:
+def check_bad_dates(scene: Inspection) -> Iterator[Finding]:
     """Dates that no calendar has, in the names of logs, in memories and in the headings above them."""
     for path in scene.logs:
         named = _NAME.fullmatch(path.rpartition("/")[2])
         if named and not _day(named[1]):
-            yield error(path, 0, f"there is no {named[1]}, so the log is never read", "rename it to the day it is of")
+            yield error_finding(
+                path, 0, f"there is no {named[1]}, so the log is never read", "rename it to the day it is of"
+            )
     for path, (_, problems) in scene.memories.items():
         for problem in problems:
             if problem.message.endswith("a date, YYYY-MM-DD"):
-                yield error(path, problem.line, problem.message, "write the day as YYYY-MM-DD, or leave it out")
+                yield error_finding(path, problem.line, problem.message, "write the day as YYYY-MM-DD, or leave it out")
         document = scene.documents[path]
         for number, line in enumerate(document.text.split("\n"), document.line):
             title = heading(line)
             stated = _ISO.match(title[1]) if title else None
             if stated and not _day(stated[0]):
                 message = f"there is no {stated[0]}, so the memories below count as undated"
-                yield error(path, number, message, "correct the heading")
+                yield error_finding(path, number, message, "correct the heading")
 
 
-def future(scene: Scene) -> Iterator[Finding]:
+def check_future_dates(scene: Inspection) -> Iterator[Finding]:
     """Logs and memories of days to come, logs that another check holds to be misdated left aside."""
-    misdated = {finding.path for finding in date_mismatch(scene)}
+    misdated = {finding.path for finding in check_date_mismatch(scene)}
     for log in _logs(scene):
         if log.day > scene.day and log.path not in misdated:
-            yield warning(
+            yield warning_finding(
                 log.path, 0, f"is of a day after {_today(scene)}, so it is not shown", _todo(scene, "rename it")
             )
     for path, (found, _) in scene.memories.items():
@@ -80,16 +82,16 @@ def future(scene: Scene) -> Iterator[Finding]:
             for name, written in (("created", memory.created), ("accessed", memory.accessed)):
                 if written and date.fromisoformat(written) > scene.day:
                     message = f"{name} is {written}, after {_today(scene)}"
-                    yield warning(path, memory.line, message, _todo(scene, "correct it"))
+                    yield warning_finding(path, memory.line, message, _todo(scene, "correct it"))
 
 
-def _today(scene: Scene) -> str:
+def _today(scene: Inspection) -> str:
     """The day of the build; by its date only where that is pinned, so that the message stays the same."""
     pinned = scene.job and "clock" not in scene.job.settings["date"].origin
     return f"the day of the build, {scene.day}" if pinned else "today"
 
 
-def _todo(scene: Scene, correct: str) -> str:
+def _todo(scene: Inspection, correct: str) -> str:
     """How to put a day to come right."""
     pinned = scene.job and "clock" not in scene.job.settings["date"].origin
     if scene.job and pinned:
@@ -119,7 +121,7 @@ A date further on tells what an entry is about, not when it was written.
 """
 
 
-def date_mismatch(scene: Scene) -> Iterator[Finding]:
+def check_date_mismatch(scene: Inspection) -> Iterator[Finding]:
     """Logs that say another date in their title, or that stand alone where another year or month has a gap for them."""
     logs = [*_logs(scene)]
     days: dict[str, set[date]] = {}
@@ -132,10 +134,10 @@ def date_mismatch(scene: Scene) -> Iterator[Finding]:
         if title:
             place, written = title
             todo = f"rename the file to {gap}.md, where its neighbours are" if gap else "correct the name or the title"
-            yield warning(log.path, place, f"is named {log.day} and titled {written}", todo)
+            yield warning_finding(log.path, place, f"is named {log.day} and titled {written}", todo)
         elif gap:
             message = f"is named {log.day}, far from the other logs, which have a gap at {gap}"
-            yield warning(log.path, 0, message, f"rename it to {gap}.md if that is the day it is of")
+            yield warning_finding(log.path, 0, message, f"rename it to {gap}.md if that is the day it is of")
 
 
 def _titled(document: Document, day: date) -> tuple[int, str] | None:

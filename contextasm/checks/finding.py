@@ -39,19 +39,19 @@ class Finding(NamedTuple):
         return ": ".join(filter(None, (self.message, self.remedy)))
 
 
-def ordered(findings: Sequence[Finding]) -> list[Finding]:
+def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
     """In the order of the workspace."""
     return sorted(findings, key=lambda each: (each.path, each.line, each.id, each.message, each.remedy, each.severity))
 
 
-def numbered(findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
+def number_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
     """Each finding with the key that tells it from its likes: its fingerprint and which of them it is."""
     seen: Counter[str] = Counter()
-    for each in ordered(findings):
+    for each in sort_findings(findings):
         seen[each.fingerprint] += 1
         yield f"{each.fingerprint}:{seen[each.fingerprint]}", each
 
 
-def counts(findings: Sequence[Finding]) -> dict[str, int]:
+def severity_counts(findings: Sequence[Finding]) -> dict[str, int]:
     """How many there are of each severity, the worst first."""
     return {severity: sum(each.severity == severity for each in findings) for severity in get_args(Severity)}

@@ -9,14 +9,14 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from contextasm.checks.finding import Finding, counts, numbered, ordered
+from contextasm.checks.finding import Finding, number_findings, severity_counts, sort_findings
 
 # --- Text ------------------------------------------------------------------------------------------------------------
 
 
 def _text(findings: Sequence[Finding], _version: str) -> str:
     """A line for each finding, in the form that editors jump by, and a summary."""
-    lines = [f"{_place(each)}{each.severity}: {each.advice} [{each.id}]" for each in ordered(findings)]
+    lines = [f"{_place(each)}{each.severity}: {each.advice} [{each.id}]" for each in sort_findings(findings)]
     return "".join(_visible(line) + "\n" for line in [*lines, _summary(findings)])
 
 
@@ -30,7 +30,7 @@ def _summary(findings: Sequence[Finding]) -> str:
     """How many there are, in words."""
     if not findings:
         return "no findings"
-    parts = ", ".join(_number(count, noun) for noun, count in counts(findings).items() if count)
+    parts = ", ".join(_number(count, noun) for noun, count in severity_counts(findings).items() if count)
     return f"{_number(len(findings), 'finding')}: {parts}"
 
 
@@ -49,8 +49,8 @@ def _visible(line: str) -> str:
 
 def _json(findings: Sequence[Finding], version: str) -> str:
     """Everything, under a schema that is kept stable."""
-    rows = [each._asdict() | {"fingerprint": each.fingerprint} for each in ordered(findings)]
-    whole = {"schema": "ctxasm.findings/1", "version": version, "findings": rows, "counts": counts(findings)}
+    rows = [each._asdict() | {"fingerprint": each.fingerprint} for each in sort_findings(findings)]
+    whole = {"schema": "ctxasm.findings/1", "version": version, "findings": rows, "counts": severity_counts(findings)}
     return json.dumps(whole, indent=2) + "\n"
 
 
@@ -61,7 +61,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def _github(findings: Sequence[Finding], _version: str) -> str:
     """Workflow commands, which Actions turns into annotations; nothing at all where there is nothing to say."""
-    return "".join(_command(each) for each in ordered(findings))
+    return "".join(_command(each) for each in sort_findings(findings))
 
 
 def _command(finding: Finding) -> str:
@@ -88,10 +88,10 @@ def _property(value: str) -> str:
 
 def _sarif(findings: Sequence[Finding], version: str) -> str:
     """SARIF 2.1.0, with the properties that GitHub's code scanning requires."""
-    first = {each.id: each for each in reversed(ordered(findings))}
+    first = {each.id: each for each in reversed(sort_findings(findings))}
     ids = sorted(first)
     driver = {"name": "ctxasm", "version": version, "rules": [_rule(first[each]) for each in ids]}
-    results = [_result(key, each, ids.index(each.id)) for key, each in numbered(findings)]
+    results = [_result(key, each, ids.index(each.id)) for key, each in number_findings(findings)]
     whole = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -146,7 +146,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 def _junit(findings: Sequence[Finding], _version: str) -> str:
     """A test case for each finding: failed for an error, else passed with a remark; one that passes for none."""
-    cases = [_case(each) for each in ordered(findings)] or ['    <testcase classname="ctxasm" name="check"/>']
+    cases = [_case(each) for each in sort_findings(findings)] or ['    <testcase classname="ctxasm" name="check"/>']
     failed = sum(each.severity == "error" for each in findings)
     totals = f'tests="{len(cases)}" failures="{failed}" errors="0"'
     lines = [
@@ -186,7 +186,9 @@ def _attributes(**values: str) -> str:
 
 def _markdown(findings: Sequence[Finding], _version: str) -> str:
     """A table for a page, such as the summary of a step in GitHub Actions."""
-    rows = [(each.severity, _code(_place(each).removesuffix(": ")), _cell(each.advice)) for each in ordered(findings)]
+    rows = [
+        (each.severity, _code(_place(each).removesuffix(": ")), _cell(each.advice)) for each in sort_findings(findings)
+    ]
     lines = [f"| {severity} | {place} | {advice} |" for severity, place, advice in rows]
     head = ["| severity | where | what, and what to do |", "|---|---|---|"] if lines else []
     return "".join(line + "\n" for line in ("### ctxasm check", "", _summary(findings), "", *head, *lines))

@@ -10,14 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.checks.report import Finding
-from contextasm.config.resolve import Flags, Job, Surroundings, open_workspace, prepare
+from contextasm.checks.finding import Finding
+from contextasm.config.build import PreparedBuild
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import open_workspace, prepare_build
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Profile, Workspace
-from contextasm.text.memory_parser import memories
-from contextasm.text.templates import fill, names
+from contextasm.text.memory_parser import parse_memories
+from contextasm.text.templates import fill_template, placeholders
 from contextasm.workspace.folder import Folder
 
-WHERE = (
+WORKSPACE_PATTERNS = (
     "ctxasm.yaml",
     "AGENTS.md",
     "CLAUDE.md",
@@ -37,11 +39,11 @@ WHERE = (
 )
 """The files of a workspace (docs/DESIGN.md section 2); those that the profile names come on top."""
 
-HOME = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
+AGENT_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
 """What makes an agent."""
 
 
-class Opened:
+class InspectedWorkspace:
     """A workspace that opens each file and lists each folder once (`model.Workspace`)."""
 
     def __init__(self, folder: Folder) -> None:
@@ -68,10 +70,10 @@ class Opened:
         return self._read[path]
 
 
-class Scene(NamedTuple):
+class Inspection(NamedTuple):
     """What lies before the checks."""
 
-    workspace: Opened
+    workspace: InspectedWorkspace
     documents: Mapping[str, Document]
     """Every file that could be read, by its path."""
     problems: tuple[Problem, ...]
@@ -83,14 +85,14 @@ class Scene(NamedTuple):
     agents: tuple[str, ...]
     """The folders of `agents/`."""
     teams: tuple[str, ...]
-    job: Job | None
+    job: PreparedBuild | None
     """What every build has in common; None where nothing can be built."""
     error: ContextasmError | None
     """Why not."""
     contexts: tuple[Context, ...]
     """One for each agent with each team."""
-    flags: Flags
-    around: Surroundings
+    flags: Options
+    around: ProcessEnvironment
 
     @property
     def day(self) -> date:
@@ -98,28 +100,30 @@ class Scene(NamedTuple):
         return self.job.request.date if self.job else date.fromtimestamp(self.around.now())  # noqa: DTZ012 - local
 
 
-def look(flags: Flags, around: Surroundings, named: Iterable[str] = ()) -> Scene:
+def inspect(flags: Options, around: ProcessEnvironment, named: Iterable[str] = ()) -> Inspection:
     """Read and build everything; `named` are paths to be read wherever they are in the workspace.
 
     Raises `ContextasmError` where there is no workspace, or what was typed can't be done.
     """
-    workspace = Opened(open_workspace(flags, around))
+    workspace = InspectedWorkspace(open_workspace(flags, around))
     agents, teams = _folders(workspace, "agents"), _folders(workspace, "teams")
     wanted = (flags.agent,) if flags.agent else agents
-    sound = [agent for agent in wanted if all(workspace.read(fill(path, {"agent": agent})) for path in HOME)]
+    sound = [
+        agent for agent in wanted if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
+    ]
     job, error = _job(flags, around, workspace.folder, sound[0] if sound else "")
     layers = job.profile.layers if job else ()
-    patterns = [*WHERE, *(_anyone(path) for layer in layers for path in layer.path)]
+    patterns = [*WORKSPACE_PATTERNS, *(_anyone(path) for layer in layers for path in layer.path)]
     paths = sorted({*named, *(path for pattern in patterns for path in workspace.list(pattern))})
     read = {path: workspace.read(path) for path in paths}
     documents = {path: each for path, each in read.items() if isinstance(each, Document)}
     kept = _placed(workspace, layers, "memories", {"recent", "search", "memories"})
     contexts = _contexts(workspace, job, sound, teams if flags.team is None else (flags.team,)) if job else ()
-    return Scene(
+    return Inspection(
         workspace=workspace,
         documents=documents,
         problems=tuple(each for each in read.values() if isinstance(each, Problem)),
-        memories={path: memories(each) for path, each in documents.items() if path in kept},
+        memories={path: parse_memories(each) for path, each in documents.items() if path in kept},
         logs=tuple(sorted(_placed(workspace, layers, "daily", {"daily"}))),
         agents=agents,
         teams=teams,
@@ -138,7 +142,7 @@ def _folders(workspace: Workspace, above: str) -> tuple[str, ...]:
 
 def _anyone(template: str) -> str:
     """A layer's path with every agent and team in it."""
-    return fill(template, {"agent": "*", "team": "*"})
+    return fill_template(template, {"agent": "*", "team": "*"})
 
 
 def _placed(workspace: Workspace, layers: Iterable[Layer], folder: str, sources: set[str]) -> set[str]:
@@ -148,12 +152,14 @@ def _placed(workspace: Workspace, layers: Iterable[Layer], folder: str, sources:
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
 
-def _job(flags: Flags, around: Surroundings, folder: Folder, agent: str) -> tuple[Job | None, ContextasmError | None]:
+def _job(
+    flags: Options, around: ProcessEnvironment, folder: Folder, agent: str
+) -> tuple[PreparedBuild | None, ContextasmError | None]:
     """What every build has in common, or why there is none. Raises what is wrong with the command line itself."""
     # Named in the environment and not as flags: a profile that reads no agent refuses to be typed one.
     environment = {**around.environment, "CTXASM_TEAM": "", **({"CTXASM_AGENT": agent} if agent else {})}
     try:
-        return prepare(flags, around._replace(environment=environment)), None
+        return prepare_build(flags, around._replace(environment=environment)), None
     except ContextasmError as error:
         if error.where.startswith(("--", "CTXASM_", "SOURCE_DATE_EPOCH", "tokenizer")) or not _is_ours(error, folder):
             raise
@@ -165,10 +171,12 @@ def _is_ours(error: ContextasmError, folder: Folder) -> bool:
     return not os.path.isabs(error.where) or error.where.startswith(folder.root.rstrip("/") + "/")
 
 
-def _contexts(workspace: Workspace, job: Job, agents: Sequence[str], teams: Sequence[str]) -> Iterable[Context]:
+def _contexts(
+    workspace: Workspace, job: PreparedBuild, agents: Sequence[str], teams: Sequence[str]
+) -> Iterable[Context]:
     """The build of each agent with each team, as far as the profile tells them apart."""
-    agents = agents if uses(job.profile, "agent") else ("",)
-    teams = (teams or ("",)) if uses(job.profile, "team") else ("",)
+    agents = agents if agent_placeholder_used(job.profile, "agent") else ("",)
+    teams = (teams or ("",)) if agent_placeholder_used(job.profile, "team") else ("",)
     for request in (job.request._replace(agent=agent, team=team) for agent in agents for team in teams):
         try:
             yield job.run(request, workspace)
@@ -179,9 +187,9 @@ def _contexts(workspace: Workspace, job: Job, agents: Sequence[str], teams: Sequ
         job.counts.save()
 
 
-def uses(profile: Profile, name: str) -> bool:
+def agent_placeholder_used(profile: Profile, name: str) -> bool:
     """Whether a path of the profile names the agent, or the team."""
-    return any(name in names(path) for layer in profile.layers for path in layer.path)
+    return any(name in placeholders(path) for layer in profile.layers for path in layer.path)
 
 
 def whole_text(document: Document) -> str:
@@ -195,16 +203,16 @@ def whole_text(document: Document) -> str:
 # The engine puts in the id, so that it is always the name under which a check stands in the table.
 
 
-def error(path: str, line: int, message: str, remedy: str) -> Finding:
+def error_finding(path: str, line: int, message: str, remedy: str) -> Finding:
     """A finding that fails."""
     return Finding("", "error", path, line, message, remedy)
 
 
-def warning(path: str, line: int, message: str, remedy: str) -> Finding:
+def warning_finding(path: str, line: int, message: str, remedy: str) -> Finding:
     """A finding that fails where `--strict` is asked for."""
     return Finding("", "warning", path, line, message, remedy)
 
 
-def note(path: str, line: int, message: str, remedy: str) -> Finding:
+def note_finding(path: str, line: int, message: str, remedy: str) -> Finding:
     """A finding that never fails."""
     return Finding("", "note", path, line, message, remedy)

@@ -6,36 +6,36 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from contextasm.checks.inspection import Scene, error, warning
-from contextasm.checks.report import Finding
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Context, Document, Memory
-from contextasm.retrieval.memory_pool import COUNTING, replaced
+from contextasm.retrieval.memory_pool import ACTIVE_STATUSES, superseded_by
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import blocks
-from contextasm.text.memory_parser import distinct, memory_id
+from contextasm.text.memory_parser import distinct_memories, memory_id
 
 LEAST = 40
 """Characters of text that count as something said twice; anything shorter may stand anywhere."""
 
 
-def memory(scene: Scene) -> Iterator[Finding]:
+def check_memories(scene: Inspection) -> Iterator[Finding]:
     """Fields that can't be read or are not known, and files of memories that hold none."""
     for path, (_, problems) in scene.memories.items():
         for problem in problems:
             what, _, hint = problem.message.partition("; ")
             if not what.endswith("a date, YYYY-MM-DD"):
-                yield warning(path, problem.line, what, hint or "correct the value, or take the field out")
+                yield warning_finding(path, problem.line, what, hint or "correct the value, or take the field out")
 
 
-def duplicate_id(scene: Scene) -> Iterator[Finding]:
+def check_duplicate_ids(scene: Inspection) -> Iterator[Finding]:
     """Ids that two memories of one owner have."""
     for found in _pools(scene).values():
-        for problem in distinct(found)[1]:
+        for problem in distinct_memories(found)[1]:
             what, _, todo = problem.message.partition("; ")
-            yield error(problem.path, problem.line, what, todo)
+            yield error_finding(problem.path, problem.line, what, todo)
 
 
-def _pools(scene: Scene) -> dict[str, list[Memory]]:
+def _pools(scene: Inspection) -> dict[str, list[Memory]]:
     """The memories of each folder: those that one layer reads together."""
     pools: dict[str, list[Memory]] = {}
     for path, (found, _) in scene.memories.items():
@@ -43,18 +43,20 @@ def _pools(scene: Scene) -> dict[str, list[Memory]]:
     return pools
 
 
-def superseded(scene: Scene) -> Iterator[Finding]:
+def check_superseded(scene: Inspection) -> Iterator[Finding]:
     """Memories that another one takes the place of and that are still active, and those that replace nothing."""
     for found in _pools(scene).values():
         by_id = {each.id: each for each in found}
-        for old, new in replaced(found).items():
+        for old, new in superseded_by(found).items():
             if old not in by_id:
                 line, path = by_id[new].line, by_id[new].path
                 todo = "correct the id, or take `supersedes` out"
-                yield warning(path, line, f"supersedes {old}, and no memory beside it has that id", todo)
-            elif old != new and by_id[old].status in COUNTING:
+                yield warning_finding(path, line, f"supersedes {old}, and no memory beside it has that id", todo)
+            elif old != new and by_id[old].status in ACTIVE_STATUSES:
                 message = f"memory {old} is superseded by {_called(by_id[new])} and still active"
-                yield warning(by_id[old].path, by_id[old].line, message, "set its `status` to superseded, or delete it")
+                yield warning_finding(
+                    by_id[old].path, by_id[old].line, message, "set its `status` to superseded, or delete it"
+                )
 
 
 def _called(memory: Memory) -> str:
@@ -62,13 +64,15 @@ def _called(memory: Memory) -> str:
     return f"one in {memory.path}" if memory.id == memory_id(memory.path, memory.text) else memory.id
 
 
-def expired(scene: Scene) -> Iterator[Finding]:
+def check_expired(scene: Inspection) -> Iterator[Finding]:
     """Memories whose last day is over and that are still shown."""
     for path, (found, _) in scene.memories.items():
         for each in found:
-            if each.expires and each.status in COUNTING and date.fromisoformat(each.expires) < scene.day:
+            if each.expires and each.status in ACTIVE_STATUSES and date.fromisoformat(each.expires) < scene.day:
                 message = f"expired on {each.expires} and still active"
-                yield warning(path, each.line, message, "set its `status` to expired, or `expires` to a later day")
+                yield warning_finding(
+                    path, each.line, message, "set its `status` to expired, or `expires` to a later day"
+                )
 
 
 # --- Said twice ------------------------------------------------------------------------------------------------------
@@ -77,7 +81,7 @@ _Place = tuple[str, int]
 """A file and a line of it."""
 
 
-def duplicate(scene: Scene) -> Iterator[Finding]:
+def check_duplicates(scene: Inspection) -> Iterator[Finding]:
     """Sentences that stand in two files of one document, whatever the layers."""
     said: dict[str, list[tuple[int, str]]] = {}
     told: dict[tuple[_Place, str], None] = {}
@@ -92,7 +96,7 @@ def duplicate(scene: Scene) -> Iterator[Finding]:
                     told[(path, line), at[0]] = None
     for (path, line), other in told:
         todo = "delete it in one of them: one document shows, and pays for, both"
-        yield warning(path, line, f"a sentence stands here and in {other}", todo)
+        yield warning_finding(path, line, f"a sentence stands here and in {other}", todo)
 
 
 def _shown(context: Context) -> Mapping[str, None]:

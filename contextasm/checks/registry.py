@@ -10,40 +10,40 @@ from collections.abc import Callable, Iterable, Mapping
 from contextasm.checks import budget as budgets
 from contextasm.checks import config, dates, memories, outputs
 from contextasm.checks import text as texts
-from contextasm.checks.inspection import Scene
-from contextasm.checks.report import Finding
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import Inspection
 
-Check = Callable[[Scene], Iterable[Finding]]
+Check = Callable[[Inspection], Iterable[Finding]]
 
 CHECKS: Mapping[str, Check] = {
-    "config": config.config,
-    "front-matter": config.front,
-    "unreadable": config.unreadable,
-    "required-file": config.required_file,
-    "build": config.build,
-    "log-name": dates.log_name,
-    "bad-date": dates.bad_date,
-    "future": dates.future,
-    "date-mismatch": dates.date_mismatch,
-    "over-budget": budgets.over_budget,
-    "near-budget": budgets.near_budget,
-    "cut": budgets.cut,
-    "starved": budgets.starved,
-    "memory": memories.memory,
-    "duplicate-id": memories.duplicate_id,
-    "superseded": memories.superseded,
-    "expired": memories.expired,
-    "duplicate": memories.duplicate,
-    "hidden": texts.hidden,
-    "secret": texts.secret,
-    "reference": texts.reference,
-    "non-ascii": texts.non_ascii,
-    "stale-output": outputs.stale_output,
-    "managed-block": outputs.managed_block,
+    "config": config.check_settings,
+    "front-matter": config.check_front_matter,
+    "unreadable": config.check_unreadable,
+    "required-file": config.check_required_files,
+    "build": config.check_builds,
+    "log-name": dates.check_log_names,
+    "bad-date": dates.check_bad_dates,
+    "future": dates.check_future_dates,
+    "date-mismatch": dates.check_date_mismatch,
+    "over-budget": budgets.check_over_budget,
+    "near-budget": budgets.check_near_budget,
+    "cut": budgets.check_truncated,
+    "starved": budgets.check_starved,
+    "memory": memories.check_memories,
+    "duplicate-id": memories.check_duplicate_ids,
+    "superseded": memories.check_superseded,
+    "expired": memories.check_expired,
+    "duplicate": memories.check_duplicates,
+    "hidden": texts.check_hidden_characters,
+    "secret": texts.check_secrets,
+    "reference": texts.check_references,
+    "non-ascii": texts.check_non_ascii,
+    "stale-output": outputs.check_stale_outputs,
+    "managed-block": outputs.check_managed_blocks,
 }
 """Every check by the id that its findings have. An id never changes its meaning."""
 
 
-def findings(scene: Scene) -> list[Finding]:
+def run_checks(scene: Inspection) -> list[Finding]:
     """Everything that all checks find."""
     return [finding._replace(id=name) for name, check in CHECKS.items() for finding in check(scene)]

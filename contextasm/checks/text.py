@@ -7,48 +7,50 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from contextasm.checks.inspection import Scene, error, note, warning, whole_text
-from contextasm.checks.report import Finding
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding, whole_text
 from contextasm.model import Document
-from contextasm.text.hidden_characters import hidden as hidden_runs
-from contextasm.text.markdown import closes, heading, opened
-from contextasm.text.secret_scanner import secrets
+from contextasm.text.hidden_characters import find_hidden as hidden_runs
+from contextasm.text.markdown import closes_fence, fence_opening, heading
+from contextasm.text.secret_scanner import find_secrets
 
 GRAVE = {"tag", "bidi"}
 """Hidden characters that no plain text has a use for."""
 
-SAID = 200
+QUOTED_LENGTH = 200
 """Characters of a payload that are shown."""
 
 
-def hidden(scene: Scene) -> Iterator[Finding]:
+def check_hidden_characters(scene: Inspection) -> Iterator[Finding]:
     """Characters that a reader does not see and a model does: an error where they say or reorder something."""
     for path, document in scene.documents.items():
         for run in hidden_runs(whole_text(document)):
-            tell = error if run.kind in GRAVE or run.payload else warning
-            said = run.payload if len(run.payload) <= SAID else run.payload[:SAID] + "..."
+            tell = error_finding if run.kind in GRAVE or run.payload else warning_finding
+            said = run.payload if len(run.payload) <= QUOTED_LENGTH else run.payload[:QUOTED_LENGTH] + "..."
             count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
             message = f"{count} ({run.kind}: {run.codes})" + (f' that say "{said}"' if said else "")
             todo = f"delete them from column {run.column} on" if run.length > 1 else f"delete it at column {run.column}"
             yield tell(path, run.line, message, todo + ", and find out who wrote this")
 
 
-def secret(scene: Scene) -> Iterator[Finding]:
+def check_secrets(scene: Inspection) -> Iterator[Finding]:
     """Keys, tokens and passwords; never shown beyond their public prefix."""
     for path, document in scene.documents.items():
-        for found in secrets(whole_text(document)):
+        for found in find_secrets(whole_text(document)):
             todo = (
                 "have it revoked where it was issued and delete it here, git's history included; "
                 "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
             )
-            yield error(path, found.line, f"holds what looks like a secret ({found.kind}: {found.masked})", todo)
+            yield error_finding(
+                path, found.line, f"holds what looks like a secret ({found.kind}: {found.masked})", todo
+            )
 
 
 NON_ASCII = 0.1
 """The share of characters outside ASCII from which on an estimate is far off."""
 
 
-def non_ascii(scene: Scene) -> Iterator[Finding]:
+def check_non_ascii(scene: Inspection) -> Iterator[Finding]:
     """Files that are shown and that a quarter of the length is no measure of."""
     if not scene.job or scene.job.request.tokenizer != "estimate":
         return
@@ -57,7 +59,9 @@ def non_ascii(scene: Scene) -> Iterator[Finding]:
         text = scene.documents[path].text
         if not text.isascii() and sum(letter > "\x7f" for letter in text) >= max(20, NON_ASCII * len(text)):
             todo = "set `tokenizer: o200k_base` in ctxasm.yaml, which counts exactly"
-            yield note(path, 0, "much of it is not ASCII, and the estimate may count too few tokens for it", todo)
+            yield note_finding(
+                path, 0, "much of it is not ASCII, and the estimate may count too few tokens for it", todo
+            )
 
 
 # --- References ------------------------------------------------------------------------------------------------------
@@ -67,7 +71,7 @@ _CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
 
 
-def reference(scene: Scene) -> Iterator[Finding]:
+def check_references(scene: Inspection) -> Iterator[Finding]:
     """Links to Markdown files and headings of the workspace that are not there."""
     for path, document in scene.documents.items():
         if (path.endswith(".md") and "](" in document.text) or ".md#" in document.text:
@@ -80,8 +84,8 @@ def _references(document: Document) -> Iterator[tuple[int, str]]:
     fence = ""
     for number, line in enumerate(document.text.split("\n"), document.line):
         if fence:
-            fence = "" if closes(line, fence) else fence
-        elif found := opened(line):
+            fence = "" if closes_fence(line, fence) else fence
+        elif found := fence_opening(line):
             fence = found[1]
         else:
             yield from ((number, written) for written in _CODE.findall(line))
@@ -98,7 +102,7 @@ def _plain(written: str) -> str:
     return re.sub("(?:%[0-9A-Fa-f]{2})+", plain, written)
 
 
-def _broken(scene: Scene, document: Document, line: int, written: str) -> Iterator[Finding]:
+def _broken(scene: Inspection, document: Document, line: int, written: str) -> Iterator[Finding]:
     """The finding of a reference that leads nowhere."""
     file, _, anchor = written.partition("#")
     if _ELSEWHERE.match(written) or "\0" in file or not (file.endswith(".md") or (anchor and not file)):
@@ -110,10 +114,10 @@ def _broken(scene: Scene, document: Document, line: int, written: str) -> Iterat
     read = next((each for path in paths if isinstance(each := scene.workspace.read(path), Document)), None)
     if not read:
         todo = "correct the path (from this file's folder, or from the workspace), or take the reference out"
-        yield warning(document.path, line, f"refers to {written}, and there is no file {paths[0]}", todo)
+        yield warning_finding(document.path, line, f"refers to {written}, and there is no file {paths[0]}", todo)
     elif anchor and not _has_heading(read, anchor):
         todo = "name a heading that it has, or take the reference out"
-        yield warning(document.path, line, f"refers to {written}, and {read.path} has no such heading", todo)
+        yield warning_finding(document.path, line, f"refers to {written}, and {read.path} has no such heading", todo)
 
 
 def _has_heading(document: Document, anchor: str) -> bool:

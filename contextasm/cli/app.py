@@ -61,10 +61,10 @@ class _Commands(TyperGroup):
         return get_command(own)
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
-        from contextasm.config.values import choice
+        from contextasm.config.values import require_known
 
         if words and not words[0].startswith("-"):
-            choice(words[0], COMMANDS, "ctxasm", "command")
+            require_known(words[0], COMMANDS, "ctxasm", "command")
         return super().resolve_command(context, words)
 
 

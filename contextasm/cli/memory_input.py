@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from contextasm.cli.owner import sound
-from contextasm.config.values import choice
+from contextasm.cli.owner import storable_text
+from contextasm.config.values import require_known
 from contextasm.model import ContextasmError
 from contextasm.text.memory_parser import CONFIDENCE, IMPORTANCE
 from contextasm.text.memory_writer import is_type, is_value
-from contextasm.workspace.editing.remember import Entry
+from contextasm.workspace.editing.remember import NewMemory
 
 KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 """What a JSON object may hold."""
 
 
-def given(
+def read_entries(
     kind: str | None, importance: str | None, tags: Iterable[str], key: str | None, supersedes: Iterable[str]
-) -> Entry:
+) -> NewMemory:
     """What the flags say of each memory, the text still missing."""
-    return Entry(
+    return NewMemory(
         text="",
         type="note" if kind is None else _type(kind, "--type"),
         importance=None if importance is None else _importance(importance, "--importance"),
@@ -32,10 +32,10 @@ def given(
     )
 
 
-def entries(lines: str | None, text: str, plain: Entry) -> list[Entry]:
+def parse_entries(lines: str | None, text: str, plain: NewMemory) -> list[NewMemory]:
     """One entry for each line that is not blank; of the text where there are no lines."""
     if lines is None:
-        return [plain._replace(text=sound(text, "TEXT"))]
+        return [plain._replace(text=storable_text(text, "TEXT"))]
     numbered = enumerate(lines.split("\n"), 1)
     found = [_entry(line.strip(), f"line {number}", plain) for number, line in numbered if line.strip()]
     if not found:
@@ -43,10 +43,10 @@ def entries(lines: str | None, text: str, plain: Entry) -> list[Entry]:
     return found
 
 
-def _entry(line: str, where: str, plain: Entry) -> Entry:
+def _entry(line: str, where: str, plain: NewMemory) -> NewMemory:
     """The entry of one line; one that begins with a brace is JSON."""
     if not line.startswith("{"):
-        return plain._replace(text=sound(line, where))
+        return plain._replace(text=storable_text(line, where))
     import json
 
     try:
@@ -54,22 +54,24 @@ def _entry(line: str, where: str, plain: Entry) -> Entry:
     except (ValueError, RecursionError) as error:
         raise ContextasmError(where, f"begins with {{ but is no JSON ({error})", "put that right") from error
     for key in data:
-        choice(key, KEYS, where, "key")
+        require_known(key, KEYS, where, "key")
     return _from_json(data, where, plain)
 
 
-def _from_json(data: Mapping[str, object], where: str, plain: Entry) -> Entry:
+def _from_json(data: Mapping[str, object], where: str, plain: NewMemory) -> NewMemory:
     """The entry of a JSON object; what it does not say is as the flags say."""
     importance = plain.importance
     if "confidence" in data:
-        importance = CONFIDENCE[choice(_text(data, "confidence", where).casefold(), CONFIDENCE, where, "confidence")]
+        importance = CONFIDENCE[
+            require_known(_text(data, "confidence", where).casefold(), CONFIDENCE, where, "confidence")
+        ]
     if "importance" in data:
         importance = _importance(data["importance"], f"{where}: importance")
     tags = data.get("tags", list(plain.tags))
     if not isinstance(tags, list) or not all(isinstance(each, str) for each in tags):
         raise ContextasmError(f"{where}: tags", "is no list of words", 'write ["one", "two"]')
     return plain._replace(
-        text=sound(_text(data, "text", where), f"{where}: text"),
+        text=storable_text(_text(data, "text", where), f"{where}: text"),
         type=_type(_text(data, "type", where), f"{where}: type") if "type" in data else plain.type,
         importance=importance,
         tags=tuple(_part(each, f"{where}: tags") for each in tags),

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import Flags, Job
+    from contextasm.config.build import PreparedBuild
+    from contextasm.config.options import Options
     from contextasm.model import Context, Problem
 
 
-def flags(
+def request_options(
     *,
     agent: Annotated[str | None, typer.Option("--agent", "-a", metavar="NAME", help="The agent.")] = None,
     team: Annotated[str | None, typer.Option("--team", "-t", metavar="NAME", help="The team; '' for none.")] = None,
@@ -78,15 +79,15 @@ def flags(
     workspace: Annotated[
         str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
     ] = None,
-) -> Flags:
+) -> Options:
     """The flags of a request: their names, forms and help stand here and nowhere else."""
-    from contextasm.config.resolve import Flags
+    from contextasm.config.options import Options
 
-    return Flags(
+    return Options(
         workspace=workspace,
         agent=agent,
         team=team,
-        topic=stdin("--topic -", "topic").strip() if topic == "-" else topic,
+        topic=read_stdin("--topic -", "topic").strip() if topic == "-" else topic,
         profile=profile,
         budget=budget,
         tokenizer=tokenizer,
@@ -113,12 +114,12 @@ def takes_request(run: Callable[..., int], without: Sequence[str] = ()) -> Calla
 
     `without` are those that mean nothing to it.
     """
-    shared = {each.name: each for each in _parameters(flags) if each.name not in without}
+    shared = {each.name: each for each in _parameters(request_options) if each.name not in without}
     own = _parameters(run)[1:]
     positional = [each for each in own if each.kind is not each.KEYWORD_ONLY]
 
     def command(**given: Any) -> int:
-        request = flags(**{name: given.pop(name) for name in shared})
+        request = request_options(**{name: given.pop(name) for name in shared})
         return run(request, **given)
 
     command.__name__, command.__doc__ = run.__name__, run.__doc__
@@ -129,19 +130,19 @@ def takes_request(run: Callable[..., int], without: Sequence[str] = ()) -> Calla
 
 
 def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
-    """A function's parameters with their types; `Flags` stays a name, for it would import what `--help` can spare."""
-    types = get_type_hints(function, localns={"Flags": Any}, include_extras=True)
+    """A function's parameters with their types; `Options` stays a name, for it would import what `--help` can spare."""
+    types = get_type_hints(function, localns={"Options": Any}, include_extras=True)
     return [each.replace(annotation=types[each.name]) for each in inspect.signature(function).parameters.values()]
 
 
-def ready(request: Flags, form: str | None = None) -> Job:
+def prepare_request(request: Options, form: str | None = None) -> PreparedBuild:
     """The build that the flags ask for, in this process's surroundings. Raises `ContextasmError`."""
-    from contextasm.config.resolve import prepare, surroundings
+    from contextasm.config.resolve import prepare_build, process_environment
 
-    return prepare(request._replace(format=form), surroundings())
+    return prepare_build(request._replace(format=form), process_environment())
 
 
-def stdin(where: str, kind: str) -> str:
+def read_stdin(where: str, kind: str) -> str:
     """All of standard input, as text; `kind` is what is expected there. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
@@ -153,34 +154,34 @@ def stdin(where: str, kind: str) -> str:
         raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 
 
-def say(text: str) -> None:
+def write_stdout(text: str) -> None:
     """Write to standard output, to the last byte."""
     from contextasm.workspace.atomic import as_bytes, emit_stdout
 
     emit_stdout(as_bytes(text))
 
 
-def tell(line: str) -> None:
+def write_stderr(line: str) -> None:
     """Write a line for the person, on standard error; never a reason to fail."""
     from contextasm.workspace.atomic import tell as write_line
 
     write_line(line)
 
 
-def warn(problems: Sequence[Problem], kind: str = "warning") -> None:
+def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
     """Tell of problems, one a line."""
     from contextasm.rendering.wording import problem_line
 
     for problem in problems:
-        tell(f"ctxasm: {kind}: {problem_line(problem)}")
+        write_stderr(f"ctxasm: {kind}: {problem_line(problem)}")
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns: drawn on a terminal, plain in a pipe. `right` are the columns of figures."""
     if not (sys.stdout and sys.stdout.isatty()):
-        from contextasm.rendering.wording import columns
+        from contextasm.rendering.wording import format_columns
 
-        return columns(header, rows, right)
+        return format_columns(header, rows, right)
     from io import StringIO
 
     from rich import box
@@ -199,7 +200,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     return out.getvalue()
 
 
-def json_text(value: object) -> str:
+def format_json(value: object) -> str:
     """A value as JSON for people and programs."""
     import json
 
@@ -208,7 +209,7 @@ def json_text(value: object) -> str:
 
 def strict_failure(context: Context) -> int:
     """Tell that nothing is emitted because of problems; the exit code."""
-    warn(context.problems, "error")
+    show_problems(context.problems, "error")
     count = len(context.problems)
-    tell(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")
+    write_stderr(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")
     return 1

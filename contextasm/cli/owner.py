@@ -13,20 +13,20 @@ import typer
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
 
-Agent = Annotated[str | None, typer.Option("--agent", "-a", metavar="NAME", help="Whose: this agent's.")]
-Team = Annotated[str | None, typer.Option("--team", "-t", metavar="NAME", help="Whose: this team's.")]
-Day = Annotated[
+AgentOption = Annotated[str | None, typer.Option("--agent", "-a", metavar="NAME", help="Whose: this agent's.")]
+TeamOption = Annotated[str | None, typer.Option("--team", "-t", metavar="NAME", help="Whose: this team's.")]
+DateOption = Annotated[
     str | None,
     typer.Option("--date", metavar="YYYY-MM-DD", help="The day that counts as today; `today` for the clock's."),
 ]
-Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="The time zone that today is taken in.")]
-In = Annotated[
+ZoneOption = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="The time zone that today is taken in.")]
+WorkspaceOption = Annotated[
     str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not say what was done.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Do not say what was done.")]
 
 
-class Asked(NamedTuple):
+class OwnerOptions(NamedTuple):
     """What was typed; None for what was not."""
 
     agent: str | None
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     tz: str | None = None
 
 
-class Home(NamedTuple):
+class Owner(NamedTuple):
     """An owner's folder, and the day that counts as today."""
 
     workspace: Folder
@@ -45,23 +45,25 @@ class Home(NamedTuple):
     day: date
 
 
-def home(asked: Asked, *, needed: bool = True) -> Home:
+def find_owner(asked: OwnerOptions, *, needed: bool = True) -> Owner:
     """The agent's, which is the default, or the team's where only a team is named on the command line.
 
     The agent is the one named, by a flag, a variable or the settings, else the only one. Where none is needed, only
     flags count. Raises `ContextasmError` for a name that is not there.
     """
-    from contextasm.config.resolve import Flags, day_setting, open_workspace, surroundings
-    from contextasm.config.settings import load_file, settle
+    from contextasm.config.options import Options
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve_names import resolve_date
+    from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.model import ContextasmError
 
-    around = surroundings()
-    workspace = open_workspace(Flags(workspace=asked.workspace), around)
+    around = process_environment()
+    workspace = open_workspace(Options(workspace=asked.workspace), around)
     if asked.agent and asked.team:
         raise ContextasmError("--team", "there is an --agent, too", "name the one whose files are meant")
     flags = {"agent": asked.agent, "team": asked.team, "date": asked.date, "tz": asked.tz}
-    settings = settle(flags, around.environment, load_file(workspace))
-    day = day_setting(settings, around).value
+    settings = resolve_settings(flags, around.environment, load_settings_file(workspace))
+    day = resolve_date(settings, around).value
     assert isinstance(day, date)
     if asked.team:
         path = _named(workspace, "teams", asked.team, "--team")
@@ -70,16 +72,16 @@ def home(asked: Asked, *, needed: bool = True) -> Home:
         path = _named(workspace, "agents", str(agent.value), agent.origin) if agent.value else _only_agent(workspace)
     else:
         path = ""
-    return Home(workspace, path, day)
+    return Owner(workspace, path, day)
 
 
 def _named(workspace: Folder, kind: str, name: str, origin: str) -> str:
     """The folder of a name. Raises `ContextasmError`, with the nearest, where there is none."""
-    from contextasm.config.values import choice
+    from contextasm.config.values import require_known
 
     if not workspace.list(f"{kind}/{name}"):
         known = sorted({path.split("/")[1] for path in workspace.list(f"{kind}/*/*.md")})
-        choice(name, known, origin, kind.removesuffix("s"))
+        require_known(name, known, origin, kind.removesuffix("s"))
     return f"{kind}/{name}"
 
 
@@ -94,10 +96,10 @@ def _only_agent(workspace: Folder) -> str:
     return f"agents/{known[0]}"
 
 
-def sound(text: str, where: str) -> str:
+def storable_text(text: str, where: str) -> str:
     """A text that a file can hold. Raises `ContextasmError` for an empty one and for what is no Unicode."""
     from contextasm.model import ContextasmError
-    from contextasm.text.memory_writer import lines_of
+    from contextasm.text.memory_writer import clean_lines
 
     try:
         text.encode()
@@ -105,6 +107,6 @@ def sound(text: str, where: str) -> str:
         raise ContextasmError(where, f"character {error.start + 1} is no Unicode", "give UTF-8 text") from error
     if "\0" in text:
         raise ContextasmError(where, "holds a NUL character", "take it out")
-    if not (own := lines_of(text)):
+    if not (own := clean_lines(text)):
         raise ContextasmError(where, "is empty", "give the words to be kept")
     return own

@@ -6,41 +6,41 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_events import load_data
-from contextasm.model import Context, Meaning, Pools, Profile, Request, Summarizer, Workspace
+from contextasm.config.yaml_events import load_values
+from contextasm.model import Context, IndexedPools, Profile, Request, SemanticSimilarity, Summarizer, Workspace
 from contextasm.pipeline import assemble
-from contextasm.retrieval.retrieve import RunAll, one_by_one
-from contextasm.selection.tokens import ESTIMATE, Counter, exact
-from contextasm.workspace.cache import CountCache, cache_folder, table
+from contextasm.retrieval.retrieve import RunSources, in_order
+from contextasm.selection.tokens import ESTIMATE, Counter, exact_counter
+from contextasm.workspace.cache import TokenCountCache, cache_folder, load_token_table
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.rules.evaluate import Fired
-    from contextasm.workspace.git import Revision
+    from contextasm.rules.evaluate import RuleEvaluation
+    from contextasm.workspace.git import GitWorkspace
 
 
-Counters = dict[str, tuple[Counter, CountCache | None]]
+Counters = dict[str, tuple[Counter, TokenCountCache | None]]
 """Counters by the name of their tokenizer, and the counts that each remembers."""
 
 
-class Job(NamedTuple):
+class PreparedBuild(NamedTuple):
     """A build that is ready to run."""
 
-    workspace: Folder | Revision
+    workspace: Folder | GitWorkspace
     settings: Mapping[str, Setting]
     profile: Profile
     request: Request
     counter: Counter
-    counts: CountCache | None
+    counts: TokenCountCache | None
     """The remembered counts of an exact tokenizer."""
-    fired: Fired | None = None
+    fired: RuleEvaluation | None = None
     """What the workspace's rules come to; None where it has none."""
     summarizer: Summarizer | None = None
     seconds: float | None = None
     """From the start of a build to its deadline."""
-    meaning: Meaning | None = None
+    meaning: SemanticSimilarity | None = None
     """The second opinion of searches; None where none is configured, or there is no topic."""
-    pools: Pools | None = None
+    pools: IndexedPools | None = None
     """Large pools of memories, kept in the workspace."""
 
     def run(
@@ -58,7 +58,7 @@ class Job(NamedTuple):
             self.counter,
             meaning=self.meaning,
             fired=self.fired,
-            parse=load_data,
+            parse=load_values,
             summarizer=self.summarizer,
             run_all=_run_all(self.seconds),
             pools=self.pools if brief else None,
@@ -68,18 +68,18 @@ class Job(NamedTuple):
         return context
 
 
-def counting(name: str, environment: Mapping[str, str]) -> tuple[Counter, CountCache | None]:
+def load_counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, TokenCountCache | None]:
     """The counter of a tokenizer, and the counts that it remembers."""
     if name == ESTIMATE.name:
         return ESTIMATE, None
-    counts = CountCache(cache_folder(environment), name)
-    return exact(name, lambda: table(name), counts), counts
+    counts = TokenCountCache(cache_folder(environment), name)
+    return exact_counter(name, lambda: load_token_table(name), counts), counts
 
 
-def _run_all(seconds: float | None) -> RunAll:
+def _run_all(seconds: float | None) -> RunSources:
     """What runs the sources: one by one without a deadline, else side by side, which takes threads."""
     if seconds is None:
-        return one_by_one
-    from contextasm.retrieval.deadline import until
+        return in_order
+    from contextasm.retrieval.deadline import run_until_deadline
 
-    return until(seconds)
+    return run_until_deadline(seconds)

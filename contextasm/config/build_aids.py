@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextasm.config.facts import facts
-from contextasm.config.options import Flags, Surroundings
+from contextasm.config.facts import gather_facts
+from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_loader import Table
-from contextasm.model import ContextasmError, Meaning, Request, Summarizer
-from contextasm.retrieval.retrieve import FOR_SOURCES
+from contextasm.config.yaml_loader import YamlMapping
+from contextasm.model import ContextasmError, Request, SemanticSimilarity, Summarizer
+from contextasm.retrieval.retrieve import SOURCE_SHARE
 from contextasm.workspace.cache import cache_folder
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.rules.evaluate import Fired
-    from contextasm.workspace.git import Revision
+    from contextasm.rules.evaluate import RuleEvaluation
+    from contextasm.workspace.git import GitWorkspace
 
 
-def fired_rules(
-    workspace: Folder | Revision, file: Table, flags: Flags, request: Request, around: Surroundings
-) -> Fired | None:
+def evaluate_rules(
+    workspace: Folder | GitWorkspace, file: YamlMapping, flags: Options, request: Request, around: ProcessEnvironment
+) -> RuleEvaluation | None:
     """What the workspace's rules come to for a request; their modules are loaded where there are any."""
     variables = _variables(flags.variables)
     if "rules" not in file and not workspace.list("rules/*.yaml"):
@@ -31,7 +31,7 @@ def fired_rules(
     from contextasm.rules.evaluate import evaluate
 
     rules = load_rules(workspace, file)
-    return evaluate(rules, facts(rules, request, variables, around.environment, Path(workspace.root)))
+    return evaluate(rules, gather_facts(rules, request, variables, around.environment, Path(workspace.root)))
 
 
 def _variables(given: tuple[str, ...]) -> dict[str, str]:
@@ -45,26 +45,30 @@ def _variables(given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def meaning_of(
-    file: Table, settings: dict[str, Setting], topic: str, workspace: Folder | Revision, environment: Mapping[str, str]
-) -> Meaning | None:
+def semantic_similarity(
+    file: YamlMapping,
+    settings: dict[str, Setting],
+    topic: str,
+    workspace: Folder | GitWorkspace,
+    environment: Mapping[str, str],
+) -> SemanticSimilarity | None:
     """The second opinion that the file configures, or a problem in its place; the settings get what it is."""
     if file.get("embedder") is None:
         return None
-    from contextasm.config.providers import embedder, refusal, words
+    from contextasm.config.providers import describe_embedder, parse_embedder, trust_refusal
 
-    chosen = embedder(file)
-    refused = refusal(chosen, workspace.root, environment)
-    settings["embedder"] = Setting(words(chosen, refused), file.where("embedder"))
+    chosen = parse_embedder(file)
+    refused = trust_refusal(chosen, workspace.root, environment)
+    settings["embedder"] = Setting(describe_embedder(chosen, refused), file.where("embedder"))
     if refused or not topic.strip():
         return (lambda _topic, _texts: refused) if refused else None
-    from contextasm.retrieval.embeddings.embedder import Opinion
+    from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
 
-    return Opinion(chosen, workspace.root, environment, cache_folder(environment))
+    return EmbeddingSimilarity(chosen, workspace.root, environment, cache_folder(environment))
 
 
-def summarizer_of(
-    file: Table, workspace: Folder | Revision, around: Surroundings, seconds: float | None
+def make_summarizer(
+    file: YamlMapping, workspace: Folder | GitWorkspace, around: ProcessEnvironment, seconds: float | None
 ) -> Summarizer | None:
     """What the file names to say texts in fewer words; its modules are loaded for those who have one.
 
@@ -72,15 +76,15 @@ def summarizer_of(
     """
     if file.get("summarizer") is None:
         return None
-    from contextasm.config.providers_summarizer import summarizer
-    from contextasm.config.providers_trust import VARIABLE, is_allowed
-    from contextasm.selection.summarizer import Summaries
+    from contextasm.config.providers_summarizer import parse_summarizer
+    from contextasm.config.providers_trust import TRUST_VARIABLE, is_allowed
+    from contextasm.selection.summarizer import CommandSummarizer
 
-    command = summarizer(file)
+    command = parse_summarizer(file)
     assert command
     if seconds is not None:
-        command = command._replace(timeout=min(command.timeout, seconds * (1 - FOR_SOURCES)))
-    summaries = Summaries(command, workspace.root, around.environment, cache_folder(around.environment))
+        command = command._replace(timeout=min(command.timeout, seconds * (1 - SOURCE_SHARE)))
+    summaries = CommandSummarizer(command, workspace.root, around.environment, cache_folder(around.environment))
     if not is_allowed(workspace.root, around.environment):
-        summaries.forbid(VARIABLE)
+        summaries.forbid(TRUST_VARIABLE)
     return summaries

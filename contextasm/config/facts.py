@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError, Data, Document, Parse, Profile, Request, Workspace
-from contextasm.text.decode import parsed
-from contextasm.text.templates import names
+from contextasm.text.decode import parse_data
+from contextasm.text.templates import placeholders
 
 if TYPE_CHECKING:
     from contextasm.rules.evaluate import Facts, Rule
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def uses(profile: Profile, name: str) -> bool:
     """Whether a path of the profile has this name in braces."""
-    return any(name in names(path) for layer in profile.layers for path in layer.path)
+    return any(name in placeholders(path) for layer in profile.layers for path in layer.path)
 
 
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
@@ -29,25 +29,36 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     paths = [path for layer in profile.layers if "current-goal" in layer.source for path in layer.path]
     if not paths:
         return ""
-    from contextasm.text.task_stack import stack_of
+    from contextasm.text.task_stack import parse_task_stack
 
     for path in paths:
         read = workspace.read(path)
-        data = parsed(read, parse) if isinstance(read, Document) else None
-        if isinstance(data, Data) and (chain := stack_of(data, []).path()):
+        data = parse_data(read, parse) if isinstance(read, Document) else None
+        if isinstance(data, Data) and (chain := parse_task_stack(data, []).path()):
             return chain[-1].goal
     return ""
 
 
-OWN = ("agents/", "teams/", "rules/", "memories/", "knowledge/", "sessions/", "graph/", "threads/", "tools/", "ctxasm.")
-OWN_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
+WORKSPACE_PREFIXES = (
+    "agents/",
+    "teams/",
+    "rules/",
+    "memories/",
+    "knowledge/",
+    "sessions/",
+    "graph/",
+    "threads/",
+    "tools/",
+    "ctxasm.",
+)
+WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
 """What makes the workspace (docs/DESIGN.md section 2): other layers show it, and it is no file that is worked on."""
 
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-def facts(
+def gather_facts(
     rules: Iterable[Rule], request: Request, variables: Mapping[str, str], environment: Mapping[str, str], root: Path
 ) -> Facts:
     """The values of the fields that enabled rules ask about; `variables` come from `--var`."""
@@ -58,7 +69,7 @@ def facts(
         "team": lambda: request.team,
         "date": request.date.isoformat,
         "weekday": lambda: WEEKDAYS[request.date.weekday()],
-        "git.branch": lambda: "".join(_git(str(root), "rev-parse", "--abbrev-ref", "HEAD")).strip(),
+        "git.branch": lambda: "".join(_git_lines(str(root), "rev-parse", "--abbrev-ref", "HEAD")).strip(),
         "changed": lambda: _changed(str(root)),
     }
     asked = {condition.field for rule in rules if rule.enabled for condition in rule.when}
@@ -87,18 +98,18 @@ def changed_files(root: str) -> tuple[str, ...]:
     The files that make the workspace are left out.
     """
     there = (path for path in _changed(root) if os.path.lexists(os.path.join(root, path)))
-    found = {path for path in there if not path.startswith((*OWN, ".")) and path not in OWN_FILES}
+    found = {path for path in there if not path.startswith((*WORKSPACE_PREFIXES, ".")) and path not in WORKSPACE_FILES}
     return tuple(sorted(found))
 
 
 def _changed(root: str) -> tuple[str, ...]:
     """The paths in the workspace that differ from the last commit, new and deleted ones included."""
-    changed = _git(root, "diff", "--name-only", "--relative", "-z", "HEAD")
-    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    changed = _git_lines(root, "diff", "--name-only", "--relative", "-z", "HEAD")
+    new = _git_lines(root, "ls-files", "--others", "--exclude-standard", "-z")
     return tuple(sorted({*changed, *new}))
 
 
-def _git(folder: str, *words: str) -> Sequence[str]:
+def _git_lines(folder: str, *words: str) -> Sequence[str]:
     """What git lists, one item for each NUL. Nothing is written, and no setting of the repository starts a program."""
     import subprocess
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Flags(NamedTuple):
+class Options(NamedTuple):
     """What was typed, nothing checked yet; None for what was not."""
 
     workspace: str | None = None
@@ -38,7 +38,7 @@ class Flags(NamedTuple):
     """`NAME=VALUE`, one for each `--var`."""
 
 
-class Surroundings(NamedTuple):
+class ProcessEnvironment(NamedTuple):
     """What a process finds itself in."""
 
     environment: Mapping[str, str]

@@ -8,15 +8,15 @@ from contextasm.config import values
 from contextasm.model import ContextasmError, Filters
 
 
-def filters(
+def parse_filters(
     since: str | None, event_types: Sequence[str], entity_types: Sequence[str], exclude: Sequence[str]
 ) -> Filters:
     """The filters of `--since`, `--event-type`, `--entity-type` and `--exclude`."""
-    day = values.day(since, "--since").isoformat() if since else ""
+    day = values.parse_day(since, "--since").isoformat() if since else ""
     return Filters(day, tuple(event_types), tuple(entity_types), tuple(exclude))
 
 
-def seconds(deadline: str | None) -> float | None:
+def parse_deadline(deadline: str | None) -> float | None:
     """The time that `--deadline` gives in milliseconds; None for no end."""
     if deadline is None:
         return None

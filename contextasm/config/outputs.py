@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from contextasm.config import values
 from contextasm.config.settings import SETTINGS
-from contextasm.config.values import Read
-from contextasm.config.yaml_loader import Table
+from contextasm.config.values import ParseValue
+from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 
 BUILT_WITH = ("agent", "team", "profile", "budget", "format")
@@ -28,18 +28,18 @@ class Output(NamedTuple):
     """The settings that it names, as they would be typed behind a flag."""
 
 
-def outputs(table: Table) -> tuple[Output, ...]:
+def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
     """The outputs in their order. Raises `ContextasmError` for an entry that is not understood."""
     listed = table.get("outputs")
     if listed is None:
         return ()
-    if not isinstance(listed, list) or not all(isinstance(each, Table) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(each, YamlMapping) for each in listed):
         todo = "write `- file: FILE`, and below it what the file is built with"
         raise ContextasmError(f"{table.where('outputs')}: outputs", "is no list of files", todo)
     return tuple(map(_output, listed))
 
 
-def _output(table: Table) -> Output:
+def _output(table: YamlMapping) -> Output:
     """One entry, checked."""
     table.refuse_unknown(OUTPUT_KEYS)
     for key, value in table.items():
@@ -52,12 +52,12 @@ def _output(table: Table) -> Output:
 
 def _profile(value: object, where: str) -> object:
     """The name of a profile, or a path that stays inside the workspace."""
-    name = values.text(value, where)
-    return values.inside(name, where) if "/" in name or name.endswith((".yaml", ".yml")) else name
+    name = values.parse_text(value, where)
+    return values.parse_inner_paths(name, where) if "/" in name or name.endswith((".yaml", ".yml")) else name
 
 
-OUTPUT_KEYS: dict[str, Read] = {
-    "file": lambda value, where: values.inside(values.text(value, where), where),
+OUTPUT_KEYS: dict[str, ParseValue] = {
+    "file": lambda value, where: values.parse_inner_paths(values.parse_text(value, where), where),
     **{key: SETTINGS[key] for key in BUILT_WITH},
     "profile": _profile,
 }

@@ -7,45 +7,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config import values
-from contextasm.config.options import Flags, Surroundings
+from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.profile_loader import (
     LAYER_KEYS,
-    changed,
+    in_scope,
     layer_id,
     load_profile,
     read_file,
+    with_layer_changes,
     with_strategy,
-    within,
 )
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_loader import Table
+from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.workspace.git import Revision
+    from contextasm.workspace.git import GitWorkspace
 
 
-def profile_of(
-    flags: Flags, settings: Mapping[str, Setting], file: Table, workspace: Folder | Revision, around: Surroundings
+def resolve_profile(
+    flags: Options,
+    settings: Mapping[str, Setting],
+    file: YamlMapping,
+    workspace: Folder | GitWorkspace,
+    around: ProcessEnvironment,
 ) -> Profile:
     """The profile that is named, with what the file and the flags change of its layers."""
     setting = settings["profile"]
     from_file = setting.origin.startswith(file.path)
     name = str(setting.value)
     if from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
-        values.inside(name, setting.origin)
+        values.parse_inner_paths(name, setting.origin)
     folder = Path(workspace.root) if from_file else around.folder
     profile = load_profile(name, setting.origin, folder, read=_reader(workspace) if from_file else read_file)
     strategy = settings["strategy"]
     if strategy.value:
         profile = with_strategy(profile, str(strategy.value), strategy.origin)
-    layers = changed(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
+    layers = with_layer_changes(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
     enabled = tuple(layer for layer in layers if layer.enabled)
-    return profile._replace(layers=_limited(within(enabled, flags.scope), flags.layers))
+    return profile._replace(layers=_limited(in_scope(enabled, flags.scope), flags.layers))
 
 
-def _reader(workspace: Folder | Revision) -> Callable[[Path, str], str]:
+def _reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
     """What reads the files of profiles that the workspace's settings name: of the revision, where it is one."""
 
     def read(path: Path, where: str) -> str:
@@ -71,14 +75,14 @@ def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer,
         layer = by_id[layer_id(key, by_id, "--layer")]
         if layer.required:
             raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
-        by_id[key] = layer._replace(max_tokens=values.tokens(number, f"--layer {key}"))
+        by_id[key] = layer._replace(max_tokens=values.parse_tokens(number, f"--layer {key}"))
     return tuple(by_id.values())
 
 
-def layer_settings(profile: Profile, file: Table, flags: Flags) -> dict[str, Setting]:
+def layer_settings(profile: Profile, file: YamlMapping, flags: Options) -> dict[str, Setting]:
     """What the layers say other than the defaults, each with where it comes from."""
     tables = file.get("layers")
-    changes = [each for each in tables if isinstance(each, Table)] if isinstance(tables, list) else []
+    changes = [each for each in tables if isinstance(each, YamlMapping)] if isinstance(tables, list) else []
     lines = {(each["id"], key): each.where(key) for each in changes for key in each}
     typed = {limit.partition("=")[0] for limit in flags.layers}
     found: dict[str, Setting] = {}

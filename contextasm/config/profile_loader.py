@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from contextasm.config import values
-from contextasm.config.values import Read
-from contextasm.config.yaml_loader import Table, load_table
+from contextasm.config.values import ParseValue
+from contextasm.config.yaml_loader import YamlMapping, load_mapping
 from contextasm.model import Conflicts, ContextasmError, Layer, Profile
-from contextasm.ranking.deduplicate import WAYS
+from contextasm.ranking.deduplicate import METHODS
 from contextasm.ranking.order import ORDERS
 from contextasm.rendering.formats import MARKERS
-from contextasm.retrieval.retrieve import GROUP_NAMES, LINE_NAMES, SOURCES, WITHOUT_PATH
+from contextasm.retrieval.retrieve import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
 from contextasm.selection.detail import LEVELS
-from contextasm.selection.select import STEPS
-from contextasm.text.templates import names
+from contextasm.selection.overflow import STEPS
+from contextasm.text.templates import placeholders
 
 SHIPPED = Path(__file__).parent / "profiles"
 
-KEYS: dict[str, Read] = {
-    "summary": values.text,
-    "extends": values.text,
-    "budget": values.tokens,
+KEYS: dict[str, ParseValue] = {
+    "summary": values.parse_text,
+    "extends": values.parse_text,
+    "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
-    "fill": values.per_cent,
+    "fill": values.parse_percent,
     "merge": lambda value, _where: value,
     "conflicts": lambda value, _where: value,
     "layers": lambda value, _where: value,
@@ -38,36 +38,36 @@ KEYS: dict[str, Read] = {
 STRATEGY_KEYS = ("summary", "budget", "marker", "layers")
 """What a strategy of a profile may change."""
 
-LAYER_KEYS: dict[str, Read] = {
-    "id": values.name,
-    "heading": values.texts,
+LAYER_KEYS: dict[str, ParseValue] = {
+    "id": values.parse_name,
+    "heading": values.parse_texts,
     "source": values.some_of(SOURCES),
-    "path": values.inside,
-    "line": values.text,
-    "group": values.text,
+    "path": values.parse_inner_paths,
+    "line": values.parse_text,
+    "group": values.parse_text,
     "order": values.one_of(("given", *ORDERS)),
     "keep": values.one_of(("start", "end")),
-    "groups": values.texts,
-    "tier": values.word,
-    "tiers": values.words,
-    "quota": values.counts,
-    "limits": values.counts,
-    "start": values.texts,
-    "depth": values.count,
-    "pool": values.count,
-    "types": values.texts,
-    "min_score": values.share,
-    "top": values.count,
-    "weights": values.weights,
-    "floor": values.share,
-    "days": values.count,
-    "fallback_days": values.count,
-    "enabled": values.flag,
-    "required": values.flag,
-    "max_tokens": values.limit,
-    "share": values.per_cent,
-    "ceiling": values.per_cent,
-    "reserve": values.tokens,
+    "groups": values.parse_texts,
+    "tier": values.parse_word,
+    "tiers": values.parse_words,
+    "quota": values.parse_counts,
+    "limits": values.parse_counts,
+    "start": values.parse_texts,
+    "depth": values.parse_count,
+    "pool": values.parse_count,
+    "types": values.parse_texts,
+    "min_score": values.parse_fraction,
+    "top": values.parse_count,
+    "weights": values.parse_weights,
+    "floor": values.parse_fraction,
+    "days": values.parse_count,
+    "fallback_days": values.parse_count,
+    "enabled": values.parse_flag,
+    "required": values.parse_flag,
+    "max_tokens": values.parse_limit,
+    "share": values.parse_percent,
+    "ceiling": values.parse_percent,
+    "reserve": values.parse_tokens,
     "fit": values.some_of(STEPS),
     "detail": values.one_of((*LEVELS, "adaptive")),
 }
@@ -111,7 +111,7 @@ def load_profile(
     path = _path(name, where, folder)
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
-    table = load_table(read(path, where), path.name if path.parent == SHIPPED else str(path))
+    table = load_mapping(read(path, where), path.name if path.parent == SHIPPED else str(path))
     table.refuse_unknown(KEYS)
     given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
     base = Profile(path.stem, "", 16_000, "plain", ())
@@ -122,66 +122,68 @@ def load_profile(
     return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
 
 
-def _changed_profile(base: Profile, table: Table) -> Profile:
+def _changed_profile(base: Profile, table: YamlMapping) -> Profile:
     """A profile with what a table says of it."""
     given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
     return base._replace(
         summary=str(given.get("summary", base.summary)),
-        budget=values.tokens(given.get("budget", base.budget), table.where("budget")),
+        budget=values.parse_tokens(given.get("budget", base.budget), table.where("budget")),
         marker=str(given.get("marker", base.marker)),
-        layers=changed(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
+        layers=with_layer_changes(base.layers, given.get("layers"), f"{table.where('layers')}: layers", new=True),
         merge=_merging(table["merge"], f"{table.where('merge')}: merge") if "merge" in table else base.merge,
         conflicts=_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
-        fill=values.per_cent(given.get("fill", base.fill), table.where("fill")) or 0,
+        fill=values.parse_percent(given.get("fill", base.fill), table.where("fill")) or 0,
     )
 
 
 def _merging(value: object, where: str) -> tuple[str, ...]:
     """The ways in which fragments may be the same."""
-    return tuple(values.choice(each, WAYS, where, "way to be the same") for each in values.texts(value, where))
+    return tuple(
+        values.require_known(each, METHODS, where, "way to be the same") for each in values.parse_texts(value, where)
+    )
 
 
-def _conflicts(value: object, table: Table) -> Conflicts | None:
+def _conflicts(value: object, table: YamlMapping) -> Conflicts | None:
     """How conflicts are settled; None for not at all."""
     where = f"{table.where('conflicts')}: conflicts"
     if value is None:
         return None
-    if not isinstance(value, Table):
+    if not isinstance(value, YamlMapping):
         raise ContextasmError(where, "is no mapping", "write `severity:` and `precedence:` under it")
     value.refuse_unknown(("severity", "otherwise", "precedence"))
     severity = value.get("severity", {})
     if not isinstance(severity, dict):
         raise ContextasmError(where, "severity names no types", "write {TYPE: 0.2, ...}")
     return Conflicts(
-        severity=tuple((kind, values.share(share, f"{where}: severity")) for kind, share in severity.items()),
-        otherwise=values.share(value.get("otherwise", Conflicts().otherwise), f"{where}: otherwise"),
-        precedence=values.texts(value.get("precedence", []), f"{where}: precedence"),
+        severity=tuple((kind, values.parse_fraction(share, f"{where}: severity")) for kind, share in severity.items()),
+        otherwise=values.parse_fraction(value.get("otherwise", Conflicts().otherwise), f"{where}: otherwise"),
+        precedence=values.parse_texts(value.get("precedence", []), f"{where}: precedence"),
     )
 
 
-def _with_strategies(profile: Profile, table: Table) -> Profile:
+def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
     """A profile with its named strategies: each changes only what it says."""
     named = table.get("strategies")
     where = f"{table.where('strategies')}: strategies"
     if named is None:
         return profile
-    if not isinstance(named, Table) or not all(isinstance(each, Table) for each in named.values()):
+    if not isinstance(named, YamlMapping) or not all(isinstance(each, YamlMapping) for each in named.values()):
         raise ContextasmError(where, "is no mapping", "write `NAME:` and below it what it changes")
     found = {**dict(profile.strategies)}
     for name, own in named.items():
-        assert isinstance(own, Table)
+        assert isinstance(own, YamlMapping)
         own.refuse_unknown(STRATEGY_KEYS)
-        found[values.name(name, where)] = _changed_profile(profile._replace(strategies=()), own)
+        found[values.parse_name(name, where)] = _changed_profile(profile._replace(strategies=()), own)
     return profile._replace(strategies=tuple(found.items()))
 
 
 def with_strategy(profile: Profile, name: str, where: str) -> Profile:
     """A profile under one of its strategies. Raises `ContextasmError` for an unknown one."""
     strategies = dict(profile.strategies)
-    return strategies[values.choice(name, strategies, where, "strategy")]
+    return strategies[values.require_known(name, strategies, where, "strategy")]
 
 
-def within(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
+def in_scope(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
     """The layers that a scope names, such as `L3,L4`, and those that are required; all for None."""
     if scope is None:
         return tuple(layers)
@@ -199,7 +201,7 @@ def _path(name: str, where: str, folder: Path) -> Path:
     """The file that a profile's name or path means."""
     if "/" in name or name.endswith((".yaml", ".yml")):
         return (folder / name).resolve()
-    return SHIPPED / f"{values.choice(name, shipped(), where, 'profile')}.yaml"
+    return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 
 def profile_files(name: str, folder: Path) -> Sequence[Path]:
@@ -211,21 +213,21 @@ def profile_files(name: str, folder: Path) -> Sequence[Path]:
             break
         found.append(path)
         try:
-            base = load_table(read_file(path, ""), str(path)).get("extends")
+            base = load_mapping(read_file(path, ""), str(path)).get("extends")
         except ContextasmError:
             break
         name, folder = str(base or ""), path.parent
     return found
 
 
-def changed(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -> tuple[Layer, ...]:
+def with_layer_changes(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -> tuple[Layer, ...]:
     """The layers with what a list of tables says of them; `new` allows ids that are not among them.
 
     Raises `ContextasmError` for what is not understood.
     """
     if tables is None:
         return tuple(layers)
-    if not isinstance(tables, list) or not all(isinstance(table, Table) for table in tables):
+    if not isinstance(tables, list) or not all(isinstance(table, YamlMapping) for table in tables):
         raise ContextasmError(where, "is no list of layers", "write one `- id: ...` for each layer")
     known = {layer.id: layer for layer in layers}
     given: set[str] = set()
@@ -237,7 +239,7 @@ def changed(layers: Sequence[Layer], tables: object, where: str, *, new: bool) -
         known[key] = _layer(table, known.get(key, Layer(key, (), (), ())))
         before = [*known][: [*known].index(key)]
         for each in known[key].start:
-            values.choice(each, before, f"{table.where('start')}: start", "layer before it")
+            values.require_known(each, before, f"{table.where('start')}: start", "layer before it")
     _check_shares(known.values(), where)
     return tuple(known.values())
 
@@ -251,24 +253,24 @@ def _check_shares(layers: Iterable[Layer], where: str) -> None:
 
 def layer_id(value: object, known: Iterable[str] | None, where: str) -> str:
     """The id of a layer; one of `known` if that is given."""
-    key = values.name("" if value is None else value, where)
+    key = values.parse_name("" if value is None else value, where)
     if key in RESERVED:
         raise ContextasmError(where, RESERVED[key], "take another id")
     if not key:
         raise ContextasmError(where, "is missing", "give the layer an id, such as L3")
-    return key if known is None else values.choice(key, list(known), where, "layer")
+    return key if known is None else values.require_known(key, list(known), where, "layer")
 
 
-def _layer(table: Table, base: Layer) -> Layer:
+def _layer(table: YamlMapping, base: Layer) -> Layer:
     """A layer with what a table says of it."""
     table.refuse_unknown(LAYER_KEYS)
     given = {key: LAYER_KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
     layer = base._replace(**given)  # type: ignore[arg-type]
     _check_braces(layer, table)
     for name, _ in layer.limits:
-        values.choice(name, LIMITED, f"{table.where('limits')}: limits", "field")
+        values.require_known(name, LIMITED, f"{table.where('limits')}: limits", "field")
     for key in ("heading", "source", "path"):
-        if not getattr(layer, key) and not (key == "path" and WITHOUT_PATH.issuperset(layer.source)):
+        if not getattr(layer, key) and not (key == "path" and SOURCES_WITHOUT_PATH.issuperset(layer.source)):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
     if len(layer.heading) not in {1, len(layer.path) or 1}:
         what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.path)} paths"
@@ -276,11 +278,11 @@ def _layer(table: Table, base: Layer) -> Layer:
     return layer
 
 
-def _check_braces(layer: Layer, table: Table) -> None:
+def _check_braces(layer: Layer, table: YamlMapping) -> None:
     """Raise for a name in braces that one of the layer's sources does not know."""
     for source in layer.source:
-        known = {"path": PATH_NAMES, "line": LINE_NAMES.get(source, ()), "group": GROUP_NAMES.get(source, ())}
+        known = {"path": PATH_NAMES, "line": ITEM_FIELDS.get(source, ()), "group": GROUP_FIELDS.get(source, ())}
         for key, allowed in known.items():
             for template in layer.path if key == "path" else (getattr(layer, key),):
-                for name in names(template):
-                    values.choice(name, allowed, f"{table.where(key)}: {key}", "name in braces")
+                for name in placeholders(template):
+                    values.require_known(name, allowed, f"{table.where(key)}: {key}", "name in braces")

@@ -1,4 +1,4 @@
-"""The key `embedder` of `ctxasm.yaml`: what makes vectors of texts, checked; and whether it may be used.
+"""The key `parse_embedder` of `ctxasm.yaml`: what makes vectors of texts, checked; and whether it may be used.
 
 A workspace may come from anybody, and this key can have a program run or texts sent away. So what it says holds only
 where the person who builds has named the workspace in `CTXASM_EMBEDDER`. Nothing is run, opened or sent here.
@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from contextasm.config import values
-from contextasm.config.providers_trust import VARIABLE, is_allowed
+from contextasm.config.providers_trust import TRUST_VARIABLE, is_allowed
 from contextasm.config.settings import FILE
-from contextasm.config.values import Read
-from contextasm.config.yaml_loader import Table
-from contextasm.model import ContextasmError, Embedder, Problem
+from contextasm.config.values import ParseValue
+from contextasm.config.yaml_loader import YamlMapping
+from contextasm.model import ContextasmError, EmbedderConfig, Problem
 
-LONGEST = 600
+LONGEST_TIMEOUT = 600
 """Seconds; a longer wait is a slip of the finger."""
 
 
@@ -31,7 +31,7 @@ def _command(value: object, where: str) -> tuple[str, ...]:
         except ValueError as error:
             raise ContextasmError(where, f"{value} ends inside quotes", "close them, or write a list") from error
     else:
-        words = values.texts(value, where)
+        words = values.parse_texts(value, where)
     if not words or not words[0] or any("\0" in word for word in words):
         raise ContextasmError(where, "names no program", "write [PROGRAM, ARGUMENT, ...]")
     return words
@@ -39,7 +39,7 @@ def _command(value: object, where: str) -> tuple[str, ...]:
 
 def _url(value: object, where: str) -> str:
     """An address of the web, whole and without a password."""
-    url = values.text(value, where)
+    url = values.parse_text(value, where)
     todo = "give one such as http://localhost:11434/v1/embeddings"
     try:
         parts = urlsplit(url)
@@ -55,7 +55,7 @@ def _url(value: object, where: str) -> str:
 
 def _variable(value: object, where: str) -> str:
     """The name of an environment variable."""
-    name = values.text(value, where)
+    name = values.parse_text(value, where)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         # Not shown: it may be the key itself.
         raise ContextasmError(where, "this is no name of a variable", "put the key into one, and name that here")
@@ -63,34 +63,36 @@ def _variable(value: object, where: str) -> str:
 
 
 def _word(value: object, where: str) -> str:
-    word = values.text(value, where)
+    word = values.parse_text(value, where)
     if not word.strip() or "\0" in word:
         raise ContextasmError(where, "is empty", "name one, or leave the key out")
     return word
 
 
 def _seconds(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LONGEST:
-        raise ContextasmError(where, f"{value} is no time in seconds", f"give a number above 0, up to {LONGEST}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LONGEST_TIMEOUT:
+        raise ContextasmError(
+            where, f"{value} is no time in seconds", f"give a number above 0, up to {LONGEST_TIMEOUT}"
+        )
     return float(value)
 
 
-KINDS: Mapping[str, Mapping[str, Read]] = {
+KINDS: Mapping[str, Mapping[str, ParseValue]] = {
     "command": {"command": _command, "model": _word},
     "url": {"url": _url, "model": _word, "key_env": _variable},
     "folder": {"folder": _word},
 }
 """What each kind of embedder may be told, by the key that makes it one."""
 
-COMMON: Mapping[str, Read] = {"timeout": _seconds, "near": values.share}
+COMMON: Mapping[str, ParseValue] = {"timeout": _seconds, "near": values.parse_fraction}
 
 
-def embedder(file: Table) -> Embedder:
+def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     """What the file configures. Raises `ContextasmError` for anything that can't be used."""
     table = file["embedder"]
     where = f"{file.where('embedder')}: embedder"
     todo = f"write one of {', '.join(KINDS)} under it"
-    if not isinstance(table, Table):
+    if not isinstance(table, YamlMapping):
         raise ContextasmError(where, "says nothing that makes vectors", todo)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
@@ -101,21 +103,23 @@ def embedder(file: Table) -> Embedder:
     checked: dict[str, Any] = {key: readers[key](table[key], f"{table.where(key)}: {key}") for key in table}
     if kinds[0] == "url" and "model" not in checked:
         raise ContextasmError(where, "no model is named", "add `model:`, as the server calls it")
-    return Embedder(kinds[0], file.lines["embedder"], **checked)
+    return EmbedderConfig(kinds[0], file.lines["embedder"], **checked)
 
 
-def refusal(chosen: Embedder, root: str, environment: Mapping[str, str]) -> Problem | None:
+def trust_refusal(chosen: EmbedderConfig, root: str, environment: Mapping[str, str]) -> Problem | None:
     """Why the embedder is not used: the person has not named this workspace, by its real path; None where it is.
 
     Raises `ContextasmError` for a name that means another folder wherever it is used.
     """
     if is_allowed(root, environment):
         return None
-    message = f"the embedder is not used: {VARIABLE} does not name {root}; memories are ranked by their words alone"
+    message = (
+        f"the embedder is not used: {TRUST_VARIABLE} does not name {root}; memories are ranked by their words alone"
+    )
     return Problem("embedder", FILE, chosen.line, message)
 
 
-def words(chosen: Embedder, refused: Problem | None) -> str:
+def describe_embedder(chosen: EmbedderConfig, refused: Problem | None) -> str:
     """What `ctxasm config` shows of it."""
     shown = f"{chosen.kind} {shlex.join(chosen.command) or chosen.url or chosen.folder}"
     return f"not used: {shown}" if refused else shown

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contextasm.model import ContextasmError
 
-VARIABLE = "CTXASM_EMBEDDER"
+TRUST_VARIABLE = "CTXASM_EMBEDDER"
 
 
 def is_allowed(root: str, environment: Mapping[str, str]) -> bool:
@@ -15,8 +15,10 @@ def is_allowed(root: str, environment: Mapping[str, str]) -> bool:
 
     Raises `ContextasmError` for a name that means another folder wherever it is used.
     """
-    named = [each for each in environment.get(VARIABLE, "").split(os.pathsep) if each]
+    named = [each for each in environment.get(TRUST_VARIABLE, "").split(os.pathsep) if each]
     for folder in named:
         if not os.path.isabs(folder):
-            raise ContextasmError(VARIABLE, f"{folder} is no absolute path", f"name workspaces in full, such as {root}")
+            raise ContextasmError(
+                TRUST_VARIABLE, f"{folder} is no absolute path", f"name workspaces in full, such as {root}"
+            )
     return root in map(os.path.realpath, named)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from contextasm.config import values
 from contextasm.config.facts import uses
-from contextasm.config.options import Surroundings
+from contextasm.config.options import ProcessEnvironment
 from contextasm.config.settings import Setting
 from contextasm.model import ContextasmError, Problem, Profile, Workspace
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.workspace.git import Revision
+    from contextasm.workspace.git import GitWorkspace
 
 
-def agent_setting(setting: Setting, profile: Profile, workspace: Folder | Revision) -> Setting:
+def resolve_agent(setting: Setting, profile: Profile, workspace: Folder | GitWorkspace) -> Setting:
     """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
     if not uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
@@ -30,7 +30,7 @@ def agent_setting(setting: Setting, profile: Profile, workspace: Folder | Revisi
         return Setting(known[0], "the only agent")
     agent = str(setting.value)
     if not workspace.list(f"agents/{agent}"):
-        values.choice(agent, known, setting.origin, "agent")
+        values.require_known(agent, known, setting.origin, "agent")
     for path in (f"agents/{agent}/IDENTITY.md", f"agents/{agent}/INSTRUCTIONS.md"):
         if workspace.read(path) is None:
             todo = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
@@ -38,12 +38,12 @@ def agent_setting(setting: Setting, profile: Profile, workspace: Folder | Revisi
     return setting
 
 
-def check_team(setting: Setting, profile: Profile, workspace: Folder | Revision) -> None:
+def check_team(setting: Setting, profile: Profile, workspace: Folder | GitWorkspace) -> None:
     """Raise for a team that is not there."""
     if not uses(profile, "team"):
         _refuse_unused(setting, profile, "team")
     elif setting.value and not workspace.list(f"teams/{setting.value}"):
-        values.choice(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")
+        values.require_known(str(setting.value), _names(workspace, "teams/*/*.md"), setting.origin, "team")
 
 
 def _names(workspace: Workspace, pattern: str) -> list[str]:
@@ -61,7 +61,7 @@ def _refuse_unused(setting: Setting, profile: Profile, kind: str) -> None:
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
-def day_setting(settings: Mapping[str, Setting], around: Surroundings) -> Setting:
+def resolve_date(settings: Mapping[str, Setting], around: ProcessEnvironment) -> Setting:
     """The day that counts as today: the one that is named, else the clock's in the time zone."""
     setting = settings["date"]
     zone = str(settings["tz"].value)

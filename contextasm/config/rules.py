@@ -13,7 +13,7 @@ from math import prod
 
 from contextasm.config import values
 from contextasm.config.values_node import LineOf, Node
-from contextasm.config.yaml_loader import Table, line_of, load
+from contextasm.config.yaml_loader import YamlMapping, line_of, load_yaml
 from contextasm.model import ContextasmError, Problem, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT, Condition, Rule, Target
 from contextasm.rules.operators import ALIASES, OPERATORS
@@ -45,19 +45,19 @@ _HEADING = r"(.+?\.\w+)#(.*)"
 _ROOTED = r"[/\\]|~/|[A-Za-z]:"
 
 
-def load_rules(workspace: Workspace, file: Table) -> tuple[Rule, ...]:
+def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
     """The rules of `rules/*.yaml`, in file-name order, and those under `rules` in the workspace's config.
 
     Raises `ContextasmError` for a file that can't be read and for whatever in it is not understood.
     """
-    env = values.texts(file.get("env", []), f"{file.where('env')}: env")
+    env = values.parse_texts(file.get("env", []), f"{file.where('env')}: env")
     rules: list[Rule] = []
     for path in workspace.list("rules/*.yaml"):
         document = workspace.read(path)
         if isinstance(document, Problem):
             raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")
         if document:
-            data = load(document.data, path)
+            data = load_yaml(document.data, path)
             rules += parse_rules(data, path, partial(line_of, data), env)
     if "rules" in file:
         rules += parse_rules(file["rules"], file.path, partial(line_of, file["rules"], first=file.lines["rules"]), env)

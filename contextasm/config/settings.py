@@ -7,8 +7,8 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.config import values
-from contextasm.config.values import Read
-from contextasm.config.yaml_loader import Table, load_table
+from contextasm.config.values import ParseValue
+from contextasm.config.yaml_loader import YamlMapping, load_mapping
 from contextasm.model import ContextasmError, Document, Workspace
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import TOKENIZERS
@@ -18,26 +18,26 @@ FILE = "ctxasm.yaml"
 
 def _day(value: object, where: str) -> date | None:
     """A date; None for `today`."""
-    return None if value == "today" else values.day(value, where)
+    return None if value == "today" else values.parse_day(value, where)
 
 
 def _tokenizer(value: object, where: str) -> str:
-    return values.choice(values.text(value, where), TOKENIZERS, where, "tokenizer")
+    return values.require_known(values.parse_text(value, where), TOKENIZERS, where, "tokenizer")
 
 
 def _format(value: object, where: str) -> str:
-    return values.choice(values.text(value, where), FORMATS, where, "format")
+    return values.require_known(values.parse_text(value, where), FORMATS, where, "format")
 
 
-SETTINGS: dict[str, Read] = {
-    "agent": values.name,
-    "team": values.name,
-    "profile": values.text,
-    "strategy": values.text,
-    "budget": values.tokens,
+SETTINGS: dict[str, ParseValue] = {
+    "agent": values.parse_name,
+    "team": values.parse_name,
+    "profile": values.parse_text,
+    "strategy": values.parse_text,
+    "budget": values.parse_tokens,
     "tokenizer": _tokenizer,
     "date": _day,
-    "tz": values.text,
+    "tz": values.parse_text,
     "format": _format,
 }
 """What a flag, a variable `CTXASM_*` and the file may set, and how it is read."""
@@ -71,22 +71,24 @@ class Setting(NamedTuple):
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
-def load_file(workspace: Workspace) -> Table:
+def load_settings_file(workspace: Workspace) -> YamlMapping:
     """The workspace's `ctxasm.yaml`, empty where there is none.
 
     Raises `ContextasmError` for a file that can't be read and for a key that is not known.
     """
     document = workspace.read(FILE)
     if document is None:
-        return Table(FILE, 1)
+        return YamlMapping(FILE, 1)
     if not isinstance(document, Document):
         raise ContextasmError(FILE, document.message, "make it a file that can be read")
-    table = load_table(document.data, FILE)
+    table = load_mapping(document.data, FILE)
     table.refuse_unknown(FILE_KEYS)
     return table
 
 
-def settle(flags: Mapping[str, str | None], environment: Mapping[str, str], table: Table) -> dict[str, Setting]:
+def resolve_settings(
+    flags: Mapping[str, str | None], environment: Mapping[str, str], table: YamlMapping
+) -> dict[str, Setting]:
     """Every setting: the flag, else the variable, else the file, else the default.
 
     A budget that none of them names is left to the profile. Raises `ContextasmError` for a value that can't be used.

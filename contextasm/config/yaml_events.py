@@ -20,7 +20,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from contextasm.config.yaml_loader import Items, Table, load
+from contextasm.config.yaml_loader import YamlMapping, YamlSequence, load_yaml
 
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -36,7 +36,7 @@ class _NotPlainError(Exception):
     """There is something in the text that only the whole loader understands."""
 
 
-def load_data(text: str, path: str) -> object:
+def load_values(text: str, path: str) -> object:
     """The value that a YAML text holds, as `tables.load` gives it; raises as that does."""
     loader = _LOADER(text)
     try:
@@ -46,9 +46,9 @@ def load_data(text: str, path: str) -> object:
         get()
         whole = isinstance(get(), StreamEndEvent)
     except (_NotPlainError, yaml.YAMLError, RecursionError):
-        return load(text, path)
+        return load_yaml(text, path)
     else:
-        return value if whole else load(text, path)
+        return value if whole else load_yaml(text, path)
     finally:
         loader.dispose()
 
@@ -61,16 +61,16 @@ def _node(event: Event, get: Next, path: str) -> object:
         return _plain(event.value) if event.implicit[0] else event.value
     if isinstance(event, MappingStartEvent):
         return _table(event, get, path)
-    items = Items()
+    items = YamlSequence()
     while not isinstance(each := get(), SequenceEndEvent):
         items.lines.append(_line(each))
         items.append(_node(each, get, path))
     return items
 
 
-def _table(event: Event, get: Next, path: str) -> Table:
+def _table(event: Event, get: Next, path: str) -> YamlMapping:
     """The mapping that begins with an event."""
-    table = Table(path, _line(event))
+    table = YamlMapping(path, _line(event))
     while not isinstance(each := get(), MappingEndEvent):
         key = _node(each, get, path)
         if not isinstance(key, str) or key in table:

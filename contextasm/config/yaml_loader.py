@@ -16,7 +16,7 @@ from contextasm.text.matching import nearest
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Table(dict[str, object]):
+class YamlMapping(dict[str, object]):
     """A mapping that knows its file and the line of each key."""
 
     def __init__(self, path: str, line: int) -> None:
@@ -39,7 +39,7 @@ class Table(dict[str, object]):
                 raise ContextasmError(self.where(key), f"unknown key {key}", todo)
 
 
-class Items(list[object]):
+class YamlSequence(list[object]):
     """A sequence that knows the line of each item."""
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ for _tag, _form, _first in (
         _Loader.yaml_implicit_resolvers.setdefault(_letter, []).append((f"tag:yaml.org,2002:{_tag}", _pattern))
 
 
-def _table(loader: _Loader, node: yaml.MappingNode) -> Table:
-    table = Table(loader.path, node.start_mark.line + 1)
+def _table(loader: _Loader, node: yaml.MappingNode) -> YamlMapping:
+    table = YamlMapping(loader.path, node.start_mark.line + 1)
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         key = loader.construct_object(key_node, deep=True)
@@ -80,8 +80,8 @@ def _table(loader: _Loader, node: yaml.MappingNode) -> Table:
     return table
 
 
-def _items(loader: _Loader, node: yaml.SequenceNode) -> Items:
-    items = Items()
+def _items(loader: _Loader, node: yaml.SequenceNode) -> YamlSequence:
+    items = YamlSequence()
     for each in node.value:
         items.append(loader.construct_object(each, deep=True))
         items.lines.append(each.start_mark.line + 1)
@@ -97,7 +97,7 @@ _Loader.add_constructor("tag:yaml.org,2002:seq", _items)
 _Loader.add_constructor("tag:yaml.org,2002:int", _int)
 
 
-def load(text: str | bytes, path: str) -> object:
+def load_yaml(text: str | bytes, path: str) -> object:
     """The value that a YAML text holds; `path` is named in messages. None for an empty text.
 
     Raises `ContextasmError` with file and line for anything that is not plain YAML.
@@ -118,25 +118,25 @@ def load(text: str | bytes, path: str) -> object:
         loader.dispose()
 
 
-def load_table(text: str | bytes, path: str) -> Table:
-    """The mapping that a YAML text holds; an empty text is an empty mapping. Raises as `load` does."""
-    value = load(text, path)
+def load_mapping(text: str | bytes, path: str) -> YamlMapping:
+    """The mapping that a YAML text holds; an empty text is an empty mapping. Raises as `load_yaml` does."""
+    value = load_yaml(text, path)
     if value is None:
-        return Table(path, 1)
-    if not isinstance(value, Table):
+        return YamlMapping(path, 1)
+    if not isinstance(value, YamlMapping):
         raise ContextasmError(f"{path}:1", "holds no keys", "write `key: value` lines")
     return value
 
 
 def line_of(data: object, keys: Sequence[str | int], first: int = 1) -> int:
     """The line of a value inside loaded data, by the way to it; where it knows none, that of what it stands in."""
-    line = data.line if isinstance(data, Table) else first
+    line = data.line if isinstance(data, YamlMapping) else first
     for key in keys:
-        if isinstance(data, Table) and isinstance(key, str) and key in data:
+        if isinstance(data, YamlMapping) and isinstance(key, str) and key in data:
             line = data.lines[key]
             data = data[key]
             continue
-        if isinstance(data, Items) and isinstance(key, int) and key < len(data):
+        if isinstance(data, YamlSequence) and isinstance(key, int) and key < len(data):
             line = data.lines[key]
             data = data[key]
             continue

@@ -127,7 +127,7 @@ class Fragment(NamedTuple):
     """Set by the first step that rules it out."""
 
 
-class Found(NamedTuple):
+class RetrievalResult(NamedTuple):
     """What a source brought back."""
 
     fragments: tuple[Fragment, ...] = ()
@@ -172,7 +172,7 @@ class Section(NamedTuple):
     """Whether neither the date nor the topic can change it; such text is worth a provider's cache."""
 
 
-class Allowance(NamedTuple):
+class LayerUsage(NamedTuple):
     """What a layer might take and what it took, in tokens."""
 
     layer: str
@@ -183,7 +183,7 @@ class Allowance(NamedTuple):
     used: int
 
 
-class Ruling(NamedTuple):
+class RuleTrace(NamedTuple):
     """What became of one rule."""
 
     rule: str
@@ -196,12 +196,12 @@ class Ruling(NamedTuple):
     """What of it another rule, or a required layer, left nothing of."""
 
 
-class Ruled(NamedTuple):
+class AfterRules(NamedTuple):
     """What is left to rank and select from."""
 
     profile: Profile
-    found: Mapping[str, Found]
-    rulings: tuple[Ruling, ...]
+    found: Mapping[str, RetrievalResult]
+    rulings: tuple[RuleTrace, ...]
     problems: tuple[Problem, ...]
 
 
@@ -210,7 +210,7 @@ class Selection(NamedTuple):
 
     sections: tuple[Section, ...]
     decisions: tuple[Decision, ...]
-    allowances: tuple[Allowance, ...]
+    allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
 
 
@@ -226,14 +226,14 @@ class Context(NamedTuple):
     request: Request
     sections: tuple[Section, ...]
     decisions: tuple[Decision, ...]
-    allowances: tuple[Allowance, ...]
+    allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
     documents: tuple[Document, ...]
     """Every file of the workspace that was opened."""
-    rulings: tuple[Ruling, ...] = ()
+    rulings: tuple[RuleTrace, ...] = ()
     """Every rule there is, in order of precedence."""
 
-    found: Mapping[str, Found] = MappingProxyType({})
+    found: Mapping[str, RetrievalResult] = MappingProxyType({})
     """What each layer's sources brought, by id; a later build may start from it."""
 
     @property

@@ -84,7 +84,7 @@ class Workspace(Protocol):
         """The document; a problem where it can't be read; None where there is no such file."""
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """What tells that a file has changed without opening it; times in nanoseconds since 1970."""
 
     modified: int
@@ -93,14 +93,14 @@ class Stamp(NamedTuple):
     inode: int
 
 
-class Stamped(Workspace, Protocol):
+class StampedWorkspace(Workspace, Protocol):
     """A workspace whose files can be told to be unchanged without opening them."""
 
     @property
     def root(self) -> str:
         """The folder, without links in its path."""
 
-    def stamp(self, path: str) -> Stamp | None:
+    def stamp(self, path: str) -> FileStamp | None:
         """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
 
 

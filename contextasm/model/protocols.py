@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
-from contextasm.model.fragment import Found, Memory, Reason
+from contextasm.model.fragment import Memory, Reason, RetrievalResult
 from contextasm.model.profile import Document, Layer, Parse, Problem, Request, Workspace
 
 T = TypeVar("T")
 
 
-class Meaning(Protocol):
+class SemanticSimilarity(Protocol):
     """A second opinion on which texts answer a topic, by meaning instead of words."""
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
@@ -25,7 +25,7 @@ class Meaning(Protocol):
         """
 
 
-class Embedder(NamedTuple):
+class EmbedderConfig(NamedTuple):
     """What makes vectors of texts, and where the file says so: one of `command`, `url` and `folder`."""
 
     kind: str
@@ -50,7 +50,7 @@ class Embedder(NamedTuple):
     """
 
 
-class SummaryCommand(NamedTuple):
+class SummarizerConfig(NamedTuple):
     """A program that reads a text on standard input and prints a shorter one."""
 
     words: tuple[str, ...]
@@ -68,7 +68,7 @@ class Summarizer(Protocol):
         """The text in other words, not necessarily fewer; a problem where there are none in time."""
 
 
-class Standing(NamedTuple):
+class ScoreInputs(NamedTuple):
     """What of a memory goes into its score besides its words."""
 
     importance: float
@@ -77,7 +77,7 @@ class Standing(NamedTuple):
     created: str
 
 
-class Pool(Protocol):
+class MemoryPool(Protocol):
     """The memories of some files, read a moment ago or kept from an earlier build; those that count have a row."""
 
     @property
@@ -106,17 +106,17 @@ class Pool(Protocol):
     def newest(self, count: int) -> Sequence[int]:
         """The rows of the newest, of one day by path and then the later in its file; every one for a count of 0."""
 
-    def standing(self, rows: Sequence[int]) -> Sequence[Standing]:
+    def standing(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """What each row's score needs."""
 
     def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
         """The memories of rows."""
 
 
-class Pools(Protocol):
+class IndexedPools(Protocol):
     """Pools that outlive a build."""
 
-    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[Pool], T]) -> T | None:
+    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
         """What `use` makes of the kept pool of these patterns, once it is up to date with the files in `paths`.
 
         None where none is kept, or none that is worth it. `use` may be called and its answer thrown away.
@@ -126,17 +126,17 @@ class Pools(Protocol):
         """Keep a pool of these files from now on, if that can be done."""
 
 
-class Ask(NamedTuple):
+class SourceQuery(NamedTuple):
     """What a source is asked, and what it may lean on."""
 
     workspace: Workspace
     layer: Layer
     request: Request
-    meaning: Meaning | None = None
+    meaning: SemanticSimilarity | None = None
     """None where none is configured."""
-    found: Mapping[str, Found] = MappingProxyType({})
+    found: Mapping[str, RetrievalResult] = MappingProxyType({})
     """What the layers found that this one starts from, by id."""
     parse: Parse | None = None
     """Reads YAML; None where no layer needs it."""
-    pools: Pools | None = None
+    pools: IndexedPools | None = None
     """None where every memory is to be told of by itself; else, of many, those not shown are told by number."""

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Problem, Profile, Reason
-from contextasm.text.similarity_saying import said
+from contextasm.text.similarity_saying import fingerprint
 
 MINOR = 0.3
 """A severity below it is minor; at it, it no longer is."""
 
 
-class Settled(NamedTuple):
+class ResolvedConflicts(NamedTuple):
     """The fragments after their conflicts."""
 
     pools: Mapping[str, Sequence[Fragment]]
@@ -32,13 +32,15 @@ class _Claim(NamedTuple):
     """Required or pinned: it can't be overruled."""
 
 
-def settle(profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]) -> Settled:
+def resolve_conflicts(
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
+) -> ResolvedConflicts:
     """The ranked fragments in `pools` (by layer id), those out that another one of their key takes precedence of.
 
     `prefer` are ids of fragments that win whatever the table says.
     """
     if profile.conflicts is None:
-        return Settled(pools, ())
+        return ResolvedConflicts(pools, ())
     out: dict[tuple[str, str], Reason] = {}
     problems: list[Problem] = []
     for key, claims in _contested(profile, pools):
@@ -56,7 +58,7 @@ def settle(profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Se
                 out[each.layer, each.fragment.id] = Reason.of(
                     "merged", into=winner.fragment.id, path=winner.fragment.path, by="key"
                 )
-    return Settled(
+    return ResolvedConflicts(
         {layer: tuple(_replaced(layer, each, out) for each in own) for layer, own in pools.items()}, tuple(problems)
     )
 
@@ -76,7 +78,7 @@ def _contested(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Ite
 
 def _agree(one: Fragment, other: Fragment) -> bool:
     """Whether two fragments say the same."""
-    return said(one) == said(other)
+    return fingerprint(one) == fingerprint(other)
 
 
 def _severity(profile: Profile, fragment: Fragment) -> float:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from contextasm.model import Fragment, Layer, Profile, Reason
-from contextasm.text.similarity_saying import SAME, Said, said
+from contextasm.text.similarity_saying import SAME_PERCENT, Fingerprint, fingerprint
 
-WAYS = ("content", "dedup", "near")
+METHODS = ("content", "dedup", "near")
 """How two fragments may be found to be the same: their text, their hint, or how alike they are."""
 
 
@@ -19,7 +19,7 @@ class _Shown:
     """The fragments that stay, to be looked up by each way of being the same."""
 
     def __init__(self, ways: Sequence[str]) -> None:
-        """`ways` are those of `WAYS` that the profile asks for."""
+        """`ways` are those of `METHODS` that the profile asks for."""
         self._ways = ways
         self._by_text: dict[str, Fragment] = {}
         self._by_hint: dict[tuple[str, tuple[str, ...]], Fragment] = {}
@@ -27,7 +27,7 @@ class _Shown:
 
     def same(self, fragment: Fragment) -> tuple[str, Fragment] | None:
         """How, and as which one that stays, a fragment is already there."""
-        text = said(fragment)
+        text = fingerprint(fragment)
         if not text.folded:
             return None
         for way in self._ways:
@@ -39,39 +39,39 @@ class _Shown:
 
     def add(self, fragment: Fragment, *, hinted: bool = True) -> None:
         """Have a fragment stay; `hinted` whether others may go for the sake of its hint."""
-        text = said(fragment)
+        text = fingerprint(fragment)
         self._by_text.setdefault(text.folded, fragment)
         if fragment.dedup and hinted:
             self._by_hint.setdefault((fragment.dedup, text.figures), fragment)
         self._by_figures.setdefault(text.figures, {}).setdefault(text.folded, fragment)
 
-    def equal(self, _fragment: Fragment, text: Said) -> Fragment | None:
+    def equal(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
         """The one with the same text."""
         return self._by_text.get(text.folded)
 
-    def hinted(self, fragment: Fragment, text: Said) -> Fragment | None:
+    def hinted(self, fragment: Fragment, text: Fingerprint) -> Fragment | None:
         """The one with the same hint, and the same figures."""
         return self._by_hint.get((fragment.dedup, text.figures))
 
-    def near(self, _fragment: Fragment, text: Said) -> Fragment | None:
+    def near(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
         """The one most like a text, of those with the same figures; the earliest among equals."""
         others = self._by_figures.get(text.figures)
         if not others:
             return None
         from rapidfuzz import fuzz, process  # here: most profiles compare nothing
 
-        found = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=SAME)
+        found = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=SAME_PERCENT)
         return others[found[0]] if found else None
 
 
-_LOOKUPS: Mapping[str, Callable[[_Shown, Fragment, Said], Fragment | None]] = {
+_LOOKUPS: Mapping[str, Callable[[_Shown, Fragment, Fingerprint], Fragment | None]] = {
     "content": _Shown.equal,
     "dedup": _Shown.hinted,
     "near": _Shown.near,
 }
 
 
-def merge(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> dict[str, tuple[Fragment, ...]]:
+def deduplicate(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> dict[str, tuple[Fragment, ...]]:
     """The ranked fragments in `pools` (by layer id), those out that are the same as one before them.
 
     What comes before is: required layers and pins, then the profile's layers in order, each best first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from contextasm.model import Filters, Found, Fragment, Layer, Profile, Reason
+from contextasm.model import Filters, Fragment, Layer, Profile, Reason, RetrievalResult
 
 TYPES: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
 """The filter of types that holds for a source's finds."""
@@ -19,7 +19,7 @@ FLAGS: Mapping[str, str] = {
 """Each filter as it is typed."""
 
 
-def narrowed(profile: Profile, filters: Filters) -> Profile:
+def restrict(profile: Profile, filters: Filters) -> Profile:
     """The profile with layers of events that ask only for those wanted: others are not to fill the pool."""
     if not filters.event_types:
         return profile
@@ -31,7 +31,9 @@ def _narrowed(layer: Layer, filters: Filters) -> Layer:
     return layer._replace(types=wanted) if "events" in layer.source and wanted else layer
 
 
-def filtered(profile: Profile, found: Mapping[str, Found], filters: Filters) -> Mapping[str, Found]:
+def apply_filters(
+    profile: Profile, found: Mapping[str, RetrievalResult], filters: Filters
+) -> Mapping[str, RetrievalResult]:
     """What was found for each layer, by id; those fragments out that a filter leaves out."""
     if filters == Filters():
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from contextasm.model import Fragment, Layer, Problem, Profile, Reason
-from contextasm.model.score import total
+from contextasm.model.score import weighted_total
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
@@ -32,7 +32,7 @@ def _measured(fragment: Fragment, layer: Layer) -> Fragment:
     return fragment._replace(out=Reason.of("below-floor", score=round(total, 2), least=layer.min_score))
 
 
-def topmost(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
+def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     """A layer's ranked fragments; of those in question, all behind `layer.top` are out."""
     if not layer.top:
         return tuple(fragments)
@@ -45,7 +45,7 @@ def topmost(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]
     return tuple(ranked)
 
 
-def nothing_good_enough(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
+def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
     """The problem of each layer that found something and nothing that its least score lets in."""
     return tuple(
         Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.min_score:g} or more")
@@ -79,5 +79,5 @@ def _scored(fragment: Fragment, layer: Layer) -> Fragment:
     if not fragment.score:
         return fragment
     boost = (("boost", fragment.boost),) if fragment.boost != 1 else ()
-    whole = fragment.boost * total(fragment.score, layer.weights)
+    whole = fragment.boost * weighted_total(fragment.score, layer.weights)
     return fragment._replace(score=(*fragment.score, *boost, ("total", whole)))

@@ -48,7 +48,7 @@ class Difference(NamedTuple):
     """The length in bytes of the identical beginning of both texts: what a provider's prompt cache keeps."""
 
 
-def compare(before: Side, after: Side) -> Difference:
+def compare_contexts(before: Side, after: Side) -> Difference:
     """What entered, left, moved, or is shown otherwise."""
     pairs = _pairs(_keyed(before.context.decisions), _keyed(after.context.decisions))
     told = [shift for old, new in pairs if (shift := _shift(old, new, before, after))]

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A value as JSON can hold it: named tuples and tuples of pairs are objects, other tuples lists."""
     return _plain(type(value), value)
 
@@ -30,8 +30,8 @@ def _plain(kind: Any, value: Any) -> Any:
     return value
 
 
-def typed(kind: Any, value: Any, where: str) -> Any:
-    """The value of type `kind` that a plain value stands for; the way back from `plain`.
+def from_json(kind: Any, value: Any, where: str) -> Any:
+    """The value of type `kind` that a plain value stands for; the way back from `to_json`.
 
     A field that is missing takes its default. Raises `ValueError` with `where` and what is wrong.
     """
@@ -54,7 +54,7 @@ def _either(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
     """The value as the first of several types that it fits."""
     for kind in sorted(kinds, key=lambda kind: kind is float):
         try:
-            return typed(kind, value, where)
+            return from_json(kind, value, where)
         except ValueError:
             continue
     raise ValueError(f"{where} is none of {', '.join(getattr(kind, '__name__', str(kind)) for kind in kinds)}")
@@ -69,7 +69,7 @@ def _named(kind: Any, value: Any, where: str) -> Any:
     for what, keys in (("is missing", missing), ("is not known", set(value) - set(hints))):
         if keys:
             raise ValueError(f"{where}.{min(keys)} {what}")
-    return kind(**{key: typed(hints[key], each, f"{where}.{key}") for key, each in value.items()})
+    return kind(**{key: from_json(hints[key], each, f"{where}.{key}") for key, each in value.items()})
 
 
 def _tuple(kind: Any, value: Any, where: str) -> tuple[Any, ...]:
@@ -78,13 +78,13 @@ def _tuple(kind: Any, value: Any, where: str) -> tuple[Any, ...]:
     if _is_object(kind):
         if not isinstance(value, dict):
             raise ValueError(f"{where} is no object")
-        return tuple((key, typed(get_args(args[0])[1], each, f"{where}.{key}")) for key, each in value.items())
+        return tuple((key, from_json(get_args(args[0])[1], each, f"{where}.{key}")) for key, each in value.items())
     if not isinstance(value, list):
         raise ValueError(f"{where} is no list")  # noqa: TRY004 - as above
     kinds = [args[0]] * len(value) if args[-1] is Ellipsis else [*args]
     if len(kinds) != len(value):
         raise ValueError(f"{where} has {len(value)} items, not {len(kinds)}")
-    return tuple(typed(each, item, f"{where}.{n}") for n, (each, item) in enumerate(zip(kinds, value, strict=True)))
+    return tuple(from_json(each, item, f"{where}.{n}") for n, (each, item) in enumerate(zip(kinds, value, strict=True)))
 
 
 def _is_named(kind: Any) -> bool:

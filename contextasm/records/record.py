@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 
 from contextasm.model import (
     OUTCOME,
-    Allowance,
     Context,
     ContextasmError,
     Decision,
     Document,
+    LayerUsage,
     Problem,
     Profile,
     Reason,
     Request,
-    Ruling,
+    RuleTrace,
     Section,
 )
-from contextasm.records.json_codec import plain, typed
-from contextasm.rendering.formats import FORMATS, MARKERS, decision_data, document
+from contextasm.records.json_codec import from_json, to_json
+from contextasm.rendering.formats import FORMATS, MARKERS, decision_data, render_document
 from contextasm.retrieval.retrieve import SOURCES
-from contextasm.rules.evaluate import Fired
-from contextasm.selection.select import STEPS
+from contextasm.rules.evaluate import RuleEvaluation
+from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
-from contextasm.workspace.snapshot import Noted, digest
+from contextasm.workspace.snapshot import RecordingWorkspace, answer_digest
 
 SCHEMA = "ctxasm.record/1"
 
@@ -59,7 +59,7 @@ class Chosen(NamedTuple):
     origin: str
 
 
-class Making(NamedTuple):
+class BuildFacts(NamedTuple):
     """What a build was made with, as far as the request does not say it."""
 
     versions: tuple[tuple[str, str], ...]
@@ -69,14 +69,14 @@ class Making(NamedTuple):
     settings: tuple[Chosen, ...]
     profile: Profile
     """As it was resolved, every field of every layer."""
-    fired: Fired | None = None
+    fired: RuleEvaluation | None = None
     """What the rules came to; None where there are none."""
 
 
 class Record(NamedTuple):
     """What is needed to replay a build, and what came of it."""
 
-    making: Making
+    making: BuildFacts
     request: Request
     inputs: tuple[Input, ...]
     absent: tuple[str, ...]
@@ -88,15 +88,15 @@ class Record(NamedTuple):
     tokens: int
     sections: tuple[Section, ...]
     decisions: tuple[Decision, ...]
-    allowances: tuple[Allowance, ...]
+    allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
-    rulings: tuple[Ruling, ...] = ()
+    rulings: tuple[RuleTrace, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:
         """What reading each path came to, as `notes.digest` has it."""
         absent = dict.fromkeys(self.absent, "")
-        return absent | {each.path: digest(each) for each in self.unreadable} | self.hashes
+        return absent | {each.path: answer_digest(each) for each in self.unreadable} | self.hashes
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ class Record(NamedTuple):
     def context(self) -> Context:
         """The result, but for the documents that it was made of."""
         return Context(
-            text=document(self.sections, self.request.format),
+            text=render_document(self.sections, self.request.format),
             tokens=self.tokens,
             etag=self.etag,
             profile=self.making.profile.name,
@@ -126,7 +126,7 @@ class Record(NamedTuple):
         )
 
 
-def record(context: Context, making: Making, noted: Noted) -> Record:
+def make_record(context: Context, making: BuildFacts, noted: RecordingWorkspace) -> Record:
     """The record of a finished build, whose workspace was `noted`."""
     reads = sorted(noted.reads.items())
     documents = [read for _, read in reads if isinstance(read, Document)]
@@ -147,21 +147,21 @@ def record(context: Context, making: Making, noted: Noted) -> Record:
     )
 
 
-class Written(NamedTuple):
+class EncodedRecord(NamedTuple):
     """A record as a file holds it."""
 
     id: str
     data: bytes
 
 
-def written(own: Record) -> Written:
+def encode_record(own: Record) -> EncodedRecord:
     """A record with its id: the first 16 digits of the SHA-256 of everything else in it."""
-    fields = plain(own)
+    fields = to_json(own)
     making = fields.pop("making")
     fields["decisions"] = [decision_data(each) for each in own.decisions]
     fields = {**making, **fields}
     name = _id(fields)
-    return Written(name, _bytes({"schema": SCHEMA, "id": name, **fields}, indent=1) + b"\n")
+    return EncodedRecord(name, _bytes({"schema": SCHEMA, "id": name, **fields}, indent=1) + b"\n")
 
 
 def _id(fields: dict[str, Any]) -> str:
@@ -173,7 +173,7 @@ def _bytes(value: object, **form: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, **form).encode("utf-8", "backslashreplace")
 
 
-def parse(data: bytes, where: str) -> Record:
+def parse_record(data: bytes, where: str) -> Record:
     """The record that a file's bytes hold; `where` is named in messages.
 
     Raises `ContextasmError` for another schema and for anything that is not as it was written.
@@ -199,9 +199,9 @@ def parse(data: bytes, where: str) -> Record:
 
 def _record(fields: dict[str, Any]) -> Record:
     """A record from the object in its file."""
-    making = {key: fields.pop(key) for key in Making._fields}
+    making = {key: fields.pop(key) for key in BuildFacts._fields}
     decisions = tuple(map(_decision, fields.pop("decisions")))
-    own: Record = typed(Record, {**fields, "making": making, "decisions": []}, "record")
+    own: Record = from_json(Record, {**fields, "making": making, "decisions": []}, "record")
     for known, names in (
         (FORMATS, [own.request.format]),
         (TOKENIZERS, [own.request.tokenizer]),
@@ -219,14 +219,14 @@ def _decision(data: dict[str, Any]) -> Decision:
     """The way back from `render.decision_data`."""
     facts = dict(data["reason"])
     reason = Reason(facts.pop("code"), tuple(facts.items()))
-    found: Decision = typed(
+    found: Decision = from_json(
         Decision,
         {
             "fragment": data["fragment"],
             "layer": data["layer"],
             "path": data["path"],
             "lines": [data["line"], data["last_line"]],
-            "reason": plain(reason),
+            "reason": to_json(reason),
             "before": data["tokens_before"],
             "after": data["tokens_after"],
             "kept": data["kept"],

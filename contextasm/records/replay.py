@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from contextasm import __version__
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_events import load_data
+from contextasm.config.yaml_events import load_values
 from contextasm.model import Context, ContextasmError, Document, Problem, Profile, Workspace
 from contextasm.pipeline import assemble
-from contextasm.records.record import Chosen, Making, Record, parse, written
-from contextasm.rules.evaluate import Fired
+from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, parse_record
+from contextasm.rules.evaluate import RuleEvaluation
 from contextasm.selection.tokens import ENCODINGS, Counter
-from contextasm.text.decode_decode import decoded
+from contextasm.text.decode_decode import decode_document
 from contextasm.workspace.atomic import write
-from contextasm.workspace.snapshot import Change, Read, changes
+from contextasm.workspace.snapshot import ChangedInput, Read, changed_inputs
 
 FOLDER = ".ctxasm"
 
@@ -30,7 +30,9 @@ _LEAST = 4
 """Digits of a record's id that are enough to name it."""
 
 
-def making(counter: Counter, settings: Mapping[str, Setting], profile: Profile, fired: Fired | None = None) -> Making:
+def build_facts(
+    counter: Counter, settings: Mapping[str, Setting], profile: Profile, fired: RuleEvaluation | None = None
+) -> BuildFacts:
     """What a build is made with besides its request: the versions of what counts and cuts among it."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
@@ -42,7 +44,7 @@ def making(counter: Counter, settings: Mapping[str, Setting], profile: Profile, 
             versions[part] = version(part)
         except PackageNotFoundError:
             versions[part] = "unknown"
-    return Making(
+    return BuildFacts(
         versions=tuple(versions.items()),
         table=encoding.sha256 if encoding else "",
         settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in settings.items()),
@@ -51,12 +53,12 @@ def making(counter: Counter, settings: Mapping[str, Setting], profile: Profile, 
     )
 
 
-def keep(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:
+def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:
     """Write a record of the workspace at `root`, and the bytes of `documents`; its path.
 
     Raises `ContextasmError` where the workspace can't be written to.
     """
-    name, data = written(record)
+    name, data = encode_record(record)
     for read in documents.values():
         if isinstance(read, Document):
             _put(root, "inputs", read.digest, read.data)
@@ -82,7 +84,7 @@ def _put(root: Path, kind: str, name: str, data: bytes) -> Path:
     return path
 
 
-def find(name: str, root: Path | None, folder: Path) -> Path | None:
+def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
     """The file of a record, given as a path from `folder` or as the first digits of an id; None if there is none.
 
     Raises `ContextasmError` where the digits begin several.
@@ -99,13 +101,13 @@ def find(name: str, root: Path | None, folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-def load(path: Path) -> Record:
+def load_record(path: Path) -> Record:
     """The record in a file. Raises `ContextasmError` for one that can't be read and for anything else."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ContextasmError(str(path), f"can't be read: {error.strerror}", "name a record") from error
-    return parse(data, str(path))
+    return parse_record(data, str(path))
 
 
 class Replay(NamedTuple):
@@ -115,7 +117,7 @@ class Replay(NamedTuple):
     """None where it could not be built any more."""
     same: bool
     """Whether the content is the same, byte for byte."""
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedInput, ...]
     """The inputs that are not what they were."""
     workspace: Workspace
     """What it was built from."""
@@ -128,10 +130,10 @@ def replay(record: Record, workspace: Workspace, counter: Counter) -> Replay:
 
     Raises `ContextasmError` where that can't be done although no file changed.
     """
-    found, source = changes(record.lists, record.digests, workspace)
+    found, source = changed_inputs(record.lists, record.digests, workspace)
     try:
         context = assemble(
-            source, record.making.profile, record.request, counter, fired=record.making.fired, parse=load_data
+            source, record.making.profile, record.request, counter, fired=record.making.fired, parse=load_values
         )
     except ContextasmError:
         if not found:
@@ -156,5 +158,5 @@ def stored(record: Record, path: Path) -> Mapping[str, Read] | None:
             return None
         if sha256(data).hexdigest() != each.sha256:
             raise ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
-        reads[each.path] = decoded(each.path, data)
+        reads[each.path] = decode_document(each.path, data)
     return reads

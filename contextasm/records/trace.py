@@ -7,7 +7,7 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError, Decision, Document, Workspace
 
 
-class Fate(NamedTuple):
+class LineTrace(NamedTuple):
     """What became of a line."""
 
     shown: bool
@@ -20,7 +20,7 @@ class Fate(NamedTuple):
     """Then `front-matter`, `blank-line`, `between` or `not-read` says why."""
 
 
-def trace(workspace: Workspace, context: Context, path: str, line: int) -> Fate:
+def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> LineTrace:
     """The fate of line `line`, counted from 1, of the file at `path` in a finished build.
 
     Raises `ContextasmError` where there is no such file or line.
@@ -35,14 +35,14 @@ def trace(workspace: Workspace, context: Context, path: str, line: int) -> Fate:
     own = [decision for decision in context.decisions if decision.path == path]
     for decision in own:
         if any(first <= line <= last for first, last in decision.kept):
-            return Fate(True, decision.layer, decision)
+            return LineTrace(True, decision.layer, decision)
     for decision in own:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
-            return Fate(False, decision.layer, decision)
+            return LineTrace(False, decision.layer, decision)
     layer = own[0].layer if own else ""
     if not isinstance(document, Document) or all(path != read.path for read in context.documents):
-        return Fate(False, layer, None, "not-read")
+        return LineTrace(False, layer, None, "not-read")
     if line < document.line:
-        return Fate(False, layer, None, "front-matter")
+        return LineTrace(False, layer, None, "front-matter")
     blank = not document.text.split("\n")[line - document.line].strip()
-    return Fate(False, layer, None, "blank-line" if blank else "between")
+    return LineTrace(False, layer, None, "blank-line" if blank else "between")

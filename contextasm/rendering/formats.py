@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
-from contextasm.model import Context, Decision, Ruling, Section
-from contextasm.selection.layout import Frame, Gap
+from contextasm.model import Context, Decision, RuleTrace, Section
+from contextasm.selection.layout import Omission, SectionFormat
 from contextasm.text.markdown import heading
 
 MARKER = "... [truncated]"
@@ -34,10 +34,10 @@ def _escaped(text: str) -> str:
     return re.sub(_UNFIT_FOR_XML, "\ufffd", text)
 
 
-def _detailed(count: Callable[[str], int]) -> Callable[[Gap], str]:
+def _detailed(count: Callable[[str], int]) -> Callable[[Omission], str]:
     """The marker that says what is missing: path, first missing line, tokens, headings. `count` gives tokens."""
 
-    def marker(gap: Gap) -> str:
+    def marker(gap: Omission) -> str:
         text = "\n".join(gap.texts)
         titles = [found[1] for line in text.split("\n") if (found := heading(line)) and found[1]]
         more = f"; {'; '.join(titles[:5])}" if titles else ""
@@ -56,19 +56,19 @@ SECTIONS: Mapping[str, Callable[[str, str, str], str]] = {
 }
 """A section as emitted, by format. In `json` and `messages` the budget is held on the text inside."""
 
-MARKERS: Mapping[str, Callable[[Callable[[str], int]], Callable[[Gap], str]]] = {
+MARKERS: Mapping[str, Callable[[Callable[[str], int]], Callable[[Omission], str]]] = {
     "plain": lambda _count: lambda _gap: MARKER,
     "detailed": _detailed,
 }
 """The line in place of missing text, by a profile's `marker`; made with a function from text to tokens."""
 
 
-def frame(form: str, marker: str, count: Callable[[str], int]) -> Frame:
+def section_format(form: str, marker: str, count: Callable[[str], int]) -> SectionFormat:
     """What surrounds and what replaces text, for a format and a profile's marker."""
-    return Frame(SECTIONS[form], MARKERS[marker](count))
+    return SectionFormat(SECTIONS[form], MARKERS[marker](count))
 
 
-def document(sections: Sequence[Section], form: str) -> str:
+def render_document(sections: Sequence[Section], form: str) -> str:
     """The sections one after the other, ending in one newline; empty where there are none."""
     framed = SECTIONS[form]
     text = "".join(framed(section.layer, section.heading, section.text) for section in sections)
@@ -84,7 +84,7 @@ def _json(context: Context) -> str:
 
 def context_data(context: Context) -> dict[str, object]:
     """A context as plain values, in the form of `ctxasm.context/1`."""
-    from contextasm.rendering.metrics import report
+    from contextasm.rendering.metrics import context_metrics
 
     request = context.request
     return {
@@ -96,7 +96,7 @@ def context_data(context: Context) -> dict[str, object]:
         "truncated": context.truncated,
         "etag": context.etag,
         "profile": context.profile,
-        "report": report(context)._asdict(),
+        "report": context_metrics(context)._asdict(),
         "request": {
             "agent": request.agent,
             "team": request.team,
@@ -128,11 +128,11 @@ def context_data(context: Context) -> dict[str, object]:
             {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.message}
             for problem in context.problems
         ],
-        "rules": [ruling_data(ruling) for ruling in context.rulings],
+        "rules": [rule_trace_data(ruling) for ruling in context.rulings],
     }
 
 
-def ruling_data(ruling: Ruling) -> dict[str, object]:
+def rule_trace_data(ruling: RuleTrace) -> dict[str, object]:
     """What became of a rule, as plain values."""
     return {
         "rule": ruling.rule,
@@ -169,7 +169,7 @@ def _messages(context: Context) -> str:
     import json
 
     stable = [*takewhile(lambda section: section.stable, context.sections)]
-    head = document(stable, context.request.format)
+    head = render_document(stable, context.request.format)
     tail = context.text[len(head) :]
     blocks: list[dict[str, object]] = []
     if head:

@@ -19,7 +19,7 @@ _PENALTY = 0.1
 """What each conflict that nobody has settled takes off coherence."""
 
 
-class Report(NamedTuple):
+class ContextMetrics(NamedTuple):
     """Figures about a context."""
 
     coverage: float | None
@@ -30,9 +30,9 @@ class Report(NamedTuple):
     """How many words the shown fragments share, two at a time, less a penalty for conflicts; None for less than two."""
 
 
-def report(context: Context) -> Report:
+def context_metrics(context: Context) -> ContextMetrics:
     """The figures about a context."""
-    return Report(_coverage(context), _quality(context), _coherence(context))
+    return ContextMetrics(_coverage(context), _quality(context), _coherence(context))
 
 
 def _coverage(context: Context) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from contextasm.model import Context, Decision, Memory, Problem, Reason, Ruling, Section
+from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, Section
 
 Rows = Sequence[Sequence[str]]
 
@@ -53,7 +53,7 @@ def reason_words(reason: Reason) -> str:
     return (NUMBERS if "count" in facts else REASONS)[reason.code].format(**facts)
 
 
-RULINGS: Mapping[str, str] = {
+RULE_TRACES: Mapping[str, str] = {
     "fired": "fires",
     "disabled": "is switched off",
     "no-match": "does not fire: {field} {op} {value} does not hold",
@@ -67,19 +67,19 @@ RULINGS: Mapping[str, str] = {
 """What became of a rule, in words."""
 
 
-def ruling_words(ruling: Ruling) -> str:
+def rule_trace_words(ruling: RuleTrace) -> str:
     """Whether a rule fires, or why not, and what of it came to nothing."""
     reasons = (ruling.reason, *ruling.lost)
-    return "; ".join(RULINGS[reason.code].format(**dict(reason.facts)) for reason in reasons)
+    return "; ".join(RULE_TRACES[reason.code].format(**dict(reason.facts)) for reason in reasons)
 
 
-def ruling_table(rulings: Sequence[Ruling]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+def rule_trace_table(rulings: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and columns of figures of the table of rules, in order of precedence."""
-    rows = [(each.rule, f"{each.path}:{each.line}", ruling_words(each)) for each in rulings]
+    rows = [(each.rule, f"{each.path}:{each.line}", rule_trace_words(each)) for each in rulings]
     return ("rule", "where", "what became of it"), rows, ()
 
 
-FATES: Mapping[str, str] = {
+LINE_TRACES: Mapping[str, str] = {
     "front-matter": "front matter is never shown",
     "blank-line": "a blank line between fragments",
     "between": "belongs to no fragment of this layer",
@@ -88,9 +88,9 @@ FATES: Mapping[str, str] = {
 """Why a line that belongs to no fragment is not shown."""
 
 
-def fate_words(decision: Decision | None, code: str) -> str:
-    """Outcome and reason of one line of a file: of the decision that settled it, else of a code of `FATES`."""
-    return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else FATES[code]
+def line_trace_words(decision: Decision | None, code: str) -> str:
+    """Outcome and reason of one line of a file: of the decision that settled it, else of a code of `LINE_TRACES`."""
+    return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else LINE_TRACES[code]
 
 
 def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
@@ -200,7 +200,7 @@ def problem_line(problem: Problem) -> str:
     return f"{place}: {problem.message} [{problem.code}]"
 
 
-def columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
     """Rows in plain columns, two blanks between them. `right` are the columns of figures."""
     lines = [tuple(header), *(tuple(row) for row in rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(header))]

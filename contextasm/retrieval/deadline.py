@@ -9,21 +9,21 @@ import threading
 import time
 from collections.abc import Sequence
 
-from contextasm.model import Found
-from contextasm.retrieval.retrieve import FOR_SOURCES, RunAll, Task
+from contextasm.model import RetrievalResult
+from contextasm.retrieval.retrieve import SOURCE_SHARE, RunSources, SourceTask
 
 
-def until(seconds: float) -> RunAll:
+def run_until_deadline(seconds: float) -> RunSources:
     """Runs sources until the share that is theirs of so many seconds from now has passed."""
-    end = time.monotonic() + seconds * FOR_SOURCES
+    end = time.monotonic() + seconds * SOURCE_SHARE
 
-    def run_all(tasks: Sequence[Task]) -> Sequence[Found | None]:
-        done: dict[int, Found | BaseException] = {}
+    def run_all(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
+        done: dict[int, RetrievalResult | BaseException] = {}
         change = threading.Condition()
 
-        def run(number: int, task: Task) -> None:
+        def run(number: int, task: SourceTask) -> None:
             try:
-                result: Found | BaseException = task()
+                result: RetrievalResult | BaseException = task()
             except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
                 result = error
             with change:
@@ -39,7 +39,7 @@ def until(seconds: float) -> RunAll:
     return run_all
 
 
-def _result(done: Found | BaseException | None) -> Found | None:
+def _result(done: RetrievalResult | BaseException | None) -> RetrievalResult | None:
     """What a task came to; raises what it raised."""
     if isinstance(done, BaseException):
         raise done

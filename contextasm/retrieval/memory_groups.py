@@ -15,7 +15,7 @@ NO_KEY = "root/other"
 """The key of a memory that has none."""
 
 
-class Sorted(NamedTuple):
+class GroupedMemory(NamedTuple):
     """A memory with its place in a layer."""
 
     memory: Memory
@@ -23,19 +23,21 @@ class Sorted(NamedTuple):
     """Empty where only rank decides."""
 
 
-def belonging(found: Sequence[Memory], layer: Layer, out: Mapping[str, object]) -> tuple[list[Sorted], list[Problem]]:
+def group_memories(
+    found: Sequence[Memory], layer: Layer, out: Mapping[str, object]
+) -> tuple[list[GroupedMemory], list[Problem]]:
     """The memories of a layer, and what is wrong with them. `out` holds the ids of those that do not count at all."""
     problems = [problem for memory in found for problem in _wrong(memory, layer)]
-    own = [memory for memory in found if not layer.tier or tier(memory, layer) == layer.tier]
+    own = [memory for memory in found if not layer.tier or memory_tier(memory, layer) == layer.tier]
     if layer.quota:
         return [*_within_quota([memory for memory in own if memory.id not in out], layer)], problems
     if not layer.group:
-        return [Sorted(memory, ()) for memory in own], problems
-    order = _group_order({key(memory) for memory in own}, layer)
-    return [Sorted(memory, (order[key(memory)],)) for memory in own], problems
+        return [GroupedMemory(memory, ()) for memory in own], problems
+    order = _group_order({memory_key(memory) for memory in own}, layer)
+    return [GroupedMemory(memory, (order[memory_key(memory)],)) for memory in own], problems
 
 
-def key(memory: Memory) -> str:
+def memory_key(memory: Memory) -> str:
     """The key that a memory is sorted under."""
     return memory.key or NO_KEY
 
@@ -45,11 +47,11 @@ def group_name(key: str) -> str:
     return key.rpartition("/")[2].replace("-", " ").capitalize()
 
 
-def tier(memory: Memory, layer: Layer) -> str:
+def memory_tier(memory: Memory, layer: Layer) -> str:
     """The tier of a memory: its own, else that of its key."""
     if memory.tier:
         return memory.tier
-    return next((tier for pattern, tier in layer.tiers if fnmatchcase(key(memory), pattern)), "")
+    return next((tier for pattern, tier in layer.tiers if fnmatchcase(memory_key(memory), pattern)), "")
 
 
 def _wrong(memory: Memory, layer: Layer) -> Iterator[Problem]:
@@ -67,15 +69,15 @@ def _wrong(memory: Memory, layer: Layer) -> Iterator[Problem]:
             yield Problem("over-limit", memory.path, memory.line, message)
 
 
-def _within_quota(own: Sequence[Memory], layer: Layer) -> Iterator[Sorted]:
+def _within_quota(own: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory]:
     """So many memories for each pattern of keys, the most important first; each memory once."""
     best = sorted(own, key=lambda each: (-each.importance, -each.confidence, each.text, each.id))
     taken: set[str] = set()
     for place, (pattern, count) in enumerate(layer.quota):
-        fitting = [each for each in best if each.id not in taken and fnmatchcase(key(each), pattern)]
+        fitting = [each for each in best if each.id not in taken and fnmatchcase(memory_key(each), pattern)]
         for number, memory in enumerate(fitting[:count]):
             taken.add(memory.id)
-            yield Sorted(memory, (place, number))
+            yield GroupedMemory(memory, (place, number))
 
 
 def _group_order(keys: set[str], layer: Layer) -> dict[str, int]:

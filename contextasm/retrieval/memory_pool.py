@@ -12,15 +12,15 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.model import Document, Layer, Memory, Pool, Problem, Reason, Request, Standing, Workspace
-from contextasm.model.score import Parts, recency, total
-from contextasm.text.memory_parser import distinct, memories
-from contextasm.text.templates import fill, names
+from contextasm.model import Document, Layer, Memory, MemoryPool, Problem, Reason, Request, ScoreInputs, Workspace
+from contextasm.model.score import Score, recency, weighted_total
+from contextasm.text.memory_parser import distinct_memories, parse_memories
+from contextasm.text.templates import fill_template, placeholders
 
 if TYPE_CHECKING:
-    from contextasm.retrieval.search.bm25 import Entry, MemoryIndex
+    from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex
 
-COUNTING = {"active", "approved"}
+ACTIVE_STATUSES = {"active", "approved"}
 """The states in which a memory may be shown."""
 
 KERNEL = 0.5
@@ -58,7 +58,7 @@ class ReadPool(NamedTuple):
     @property
     def left_out(self) -> Sequence[Reason]:
         """Why the others do not count."""
-        return counted(self.outs)
+        return count_reasons(self.outs)
 
     def similar(self, topic: str, floor: float) -> Mapping[int, float]:
         """Rows with how well they answer a topic."""
@@ -69,18 +69,18 @@ class ReadPool(NamedTuple):
     def newest(self, count: int) -> Sequence[int]:
         """The rows of the newest."""
         days = [memory.created for memory in self.counting]
-        return first(self, dict(enumerate(days)), count)
+        return first_rows(self, dict(enumerate(days)), count)
 
-    def standing(self, rows: Sequence[int]) -> Sequence[Standing]:
+    def standing(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """What each row's score needs."""
-        return [standing(self.counting[row]) for row in rows]
+        return [score_inputs(self.counting[row]) for row in rows]
 
     def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
         """The memories of rows."""
         return [self.counting[row] for row in rows]
 
 
-def read(workspace: Workspace, every_path: Iterable[str]) -> ReadPool:
+def read_pool(workspace: Workspace, every_path: Iterable[str]) -> ReadPool:
     """The memories of files, one after the other."""
     found: list[Memory] = []
     documents: list[Document] = []
@@ -89,71 +89,73 @@ def read(workspace: Workspace, every_path: Iterable[str]) -> ReadPool:
         page = workspace.read(path)
         if isinstance(page, Document):
             documents.append(page)
-            own, wrong = memories(page)
+            own, wrong = parse_memories(page)
             found += own
             problems += wrong
         elif page:
             problems.append(page)
-    every, wrong = distinct(found)
-    outs = states((memory.id, memory.status, memory.supersedes) for memory in every)
+    every, wrong = distinct_memories(found)
+    outs = exclusion_reasons((memory.id, memory.status, memory.supersedes) for memory in every)
     counting = tuple(memory for memory, out in zip(every, outs, strict=True) if out is None)
     return ReadPool(every, outs, tuple(documents), (*problems, *wrong), counting)
 
 
-def states(found: Iterable[tuple[str, str, Sequence[str]]]) -> tuple[Reason | None, ...]:
+def exclusion_reasons(found: Iterable[tuple[str, str, Sequence[str]]]) -> tuple[Reason | None, ...]:
     """Why each memory does not count, given ids, states and the ids whose place it takes; None where it does."""
     every = [*found]
-    by = {old: own for own, status, supersedes in every if status in COUNTING for old in supersedes}
+    by = {old: own for own, status, supersedes in every if status in ACTIVE_STATUSES for old in supersedes}
     return tuple(_out(own, status, by.get(own, own)) for own, status, _ in every)
 
 
 def _out(own: str, status: str, by: str) -> Reason | None:
-    if status not in COUNTING:
+    if status not in ACTIVE_STATUSES:
         return Reason.of("status", status=status)
     return None if by == own else Reason.of("superseded", by=by)
 
 
-def replaced(found: Iterable[Memory]) -> dict[str, str]:
+def superseded_by(found: Iterable[Memory]) -> dict[str, str]:
     """The ids that a memory which counts takes the place of, each with that memory's id."""
-    return {old: memory.id for memory in found if memory.status in COUNTING for old in memory.supersedes}
+    return {old: memory.id for memory in found if memory.status in ACTIVE_STATUSES for old in memory.supersedes}
 
 
-def counted(outs: Iterable[Reason | None]) -> tuple[Reason, ...]:
+def count_reasons(outs: Iterable[Reason | None]) -> tuple[Reason, ...]:
     """Each reason once with how many it holds for; who supersedes is left off."""
     numbers = Counter((out.code, out.facts if out.code == "status" else ()) for out in outs if out)
     return tuple(Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items()))
 
 
-def standing(memory: Memory) -> Standing:
+def score_inputs(memory: Memory) -> ScoreInputs:
     """What a memory's score needs."""
-    return Standing(memory.importance, memory.accessed or memory.created, memory.created)
+    return ScoreInputs(memory.importance, memory.accessed or memory.created, memory.created)
 
 
-def entry(memory: Memory) -> Entry:
+def index_entry(memory: Memory) -> IndexEntry:
     """A memory as the search sees it."""
-    from contextasm.retrieval.search.bm25 import Entry
+    from contextasm.retrieval.search.inverted_index import IndexEntry
 
-    return Entry(memory.text, f"{memory.path} {memory.created}", memory.created, kernel=KERNEL)
+    return IndexEntry(memory.text, f"{memory.path} {memory.created}", memory.created, kernel=KERNEL)
 
 
 @lru_cache(maxsize=1)
 def _index(found: tuple[Memory, ...]) -> MemoryIndex:
-    from contextasm.retrieval.search.bm25 import index
+    from contextasm.retrieval.search.inverted_index import build_index
 
-    return index([entry(memory) for memory in found])
+    return build_index([index_entry(memory) for memory in found])
 
 
-def patterns(layer: Layer, request: Request) -> list[str]:
+def pool_patterns(layer: Layer, request: Request) -> list[str]:
     """A layer's paths with the names filled in; those whose name is not given are left out."""
     given = {"agent": request.agent, "team": request.team}
-    return [fill(path, given) for path in layer.path if all(given.get(name, " ") for name in names(path))]
+    return [
+        fill_template(path, given) for path in layer.path if all(given.get(name, " ") for name in placeholders(path))
+    ]
 
 
-def scored(pool: Pool, similar: Mapping[int, float], today: date) -> dict[int, Parts]:
+def score_rows(pool: MemoryPool, similar: Mapping[int, float], today: date) -> dict[int, Score]:
     """The parts of the scores of rows."""
     rows = [*similar]
     days: dict[str, float] = {}
-    found: dict[int, Parts] = {}
+    found: dict[int, Score] = {}
     for row, own in zip(rows, pool.standing(rows), strict=True):
         if own.last not in days:
             days[own.last] = recency(own.last, today)
@@ -161,17 +163,17 @@ def scored(pool: Pool, similar: Mapping[int, float], today: date) -> dict[int, P
     return found
 
 
-def best(pool: Pool, scores: Mapping[int, Parts], layer: Layer) -> list[int]:
+def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> list[int]:
     """The rows that `rank` would put first, as many as the layer shows."""
     rows = [*scores]
     keys = {
-        row: (total(scores[row], layer.weights), own.created)
+        row: (weighted_total(scores[row], layer.weights), own.created)
         for row, own in zip(rows, pool.standing(rows), strict=True)
     }
-    return first(pool, keys, layer.top)
+    return first_rows(pool, keys, layer.top)
 
 
-def first(pool: Pool, keys: Mapping[int, object], count: int) -> list[int]:
+def first_rows(pool: MemoryPool, keys: Mapping[int, object], count: int) -> list[int]:
     """The rows with the largest keys; among equals by path, then the later in its file. All for a count of 0."""
     limit = count or len(keys)
     least = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]

@@ -9,73 +9,75 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from contextasm.model import Ask, Found, Fragment, Layer, Memory, Pool, Problem, Reason, T
-from contextasm.model.score import Parts, total
-from contextasm.retrieval.memory_pool import MANY, ReadPool, best, patterns, read, scored
-from contextasm.retrieval.reading import named
+from contextasm.model import Fragment, Layer, Memory, MemoryPool, Problem, Reason, RetrievalResult, SourceQuery, T
+from contextasm.model.score import Score, weighted_total
+from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, pool_patterns, read_pool, score_rows
+from contextasm.retrieval.reading import query_paths
 
-Pick = Callable[[Ask, Pool], Mapping[int, Parts] | None]
+Pick = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
 """The rows of a pool that answer, with the parts of their scores; None where all do and nothing is scored."""
 
-Show = Callable[[Memory, Layer, Parts], Fragment]
+Show = Callable[[Memory, Layer, Score], Fragment]
 """A memory as the layer shows it, with its score."""
 
 PARTS = {"similarity", "importance", "recency"}
 """What a kept pool knows of a score."""
 
 
-def everyone(_ask: Ask, _pool: Pool) -> None:
+def all_rows(_ask: SourceQuery, _pool: MemoryPool) -> None:
     """All memories, unscored: the newest come first."""
 
 
-def matches(ask: Ask, pool: Pool) -> dict[int, Parts]:
+def topic_scores(ask: SourceQuery, pool: MemoryPool) -> dict[int, Score]:
     """The rows that match the request's topic, by their words."""
-    return scored(pool, pool.similar(ask.request.topic, ask.layer.floor), ask.request.date)
+    return score_rows(pool, pool.similar(ask.request.topic, ask.layer.floor), ask.request.date)
 
 
-class Hits(NamedTuple):
+class TopicHits(NamedTuple):
     """The memories that match a topic, best first."""
 
-    found: tuple[tuple[Memory, Parts], ...]
-    """Each with the parts of its score and `total`; as many as the layer shows."""
+    found: tuple[tuple[Memory, Score], ...]
+    """Each with the parts of its score and `weighted_total`; as many as the layer shows."""
     rows: int
     """How many memories there are that count."""
     problems: tuple[Problem, ...]
 
 
-def hits(ask: Ask) -> Hits:
+def topic_hits(ask: SourceQuery) -> TopicHits:
     """What a build would find for the layer and the topic, without the recent ones where that is nothing."""
 
-    def use(pool: Pool) -> Hits:
-        scores = matches(ask, pool)
-        rows = best(pool, scores, ask.layer)
-        sums = [(*scores[row], ("total", total(scores[row], ask.layer.weights))) for row in rows]
-        return Hits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
+    def use(pool: MemoryPool) -> TopicHits:
+        scores = topic_scores(ask, pool)
+        rows = best_rows(pool, scores, ask.layer)
+        sums = [(*scores[row], ("total", weighted_total(scores[row], ask.layer.weights))) for row in rows]
+        return TopicHits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
 
     return _asked(ask, use, use)
 
 
-def fits(ask: Ask) -> bool:
+def can_use_index(ask: SourceQuery) -> bool:
     """Whether a kept pool knows all that the layer wants to know of its memories."""
     layer = ask.layer
     sorting = layer.tier or layer.quota or layer.group or layer.order != "best"
     return not (ask.pools is None or ask.meaning or sorting or {name for name, _ in layer.weights} - PARTS)
 
 
-def pooled(ask: Ask, tell: Callable[[ReadPool], Found], pick: Pick, show: Show) -> Found:
+def search_pool(
+    ask: SourceQuery, tell: Callable[[ReadPool], RetrievalResult], pick: Pick, show: Show
+) -> RetrievalResult:
     """What `tell` makes of the layer's memories; of many, the best of those that are picked, and numbers."""
-    if not fits(ask):
-        return tell(read(ask.workspace, [*named(ask)]))
+    if not can_use_index(ask):
+        return tell(read_pool(ask.workspace, [*query_paths(ask)]))
     return _asked(ask, partial(_told, ask, pick, show), tell)
 
 
-def _asked(ask: Ask, use: Callable[[Pool], T], use_few: Callable[[ReadPool], T]) -> T:
+def _asked(ask: SourceQuery, use: Callable[[MemoryPool], T], use_few: Callable[[ReadPool], T]) -> T:
     """What comes of the pool of the layer's files, which is kept for the next time if there are many memories."""
-    own, every = patterns(ask.layer, ask.request), [*named(ask)]
+    own, every = pool_patterns(ask.layer, ask.request), [*query_paths(ask)]
     known = ask.pools.ask(own, every, use) if ask.pools else None
     if known is not None:
         return known
-    pool = read(ask.workspace, every)
+    pool = read_pool(ask.workspace, every)
     if pool.size <= MANY:
         return use_few(pool)
     if ask.pools:
@@ -84,10 +86,10 @@ def _asked(ask: Ask, use: Callable[[Pool], T], use_few: Callable[[ReadPool], T])
     return use(pool) if known is None else known
 
 
-def _told(ask: Ask, pick: Pick, show: Show, pool: Pool) -> Found:
+def _told(ask: SourceQuery, pick: Pick, show: Show, pool: MemoryPool) -> RetrievalResult:
     """The best memories by themselves, all others by number."""
     picked = pick(ask, pool)
-    rows = pool.newest(ask.layer.top) if picked is None else best(pool, picked, ask.layer)
+    rows = pool.newest(ask.layer.top) if picked is None else best_rows(pool, picked, ask.layer)
     shown = [
         show(memory, ask.layer, () if picked is None else picked[row])
         for row, memory in zip(rows, pool.memories(rows), strict=True)
@@ -99,11 +101,11 @@ def _told(ask: Ask, pick: Pick, show: Show, pool: Pool) -> Found:
     if hits > len(rows):
         others.append(Reason.of("not-in-top", count=hits - len(rows), top=ask.layer.top))
     numbers = [_number(ask, reason) for reason in others]
-    return Found((*shown, *numbers), tuple(pool.documents), tuple(pool.problems))
+    return RetrievalResult((*shown, *numbers), tuple(pool.documents), tuple(pool.problems))
 
 
-def _number(ask: Ask, reason: Reason) -> Fragment:
+def _number(ask: SourceQuery, reason: Reason) -> Fragment:
     """Memories that share a reason, without their texts."""
-    where = " ".join(patterns(ask.layer, ask.request))
+    where = " ".join(pool_patterns(ask.layer, ask.request))
     facts = "".join(f" {value}" for name, value in reason.facts if name == "status")
     return Fragment(f"{where} {reason.code}{facts}", where, 0, "", ask.layer.heading[0], out=reason)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextasm.model import Ask, Data, Document, Problem
-from contextasm.text.decode import parsed
-from contextasm.text.templates import paths
+from contextasm.model import Data, Document, Problem, SourceQuery
+from contextasm.text.decode import parse_data
+from contextasm.text.templates import layer_paths
 
 
-def named(ask: Ask) -> Iterator[str]:
+def query_paths(ask: SourceQuery) -> Iterator[str]:
     """The paths, in the layer's order and each pattern's in path order."""
-    return iter(dict.fromkeys(path for each in ask.layer.path for path in paths(ask.workspace, each, ask.request)))
+    return iter(
+        dict.fromkeys(path for each in ask.layer.path for path in layer_paths(ask.workspace, each, ask.request))
+    )
 
 
-def texts(ask: Ask) -> tuple[list[Document], list[Problem]]:
+def read_documents(ask: SourceQuery) -> tuple[list[Document], list[Problem]]:
     """The documents that are there."""
     documents: list[Document] = []
     problems: list[Problem] = []
-    for path in named(ask):
+    for path in query_paths(ask):
         read = ask.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
@@ -27,13 +29,13 @@ def texts(ask: Ask) -> tuple[list[Document], list[Problem]]:
     return documents, problems
 
 
-def values(ask: Ask) -> tuple[list[Data], list[Problem]]:
+def read_data(ask: SourceQuery) -> tuple[list[Data], list[Problem]]:
     """The values of the YAML and JSON files that are there."""
     found: list[Data] = []
     problems: list[Problem] = []
-    for path in named(ask):
+    for path in query_paths(ask):
         read = ask.workspace.read(path)
-        data = parsed(read, ask.parse) if isinstance(read, Document) and ask.parse else read
+        data = parse_data(read, ask.parse) if isinstance(read, Document) and ask.parse else read
         if isinstance(data, Data):
             found.append(data)
         elif isinstance(data, Problem):

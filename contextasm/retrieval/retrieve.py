@@ -7,18 +7,29 @@ from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 
-from contextasm.model import Ask, Found, Layer, Meaning, Parse, Pools, Problem, Profile, Request, Workspace
-from contextasm.retrieval.sources.daily_logs import daily
-from contextasm.retrieval.sources.documents import document
-from contextasm.retrieval.sources.memories import recent, search, weighed
+from contextasm.model import (
+    IndexedPools,
+    Layer,
+    Parse,
+    Problem,
+    Profile,
+    Request,
+    RetrievalResult,
+    SemanticSimilarity,
+    SourceQuery,
+    Workspace,
+)
+from contextasm.retrieval.sources.daily_logs import daily_logs
+from contextasm.retrieval.sources.documents import documents
+from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
 
-Source = Callable[[Ask], Found]
+Source = Callable[[SourceQuery], RetrievalResult]
 
 
 def _at(module: str, name: str) -> Source:
     """A source of another module, imported when it is asked: a build pays for the sources of its profile alone."""
 
-    def source(ask: Ask) -> Found:
+    def source(ask: SourceQuery) -> RetrievalResult:
         own: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), name)
         return own(ask)
 
@@ -26,12 +37,12 @@ def _at(module: str, name: str) -> Source:
 
 
 SOURCES: Mapping[str, Source] = {
-    "document": document,
-    "daily": daily,
-    "recent": recent,
-    "search": search,
-    "weighed": weighed,
-    "events": _at("events", "events_of"),
+    "document": documents,
+    "daily": daily_logs,
+    "recent": recent_memories,
+    "search": search_memories,
+    "weighed": weighed_memories,
+    "events": _at("events", "events"),
     "knowledge": _at("knowledge", "knowledge"),
     "entities": _at("entities", "entities"),
     "relations": _at("relations", "relations"),
@@ -40,19 +51,19 @@ SOURCES: Mapping[str, Source] = {
     "files": _at("files", "files"),
     "tools": _at("tools", "tools"),
     "root-goal": _at("tasks", "root_goal"),
-    "ancestor-goals": _at("tasks", "ancestors"),
-    "sibling-results": _at("tasks", "siblings"),
-    "current-goal": _at("tasks", "current_goal"),
+    "ancestor-goals": _at("tasks", "ancestor_goals"),
+    "sibling-results": _at("tasks", "sibling_results"),
+    "current-goal": _at("tasks", "current_goals"),
     "additional": _at("additional", "additional"),
 }
 """Every source by the name that profiles use."""
 
-MEMORY_LINE = ("type", "text", "title", "rest", "confidence")
+MEMORY_FIELDS = ("type", "text", "title", "rest", "confidence")
 
-LINE_NAMES: Mapping[str, Sequence[str]] = {
-    "recent": MEMORY_LINE,
-    "search": MEMORY_LINE,
-    "weighed": MEMORY_LINE,
+ITEM_FIELDS: Mapping[str, Sequence[str]] = {
+    "recent": MEMORY_FIELDS,
+    "search": MEMORY_FIELDS,
+    "weighed": MEMORY_FIELDS,
     "events": ("type", "text"),
     "entities": ("type", "name", "fields"),
     "relations": ("source", "type", "target"),
@@ -61,7 +72,7 @@ LINE_NAMES: Mapping[str, Sequence[str]] = {
 }
 """What stands in braces in a layer's `line`, by source; nothing for the others, which show text as it is."""
 
-GROUP_NAMES: Mapping[str, Sequence[str]] = {
+GROUP_FIELDS: Mapping[str, Sequence[str]] = {
     "daily": ("date",),
     "recent": ("key", "name"),
     "search": ("key", "name"),
@@ -73,22 +84,22 @@ GROUP_NAMES: Mapping[str, Sequence[str]] = {
 }
 """Likewise in a layer's `group`."""
 
-WITHOUT_PATH = frozenset({"additional"})
+SOURCES_WITHOUT_PATH = frozenset({"additional"})
 """Sources that read no file."""
 
 
-Task = Callable[[], Found]
+SourceTask = Callable[[], RetrievalResult]
 """One layer's finding."""
 
-RunAll = Callable[[Sequence[Task]], Sequence[Found | None]]
+RunSources = Callable[[Sequence[SourceTask]], Sequence[RetrievalResult | None]]
 """Runs tasks and gives their results in order, None for one that was not done in time."""
 
 
-FOR_SOURCES = 0.8
+SOURCE_SHARE = 0.8
 """The share of a deadline after which sources are late: the rest is for assembly (digest 4.1)."""
 
 
-def one_by_one(tasks: Sequence[Task]) -> Sequence[Found | None]:
+def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
     """The results of tasks, however long they take."""
     return [task() for task in tasks]
 
@@ -97,13 +108,13 @@ def retrieve(
     workspace: Workspace,
     profile: Profile,
     request: Request,
-    meaning: Meaning | None = None,
+    meaning: SemanticSimilarity | None = None,
     parse: Parse | None = None,
     *,
-    run_all: RunAll = one_by_one,
-    known: Mapping[str, Found] = MappingProxyType({}),
-    pools: Pools | None = None,
-) -> dict[str, Found]:
+    run_all: RunSources = in_order,
+    known: Mapping[str, RetrievalResult] = MappingProxyType({}),
+    pools: IndexedPools | None = None,
+) -> dict[str, RetrievalResult]:
     """What is found for each layer, by the layer's id. `known` are finds that need not be looked for again.
 
     Layers that need nothing but the request go together; those that start from others' finds, after them. What is
@@ -115,7 +126,7 @@ def retrieve(
     while waiting:
         ready = [layer for layer in waiting if found.keys() >= {*layer.start} & there]
         asks = [
-            Ask(
+            SourceQuery(
                 workspace,
                 layer,
                 request,
@@ -135,15 +146,15 @@ def retrieve(
     return {layer.id: found[layer.id] for layer in profile.layers}
 
 
-def _late(layer: Layer) -> Found:
+def _late(layer: Layer) -> RetrievalResult:
     """What a source that was too slow brings."""
     message = f"{' and '.join(layer.source)} did not answer in time, so nothing of it is shown"
-    return Found(problems=(Problem("source-timeout", layer.id, 0, message),))
+    return RetrievalResult(problems=(Problem("source-timeout", layer.id, 0, message),))
 
 
-def _first_that_finds(ask: Ask) -> Found:
+def _first_that_finds(ask: SourceQuery) -> RetrievalResult:
     """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
-    found, in_vain = Found(), False
+    found, in_vain = RetrievalResult(), False
     problems: tuple[Problem, ...] = ()
     for name in ask.layer.source:
         in_vain = in_vain or bool(found.fragments)

@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from contextasm.model import Document, Found, Fragment, Layer, Problem, Profile, Reason, Ruled, Ruling, Workspace
-from contextasm.rules.evaluate import Fired, Setting, Target, settle, weight
+from contextasm.model import (
+    AfterRules,
+    Document,
+    Fragment,
+    Layer,
+    Problem,
+    Profile,
+    Reason,
+    RetrievalResult,
+    RuleTrace,
+    Workspace,
+)
+from contextasm.rules.evaluate import Effect, RuleEvaluation, Target, boost_factor, effects_on
 from contextasm.text.markdown import heading, trimmed
 
 PINS = Layer(id="pins", source=("rules",), heading=("Pinned",), path=(), fit=("drop",), varies=True)
@@ -20,14 +31,16 @@ RECONSIDERED = {"no-match", "not-in-top"}
 """Reasons that a rule's inclusion outweighs. What is superseded, a draft or expired stays out."""
 
 
-def apply(fired: Fired, profile: Profile, found: Mapping[str, Found], workspace: Workspace) -> Ruled:
+def apply_rules(
+    fired: RuleEvaluation, profile: Profile, found: Mapping[str, RetrievalResult], workspace: Workspace
+) -> AfterRules:
     """The layers and their fragments with every rule that fired heard, and what became of each rule."""
     lost = [each for setting in fired.settings for each in setting.lost]
     unsure = tuple(_unsure(fired))
     if not fired.settings:
-        return Ruled(profile, found, _rulings(fired, lost), unsure)
+        return AfterRules(profile, found, _rulings(fired, lost), unsure)
     layers = tuple(_layer(layer, fired, lost) for layer in profile.layers)
-    ruled: dict[str, Found] = {}
+    ruled: dict[str, RetrievalResult] = {}
     for layer in layers:
         split = [part for each in found[layer.id].fragments for part in _split(each, layer, fired)]
         fragments = tuple(_fragment(each, layer, fired, lost) for each in split)
@@ -35,10 +48,10 @@ def apply(fired: Fired, profile: Profile, found: Mapping[str, Found], workspace:
     pins, problems = _elsewhere(fired, layers, ruled, workspace)
     if pins.fragments:
         layers, ruled = (*layers, PINS), {**ruled, PINS.id: pins}
-    return Ruled(profile._replace(layers=layers), ruled, _rulings(fired, lost), (*unsure, *problems))
+    return AfterRules(profile._replace(layers=layers), ruled, _rulings(fired, lost), (*unsure, *problems))
 
 
-def _unsure(fired: Fired) -> Iterator[Problem]:
+def _unsure(fired: RuleEvaluation) -> Iterator[Problem]:
     """The rules that could not be decided: they did not fire, and should not pass in silence."""
     for rule, reason in fired.verdicts:
         if reason.code in {"not-a-number", "regex-timeout", "regex-too-long"}:
@@ -47,15 +60,15 @@ def _unsure(fired: Fired) -> Iterator[Problem]:
             yield Problem("rule-undecided", rule.path, rule.line, message)
 
 
-def rulings(fired: Fired) -> tuple[Ruling, ...]:
+def rule_traces(fired: RuleEvaluation) -> tuple[RuleTrace, ...]:
     """What became of each rule, as far as can be said without looking at what was found."""
     return _rulings(fired, [each for setting in fired.settings for each in setting.lost])
 
 
-def _rulings(fired: Fired, lost: list[tuple[str, Reason]]) -> tuple[Ruling, ...]:
+def _rulings(fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> tuple[RuleTrace, ...]:
     """What became of each rule, in order of precedence."""
     return tuple(
-        Ruling(
+        RuleTrace(
             rule.name,
             rule.path,
             rule.line,
@@ -67,7 +80,7 @@ def _rulings(fired: Fired, lost: list[tuple[str, Reason]]) -> tuple[Ruling, ...]
     )
 
 
-def _layer(layer: Layer, fired: Fired, lost: list[tuple[str, Reason]]) -> Layer:
+def _layer(layer: Layer, fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> Layer:
     """A layer with its cap and its priority."""
     if layer.required:
         for setting in fired.of("cap"):
@@ -86,7 +99,7 @@ def _layer(layer: Layer, fired: Fired, lost: list[tuple[str, Reason]]) -> Layer:
     return layer._replace(varies=True)
 
 
-def _split(fragment: Fragment, layer: Layer, fired: Fired) -> Iterator[Fragment]:
+def _split(fragment: Fragment, layer: Layer, fired: RuleEvaluation) -> Iterator[Fragment]:
     """A document in parts, where rules include a section of it; a required one stays as it is."""
     wanted = [
         setting.target.heading
@@ -126,19 +139,19 @@ def section(lines: list[str], title: str) -> tuple[int, int] | None:
     return None if start is None else (start, len(lines))
 
 
-def _fragment(fragment: Fragment, layer: Layer, fired: Fired, lost: list[tuple[str, Reason]]) -> Fragment:
+def _fragment(fragment: Fragment, layer: Layer, fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> Fragment:
     """A fragment as the rules leave it: in, out, or with another weight."""
     item: dict[str, str | tuple[str, ...]] = {"path": fragment.path, "id": fragment.id}
     if fragment.kind == "section":
         item["heading"] = fragment.tags
     else:
         item |= {"type": fragment.kind, "tag": fragment.tags}
-    settings = settle(fired, item, protected=layer.required)
+    settings = effects_on(fired, item, protected=layer.required)
     lost += [each for setting in settings for each in setting.lost]
     claim = next((each for each in settings if each.action != "boost" and each.rules), None)
     if claim and claim.action == "exclude":
         return fragment if fragment.out else fragment._replace(out=Reason.of("rule", rule=claim.rules[0]))
-    fragment = fragment._replace(boost=weight(settings))
+    fragment = fragment._replace(boost=boost_factor(settings))
     if not claim or layer.required or not _may_be_pinned(fragment):
         return fragment
     return fragment._replace(pin=claim.rules[0], out=None)
@@ -150,8 +163,8 @@ def _may_be_pinned(fragment: Fragment) -> bool:
 
 
 def _elsewhere(
-    fired: Fired, layers: tuple[Layer, ...], ruled: Mapping[str, Found], workspace: Workspace
-) -> tuple[Found, tuple[Problem, ...]]:
+    fired: RuleEvaluation, layers: tuple[Layer, ...], ruled: Mapping[str, RetrievalResult], workspace: Workspace
+) -> tuple[RetrievalResult, tuple[Problem, ...]]:
     """What rules include and no layer found: files to be read, and problems for what there is not."""
     required = {layer.id for layer in layers if layer.required}
     there = [each for key, own in ruled.items() for each in own.fragments if each.pin or key in required]
@@ -169,7 +182,7 @@ def _elsewhere(
         else:
             what = read.message if isinstance(read, Problem) else "there is no such thing that may be shown"
             problems.append(Problem("pin-missing", str(setting.target), 0, f"rule {setting.rules[0]}: {what}"))
-    return Found(tuple(fragments), tuple(documents)), tuple(problems)
+    return RetrievalResult(tuple(fragments), tuple(documents)), tuple(problems)
 
 
 def _means(target: Target, fragment: Fragment) -> bool:
@@ -180,7 +193,7 @@ def _means(target: Target, fragment: Fragment) -> bool:
     return target.value == fragment.id if target.kind == "id" else target.value in fragment.tags
 
 
-def _pin(document: Document, setting: Setting, place: int) -> Fragment | None:
+def _pin(document: Document, setting: Effect, place: int) -> Fragment | None:
     """A file, or the section that is meant, as a pinned fragment; None where it has no such section."""
     lines = document.text.split("\n")
     span = section(lines, setting.target.heading) if setting.target.heading else (0, len(lines))

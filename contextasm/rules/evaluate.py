@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from contextasm.model import Reason
-from contextasm.rules.operators import OPERATORS, folded, glob
+from contextasm.rules.operators import OPERATORS, casefold_words, glob_matches
 
 Facts = Mapping[str, str | tuple[str, ...]]
 """Fields and their values. One that is left out, or is empty, is missing."""
@@ -35,7 +35,7 @@ class Target(NamedTuple):
     """What a rule is about."""
 
     kind: str
-    """`path`, `heading-path`, `tag`, `type`, `entity`, `id`; in a `Setting` also `layer`."""
+    """`path`, `heading-path`, `tag`, `type`, `entity`, `id`; in a `Effect` also `layer`."""
     value: str
     heading: str = ""
     """Of a `heading-path`: the section that is meant."""
@@ -65,7 +65,7 @@ class Rule(NamedTuple):
     """Layer and rank; the lowest gives way first."""
 
 
-class Setting(NamedTuple):
+class Effect(NamedTuple):
     """What one action does to one target, once its rules have been heard."""
 
     action: str
@@ -79,12 +79,12 @@ class Setting(NamedTuple):
     """Rules that wanted otherwise, or the same too late: `shadowed` or `protected`."""
 
 
-class Fired(NamedTuple):
+class RuleEvaluation(NamedTuple):
     """What the rules come to for one request."""
 
     verdicts: tuple[tuple[Rule, Reason], ...]
     """Every rule, in order of precedence: `fired`, `disabled`, or the code of the condition that failed first."""
-    settings: tuple[Setting, ...]
+    settings: tuple[Effect, ...]
     """Inclusions and exclusions stand in order of precedence."""
     missing: tuple[str, ...]
     """Fields that an enabled rule asks about and the request does not have."""
@@ -94,17 +94,17 @@ class Fired(NamedTuple):
         """Those that fired, in order of precedence."""
         return tuple(rule for rule, reason in self.verdicts if reason.code == "fired")
 
-    def of(self, action: str) -> tuple[Setting, ...]:
+    def of(self, action: str) -> tuple[Effect, ...]:
         """The settings of one action."""
         return tuple(setting for setting in self.settings if setting.action == action)
 
 
-def evaluate(rules: Iterable[Rule], facts: Facts) -> Fired:
+def evaluate(rules: Iterable[Rule], facts: Facts) -> RuleEvaluation:
     """Which rules fire, and what they come to. The rules of one file are given in the order of the file."""
     order = sorted(rules, key=lambda rule: (-rule.priority, rule.path))
     verdicts = tuple((rule, _verdict(rule, facts)) for rule in order)
     fields = {condition.field for rule in order if rule.enabled for condition in rule.when}
-    fired = Fired(verdicts, (), tuple(sorted(field for field in fields if not _values(facts, field))))
+    fired = RuleEvaluation(verdicts, (), tuple(sorted(field for field in fields if not _values(facts, field))))
     return fired._replace(settings=_resolved(_merged(fired.rules)))
 
 
@@ -130,19 +130,19 @@ def _values(facts: Facts, field: str) -> tuple[str, ...]:
 # --- conflicts --------------------------------------------------------------------------------------------------
 
 
-def _wishes(rule: Rule) -> Iterator[Setting]:
+def _wishes(rule: Rule) -> Iterator[Effect]:
     """What one rule asks for. Inclusions come first: a rule that excludes a folder may spare a file of it."""
     by = (rule.name,)
-    yield from (Setting("always_include", target, 1, by) for target in rule.include)
-    yield from (Setting("exclude", target, 1, by) for target in rule.exclude)
-    yield from (Setting("boost", target, factor, by) for target, factor in rule.boost)
-    yield from (Setting("cap", Target("layer", layer), tokens, by) for layer, tokens in rule.cap)
-    yield from (Setting("set_priority", Target("layer", layer), rank, by) for layer, rank in rule.set_priority)
+    yield from (Effect("always_include", target, 1, by) for target in rule.include)
+    yield from (Effect("exclude", target, 1, by) for target in rule.exclude)
+    yield from (Effect("boost", target, factor, by) for target, factor in rule.boost)
+    yield from (Effect("cap", Target("layer", layer), tokens, by) for layer, tokens in rule.cap)
+    yield from (Effect("set_priority", Target("layer", layer), rank, by) for layer, rank in rule.set_priority)
 
 
-def _merged(rules: Iterable[Rule]) -> Iterable[Setting]:
+def _merged(rules: Iterable[Rule]) -> Iterable[Effect]:
     """One setting for each action and target."""
-    settled: dict[tuple[str, Target], Setting] = {}
+    settled: dict[tuple[str, Target], Effect] = {}
     for wish in (wish for rule in rules for wish in _wishes(rule)):
         key = wish.action, wish.target
         earlier = settled.get(key)
@@ -150,25 +150,25 @@ def _merged(rules: Iterable[Rule]) -> Iterable[Setting]:
     return settled.values()
 
 
-def _both(earlier: Setting, later: Setting) -> Setting:
+def _both(earlier: Effect, later: Effect) -> Effect:
     """Boosts multiply, the smaller cap wins, and of everything else the first (digest, 002-7)."""
     if earlier.action == "boost":
-        return earlier._replace(value=weight((earlier, later)), rules=earlier.rules + later.rules)
+        return earlier._replace(value=boost_factor((earlier, later)), rules=earlier.rules + later.rules)
     if earlier.action == "cap" and later.value < earlier.value:
         return _shadow(later, earlier)
     return _shadow(earlier, later)
 
 
-def _shadow(winner: Setting, loser: Setting) -> Setting:
+def _shadow(winner: Effect, loser: Effect) -> Effect:
     """The winner, with the loser's rules and whom they had beaten noted on it."""
     target = str(loser.target)
     reason = Reason.of("shadowed", action=loser.action, target=target, value=loser.value, by=winner.rules[0])
     return winner._replace(lost=winner.lost + loser.lost + tuple((name, reason) for name in loser.rules))
 
 
-def _resolved(settings: Iterable[Setting]) -> tuple[Setting, ...]:
-    """Settings without those that another leaves nothing of. What depends on the item waits for `settle`."""
-    kept: list[Setting] = []
+def _resolved(settings: Iterable[Effect]) -> tuple[Effect, ...]:
+    """Settings without those that another leaves nothing of. What depends on the item waits for `effects_on`."""
+    kept: list[Effect] = []
     # Boosts come last, since any exclusion beats them (digest, 002-8).
     for setting in sorted(settings, key=lambda each: each.action == "boost"):
         beaten_by = next((n for n, earlier in enumerate(kept) if _beats(earlier, setting)), None)
@@ -179,7 +179,7 @@ def _resolved(settings: Iterable[Setting]) -> tuple[Setting, ...]:
     return tuple(kept)
 
 
-def _beats(earlier: Setting, later: Setting) -> bool:
+def _beats(earlier: Effect, later: Effect) -> bool:
     """Whether an earlier setting leaves nothing for a later one to do."""
     if earlier.action == "exclude" and later.action in {"always_include", "boost"}:
         return _covers(earlier.target, later.target)
@@ -189,20 +189,20 @@ def _beats(earlier: Setting, later: Setting) -> bool:
 def _covers(wide: Target, narrow: Target) -> bool:
     """Whether whatever the narrow target means is meant by the wide one. Of two patterns it may miss some."""
     if wide.kind == "path" and narrow.kind in {"path", "heading-path"} and "**" not in narrow.value:
-        return glob(wide.value, narrow.value)
+        return glob_matches(wide.value, narrow.value)
     return wide == narrow
 
 
 # --- items ------------------------------------------------------------------------------------------------------
 
 
-def settle(fired: Fired, item: Facts, *, protected: bool = False) -> tuple[Setting, ...]:
+def effects_on(fired: RuleEvaluation, item: Facts, *, protected: bool = False) -> tuple[Effect, ...]:
     """What the rules come to for one item: at most one inclusion or exclusion, and the boosts that count.
 
     The item's `path`, `heading`, `tag`, `type`, `id` and `entity` are looked at. A protected one (of L1, say) can't be
     excluded; what tried is returned without a rule.
     """
-    here = [each for each in fired.settings if each.target.kind != "layer" and hits(each.target, item)]
+    here = [each for each in fired.settings if each.target.kind != "layer" and is_target(each.target, item)]
     claims = [each for each in here if each.action != "boost"]
     boosts = [each for each in here if each.action == "boost"]
     refused = [_refused(each) for each in claims if protected and each.action == "exclude"]
@@ -215,21 +215,21 @@ def settle(fired: Fired, item: Facts, *, protected: bool = False) -> tuple[Setti
     return (*refused, winner, *(() if winner.action == "exclude" else boosts))
 
 
-def _refused(exclusion: Setting) -> Setting:
+def _refused(exclusion: Effect) -> Effect:
     reason = Reason.of("protected", action=exclusion.action, target=str(exclusion.target))
     return exclusion._replace(rules=(), lost=exclusion.lost + tuple((name, reason) for name in exclusion.rules))
 
 
-def weight(settings: Iterable[Setting]) -> float:
+def boost_factor(settings: Iterable[Effect]) -> float:
     """By what a score is multiplied; 1 where nothing boosts."""
     return min(prod(each.value for each in settings if each.action == "boost"), MOST_WEIGHT)
 
 
-def hits(target: Target, item: Facts) -> bool:
+def is_target(target: Target, item: Facts) -> bool:
     """Whether an item is what a target means. Tags, types, entities and ids are compared exactly."""
     if target.kind == "path":
-        return any(glob(target.value, path) for path in _values(item, "path"))
+        return any(glob_matches(target.value, path) for path in _values(item, "path"))
     if target.kind == "heading-path":
-        headings = map(folded, _values(item, "heading"))
-        return target.value in _values(item, "path") and folded(target.heading) in headings
+        headings = map(casefold_words, _values(item, "heading"))
+        return target.value in _values(item, "path") and casefold_words(target.heading) in headings
     return target.value in _values(item, target.kind)

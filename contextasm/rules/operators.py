@@ -28,7 +28,7 @@ def _as_written(text: str) -> str:
     return text
 
 
-def folded(text: str) -> str:
+def casefold_words(text: str) -> str:
     """The form in which case, and how an accent is encoded, make no difference."""
     return normalize("NFC", text.casefold())
 
@@ -88,7 +88,7 @@ def _search(have: Words, want: Words) -> str:
 
 def _flowing(text: str) -> str:
     """Folded, with single blanks, so that a line break inside a phrase makes no difference."""
-    return " ".join(folded(text).split())
+    return " ".join(casefold_words(text).split())
 
 
 _UNSPACED = (
@@ -120,7 +120,7 @@ def _exists(have: Words, _: Words) -> str:
 
 
 _equal = _some(operator.eq)
-_contains = _some(operator.contains, folded)
+_contains = _some(operator.contains, casefold_words)
 
 OPERATORS: Mapping[str, Operator] = {
     "exists": _exists,
@@ -131,8 +131,8 @@ OPERATORS: Mapping[str, Operator] = {
     "not_in": _not(_equal),
     "contains": _contains,
     "not_contains": _not(_contains),
-    "starts_with": _some(str.startswith, folded),
-    "ends_with": _some(str.endswith, folded),
+    "starts_with": _some(str.startswith, casefold_words),
+    "ends_with": _some(str.endswith, casefold_words),
     "gt": _measured(operator.gt),
     "gte": _measured(operator.ge),
     "lt": _measured(operator.lt),
@@ -152,7 +152,7 @@ ALIASES: Mapping[str, str] = {
 }
 
 
-def glob(pattern: str, path: str) -> bool:
+def glob_matches(pattern: str, path: str) -> bool:
     """Whether a pattern means a whole path: `*` any name or part of one, `**` any folders, also none."""
     return _wild(path.split("/"), pattern.split("/"), "**", lambda name, part: _wild(name, part, "*", operator.eq))
 

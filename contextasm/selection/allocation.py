@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Layer, Problem, Profile, Summarizer
-from contextasm.selection.detail import LEVELS, at
-from contextasm.selection.layout import Frame, Kept, at_level, body, whole
+from contextasm.selection.detail import LEVELS, at_detail
+from contextasm.selection.layout import Excerpt, SectionFormat, excerpt_at_level, section_body, whole_excerpt
 from contextasm.selection.tokens import Counter
 
-Choice = Mapping[str, Sequence[Kept]]
+Selected = Mapping[str, Sequence[Excerpt]]
 """What is kept of a layer, by heading."""
 
 
-class Slot(NamedTuple):
+class LayerInput(NamedTuple):
     """A layer with what was found for it."""
 
     layer: Layer
@@ -27,51 +27,53 @@ class Slot(NamedTuple):
     stable: bool
     """Whether neither the date nor the topic can change what is shown of it."""
     counter: Counter
-    frame: Frame
+    frame: SectionFormat
     summarizer: Summarizer | None
 
-    def text(self, heading: str, kept: Sequence[Kept]) -> str:
+    def text(self, heading: str, kept: Sequence[Excerpt]) -> str:
         """The text under a heading if this much is kept."""
         there = {each.fragment.id for each in kept}
         missing = [fragment for fragment in self.sections[heading] if fragment.id not in there]
-        return body(kept, missing, "\n" if self.layer.line else "\n\n", self.frame.marker)
+        return section_body(kept, missing, "\n" if self.layer.line else "\n\n", self.frame.marker)
 
-    def cost(self, heading: str, kept: Sequence[Kept]) -> int:
+    def cost(self, heading: str, kept: Sequence[Excerpt]) -> int:
         """The size of that section as emitted."""
         text = self.text(heading, kept)
         return self.counter.size(self.frame.section(self.layer.id, heading, text)) if text else 0
 
-    def total(self, choice: Choice) -> int:
+    def total(self, choice: Selected) -> int:
         """The size of the whole layer."""
         return sum(self.cost(heading, kept) for heading, kept in choice.items())
 
-    def choice(self, kept: Sequence[Kept]) -> Choice:
+    def choice(self, kept: Sequence[Excerpt]) -> Selected:
         """What is kept, by heading, in the order of the headings."""
-        own: dict[str, list[Kept]] = {heading: [] for heading in self.sections}
+        own: dict[str, list[Excerpt]] = {heading: [] for heading in self.sections}
         for each in kept:
             own[each.fragment.heading].append(each)
         return {heading: each for heading, each in own.items() if each}
 
-    def first_form(self, fragment: Fragment) -> Kept:
+    def first_form(self, fragment: Fragment) -> Excerpt:
         """A fragment as its layer means to show it: whole, or at the layer's level of detail."""
         level = self.layer.detail
         if self.layer.required or fragment.pin or fragment.fence or level not in LEVELS:
-            return whole(fragment)
-        return at_level(fragment, at(fragment.text, level))
+            return whole_excerpt(fragment)
+        return excerpt_at_level(fragment, at_detail(fragment.text, level))
 
     @property
-    def pinned(self) -> Choice:
+    def pinned(self) -> Selected:
         """What rules include, whole."""
-        pins = {heading: [*map(whole, (each for each in own if each.pin))] for heading, own in self.sections.items()}
+        pins = {
+            heading: [*map(whole_excerpt, (each for each in own if each.pin))] for heading, own in self.sections.items()
+        }
         return {} if self.layer.required else {heading: own for heading, own in pins.items() if own}
 
     @property
-    def everything(self) -> Choice:
+    def everything(self) -> Selected:
         """All that is in question, as the layer means to show it."""
         return {heading: [*map(self.first_form, fragments)] for heading, fragments in self.sections.items()}
 
 
-class Room(NamedTuple):
+class Allowance(NamedTuple):
     """How much a layer may take, and which limit says so."""
 
     size: int
@@ -79,10 +81,10 @@ class Room(NamedTuple):
     """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
 
 
-class Turn(NamedTuple):
+class Demand(NamedTuple):
     """A layer whose turn it is to take its room, with sizes."""
 
-    slot: Slot
+    slot: LayerInput
     wanted: int
     """Of everything in question."""
     pinned: int
@@ -91,13 +93,13 @@ class Turn(NamedTuple):
     """What is held for it against the layers before it."""
 
 
-class Filled(NamedTuple):
+class LayerResult(NamedTuple):
     """A layer with what was settled for it."""
 
-    slot: Slot
-    room: Room
+    slot: LayerInput
+    room: Allowance
     wanted: int
-    choice: Choice
+    choice: Selected
     used: int
     problems: tuple[Problem, ...] = ()
 
@@ -107,7 +109,7 @@ class Filled(NamedTuple):
         return not self.choice and self.room.by in {"budget", "reserve", "ceiling"}
 
 
-def slot_of(layer: Layer, pool: Sequence[Fragment], like: Slot) -> Slot:
+def layer_input(layer: Layer, pool: Sequence[Fragment], like: LayerInput) -> LayerInput:
     """A layer with its fragments, sorted into sections; the rest is as in a slot that is `like` it."""
     sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
     for fragment in pool:
@@ -127,17 +129,17 @@ def is_stable(layer: Layer, profile: Profile) -> bool:
     return layer.required or not (holding & behind or profile.fill)
 
 
-def turns(slots: Sequence[Slot], total: int, grain: int) -> list[Turn]:
+def demands(slots: Sequence[LayerInput], total: int, grain: int) -> list[Demand]:
     """The slots in the order in which they take their room, each with what it wants and what is held for it."""
     found = []
     for slot in sorted(slots, key=lambda slot: (not slot.layer.required, -slot.layer.priority)):
         wanted, pinned = slot.total(slot.everything), slot.total(slot.pinned)
         reserve = 0 if slot.layer.required else max(pinned, _reserve(slot.layer, total, grain, wanted))
-        found.append(Turn(slot, wanted, pinned, reserve))
+        found.append(Demand(slot, wanted, pinned, reserve))
     return found
 
 
-def with_pins_that_fit(slots: list[Slot], room: int) -> tuple[list[Slot], list[Problem]]:
+def with_pins_that_fit(slots: list[LayerInput], room: int) -> tuple[list[LayerInput], list[Problem]]:
     """The slots with as many of their pins as fit the room together, the last one giving way first."""
     problems: list[Problem] = []
     while (pinning := [n for n, slot in enumerate(slots) if slot.pinned]) and _all_pinned(slots) > room:
@@ -145,13 +147,13 @@ def with_pins_that_fit(slots: list[Slot], room: int) -> tuple[list[Slot], list[P
         slot = slots[number]
         last = next(each for each in reversed(slot.pool) if each.pin and each.out is None)
         pool = tuple(each._replace(pin="") if each is last else each for each in slot.pool)
-        slots = [*slots[:number], slot_of(slot.layer, pool, slot), *slots[number + 1 :]]
+        slots = [*slots[:number], layer_input(slot.layer, pool, slot), *slots[number + 1 :]]
         message = f"rule {last.pin} includes it, and the budget has no room for all of it"
         problems.append(Problem("pin-dropped", last.path, last.line, message))
     return slots, problems
 
 
-def _all_pinned(slots: Sequence[Slot]) -> int:
+def _all_pinned(slots: Sequence[LayerInput]) -> int:
     """The size of what rules include."""
     return sum(slot.total(slot.pinned) for slot in slots)
 
@@ -161,17 +163,17 @@ def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
     return min(layer.reserve * grain, wanted, *(limit.size for limit in own_limits(layer, total, grain)))
 
 
-def own_limits(layer: Layer, total: int, grain: int) -> list[Room]:
+def own_limits(layer: Layer, total: int, grain: int) -> list[Allowance]:
     """The limits of a layer that do not depend on what others take."""
     limits = []
     if layer.max_tokens is not None:
-        limits.append(Room(layer.max_tokens * grain, "max_tokens"))
+        limits.append(Allowance(layer.max_tokens * grain, "max_tokens"))
     if layer.share is not None:
-        limits.append(Room(int(total * layer.share / 100), "share"))
+        limits.append(Allowance(int(total * layer.share / 100), "share"))
     return limits
 
 
-def room_of(turn: Turn, total: int, grain: int, booked: int, later: int) -> Room:
+def allowance_of(turn: Demand, total: int, grain: int, booked: int, later: int) -> Allowance:
     """The least of a layer's limits (docs/DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
 
     What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
@@ -179,15 +181,15 @@ def room_of(turn: Turn, total: int, grain: int, booked: int, later: int) -> Room
     """
     layer = turn.slot.layer
     if layer.required:
-        return Room(turn.wanted, "required")
-    limits = [Room(total - booked - later, "reserve" if later else "budget"), *own_limits(layer, total, grain)]
+        return Allowance(turn.wanted, "required")
+    limits = [Allowance(total - booked - later, "reserve" if later else "budget"), *own_limits(layer, total, grain)]
     if layer.ceiling is not None:
-        limits.append(Room(max(int(total * layer.ceiling / 100) - booked, turn.reserve), "ceiling"))
+        limits.append(Allowance(max(int(total * layer.ceiling / 100) - booked, turn.reserve), "ceiling"))
     least = min(limits, key=lambda limit: limit.size)
-    return Room(max(0, turn.pinned, least.size), least.by)
+    return Allowance(max(0, turn.pinned, least.size), least.by)
 
 
-def booking(done: Filled) -> int:
+def charge(done: LayerResult) -> int:
     """What a layer counts for with those behind it.
 
     Not just what it used, where a larger budget would let it use more: else that room would feed a later layer at

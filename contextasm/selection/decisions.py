@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextasm.model import Allowance, Decision, Fact, Fragment, Problem, Reason, Section
-from contextasm.selection.allocation import Filled
+from contextasm.model import Decision, Fact, Fragment, LayerUsage, Problem, Reason, Section
+from contextasm.selection.allocation import LayerResult
 from contextasm.selection.detail import LEVELS
-from contextasm.selection.layout import Kept, shown, span
+from contextasm.selection.layout import Excerpt, shown_text, source_span
 from contextasm.selection.tokens import Counter
 
 
-def sections(done: Filled) -> list[Section]:
+def emitted_sections(done: LayerResult) -> list[Section]:
     """What is emitted of a layer."""
     slot = done.slot
     found = []
@@ -21,22 +21,22 @@ def sections(done: Filled) -> list[Section]:
     return found
 
 
-def decisions(done: Filled) -> list[Decision]:
+def layer_decisions(done: LayerResult) -> list[Decision]:
     """One decision for each fragment of a layer."""
     kept = {(heading, each.fragment.id): each for heading, own in done.choice.items() for each in own}
     return [_decision(done, fragment, kept.get((fragment.heading, fragment.id))) for fragment in done.slot.pool]
 
 
-def _decision(done: Filled, fragment: Fragment, kept: Kept | None) -> Decision:
+def _decision(done: LayerResult, fragment: Fragment, kept: Excerpt | None) -> Decision:
     """What happened to one fragment."""
     count = done.slot.counter.count
     before = None if fragment.out else count(fragment.text)
-    after = 0 if kept is None else before if kept.whole and before else count(shown(kept))
+    after = 0 if kept is None else before if kept.whole and before else count(shown_text(kept))
     return Decision(
         fragment=fragment.id,
         layer=done.slot.layer.id,
         path=fragment.path,
-        lines=span(fragment) if fragment.line else (0, 0),
+        lines=source_span(fragment) if fragment.line else (0, 0),
         reason=fragment.out or _reason(done, kept),
         before=before,
         after=after,
@@ -45,7 +45,7 @@ def _decision(done: Filled, fragment: Fragment, kept: Kept | None) -> Decision:
     )
 
 
-def _reason(done: Filled, kept: Kept | None) -> Reason:
+def _reason(done: LayerResult, kept: Excerpt | None) -> Reason:
     """Why a fragment in question is shown as it is."""
     if done.slot.layer.required:
         return Reason("required")
@@ -61,19 +61,19 @@ def _reason(done: Filled, kept: Kept | None) -> Reason:
     return Reason.of("over-allowance" if kept else "starved" if done.is_starved else "no-room", **facts)
 
 
-def allowance(done: Filled) -> Allowance:
+def layer_usage(done: LayerResult) -> LayerUsage:
     """The layer's limit and use in tokens."""
     counter = done.slot.counter
     limit = None if done.room.by == "required" else counter.tokens(done.room.size)
-    return Allowance(done.slot.layer.id, limit, counter.tokens(done.wanted), counter.tokens(done.used))
+    return LayerUsage(done.slot.layer.id, limit, counter.tokens(done.wanted), counter.tokens(done.used))
 
 
-def problems(done: Filled) -> list[Problem]:
+def layer_problems(done: LayerResult) -> list[Problem]:
     """What went wrong in a layer: a summarizer that failed, and a layer that found something and shows none of it."""
     return [*done.problems, *_nothing(done)]
 
 
-def _nothing(done: Filled) -> list[Problem]:
+def _nothing(done: LayerResult) -> list[Problem]:
     """The problem of a layer that found something and may show none of it."""
     if done.choice or not done.wanted or done.slot.layer.max_tokens == 0:
         return []
@@ -85,7 +85,7 @@ def _nothing(done: Filled) -> list[Problem]:
     return [Problem("no-room", layer, 0, f"got nothing of {wanted} tokens: its limit of {size} holds no line of it")]
 
 
-def over_budget(required: int, budget: int, counter: Counter) -> Problem:
+def over_budget_problem(required: int, budget: int, counter: Counter) -> Problem:
     """The problem of required layers that pass the budget by themselves."""
     message = f"required layers take {counter.tokens(required)} tokens of {budget}; nothing else was let in"
     return Problem("over-budget", "budget", 0, message)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from contextasm.text.markdown import Block, blocks, list_mark
+from contextasm.text.markdown import TextBlock, blocks, list_mark
 
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
@@ -26,7 +26,7 @@ _ABBREVIATED = r"(?:^|[\s(])(?:\w|e\.g|i\.e|z\.\s?B|d\.\s?h|cf|vs|etc|approx|Dr|
 _CLOSERS = "*_)\"'”’]"
 
 
-class Form(NamedTuple):
+class DetailForm(NamedTuple):
     """A text at some level of detail."""
 
     level: str
@@ -36,10 +36,10 @@ class Form(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def at(text: str, level: str) -> Form:
+def at_detail(text: str, level: str) -> DetailForm:
     """A text at one of `LEVELS`."""
     lines = text.split("\n")
-    full = Form("atomic", text, tuple(n for n, line in enumerate(lines) if line.strip()))
+    full = DetailForm("atomic", text, tuple(n for n, line in enumerate(lines) if line.strip()))
     if level == "atomic":
         return full
     micro = _shorter(full, "micro", [each for block in blocks(lines) for each in _brief(block, lines)])
@@ -48,13 +48,13 @@ def at(text: str, level: str) -> Form:
     return _shorter(micro, "macro", _opening(lines, len(micro.text)))
 
 
-def levels(text: str) -> tuple[Form, ...]:
+def detail_levels(text: str) -> tuple[DetailForm, ...]:
     """The distinct forms of a text, from the fullest to the shortest."""
-    forms = [at(text, level) for level in LEVELS]
+    forms = [at_detail(text, level) for level in LEVELS]
     return (forms[0], *(each for before, each in pairwise(forms) if each.text != before.text))
 
 
-def _shorter(fuller: Form, level: str, shown: Sequence[tuple[int, str]]) -> Form:
+def _shorter(fuller: DetailForm, level: str, shown: Sequence[tuple[int, str]]) -> DetailForm:
     """The form that these lines make, if it is one and no longer than the fuller one; else that one."""
     own = [*shown]
     while own and not own[-1][1].strip():
@@ -62,10 +62,10 @@ def _shorter(fuller: Form, level: str, shown: Sequence[tuple[int, str]]) -> Form
     text = "\n".join(line for _, line in own)
     if not text.strip() or len(text) > len(fuller.text):
         return fuller._replace(level=level)
-    return Form(level, text, tuple(number for number, line in own if line.strip()))
+    return DetailForm(level, text, tuple(number for number, line in own if line.strip()))
 
 
-def _brief(block: Block, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _brief(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """A block's headings and its first sentence; of code and tables nothing but the headings above them."""
     yield from _headings(block, lines)
     if block.kind == "text":
@@ -75,13 +75,13 @@ def _brief(block: Block, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         yield stop, ""
 
 
-def _headings(block: Block, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _headings(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The headings at the start of a block, with the blank lines among them."""
     if block.levels:
         yield from ((number, lines[number].rstrip()) for number in range(block.first, block.body))
 
 
-def _sentence(block: Block, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _sentence(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The lines of a paragraph or list item up to the end of its first sentence."""
     for number in range(block.body, block.stop):
         line = lines[number].rstrip()

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Span
-from contextasm.selection.detail import Form
+from contextasm.selection.detail import DetailForm
 
 
-class Stretch(NamedTuple):
+class LineRange(NamedTuple):
     """Lines of a fragment that are shown in one piece."""
 
     first: int
@@ -24,11 +24,11 @@ class Stretch(NamedTuple):
     """The line that closes a fence cut open."""
 
 
-class Kept(NamedTuple):
+class Excerpt(NamedTuple):
     """What is shown of one fragment."""
 
     fragment: Fragment
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[LineRange, ...]
     """Ascending, with something missing between each two."""
     form: str = ""
     """A level of detail, or `summary`; empty where the lines are shown as they stand."""
@@ -38,18 +38,18 @@ class Kept(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether nothing is missing."""
-        return not self.form and self.stretches == (Stretch(0, self.fragment.text.count("\n") + 1),)
+        return not self.form and self.stretches == (LineRange(0, self.fragment.text.count("\n") + 1),)
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """The shown lines, as lines of the file."""
         base = self.fragment.line
         if self.fragment.rows:
-            return (span(self.fragment),)
+            return (source_span(self.fragment),)
         return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
 
 
-class Gap(NamedTuple):
+class Omission(NamedTuple):
     """Text that is missing at one place."""
 
     path: str
@@ -59,11 +59,11 @@ class Gap(NamedTuple):
     """The missing lines."""
 
 
-Marker = Callable[[Gap], str]
+Marker = Callable[[Omission], str]
 """Words the line that stands where text is missing."""
 
 
-class Frame(NamedTuple):
+class SectionFormat(NamedTuple):
     """What a format puts around the text of a section, and in place of what is missing."""
 
     section: Callable[[str, str, str], str]
@@ -71,46 +71,46 @@ class Frame(NamedTuple):
     marker: Marker
 
 
-def whole(fragment: Fragment) -> Kept:
+def whole_excerpt(fragment: Fragment) -> Excerpt:
     """All of a fragment."""
-    return Kept(fragment, (Stretch(0, fragment.text.count("\n") + 1),))
+    return Excerpt(fragment, (LineRange(0, fragment.text.count("\n") + 1),))
 
 
-def at_level(fragment: Fragment, form: Form) -> Kept:
+def excerpt_at_level(fragment: Fragment, form: DetailForm) -> Excerpt:
     """A fragment at a level of detail; whole where that leaves nothing out."""
     if form.text == fragment.text:
-        return whole(fragment)
-    runs: list[Stretch] = []
+        return whole_excerpt(fragment)
+    runs: list[LineRange] = []
     for line in form.lines:
         if runs and runs[-1].stop == line:
             runs[-1] = runs[-1]._replace(stop=line + 1)
         else:
-            runs.append(Stretch(line, line + 1))
-    return Kept(fragment, tuple(runs), form.level, form.text)
+            runs.append(LineRange(line, line + 1))
+    return Excerpt(fragment, tuple(runs), form.level, form.text)
 
 
-def summarized(fragment: Fragment, text: str) -> Kept:
+def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
     """A fragment in other words: they stand for all of its lines."""
-    return whole(fragment)._replace(form="summary", text=text)
+    return whole_excerpt(fragment)._replace(form="summary", text=text)
 
 
-def span(fragment: Fragment) -> Span:
+def source_span(fragment: Fragment) -> Span:
     """The lines of the file that a fragment stands for."""
     return fragment.line, fragment.line + (fragment.rows - 1 if fragment.rows else fragment.text.count("\n"))
 
 
-def shown(kept: Kept) -> str:
+def shown_text(kept: Excerpt) -> str:
     """The text that is shown of a fragment, without the markers."""
     return "".join(piece for piece in _pieces(kept) if isinstance(piece, str))
 
 
-def body(kept: Sequence[Kept], missing: Sequence[Fragment], join: str, marker: Marker) -> str:
+def section_body(kept: Sequence[Excerpt], missing: Sequence[Fragment], join: str, marker: Marker) -> str:
     """The text under a section's heading; empty where nothing is kept.
 
     `join` stands between two fragments of one group. `kept` may come in any order: each fragment has its place.
     `missing` are the section's fragments of which nothing is shown, in the order in which they would have been kept.
     """
-    parts: list[str | Gap] = []
+    parts: list[str | Omission] = []
     group = ""
     for each in sorted(kept, key=lambda each: each.fragment.place):
         new = not parts or each.fragment.group != group
@@ -122,32 +122,32 @@ def body(kept: Sequence[Kept], missing: Sequence[Fragment], join: str, marker: M
         parts += _fenced(each)
     if parts:
         _end(parts, missing)
-    return "".join(marker(part) if isinstance(part, Gap) else part for part in parts)
+    return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
 
 
-def _fenced(kept: Kept) -> list[str | Gap]:
+def _fenced(kept: Excerpt) -> list[str | Omission]:
     """The shown text of a fragment, inside the fence that it is shown in; what is missing at its end stands below."""
     pieces = _pieces(kept)
     fence = kept.fragment.fence
     if not fence:
         return pieces
-    below = pieces[-2:] if len(pieces) > 1 and isinstance(pieces[-1], Gap) else []
+    below = pieces[-2:] if len(pieces) > 1 and isinstance(pieces[-1], Omission) else []
     inside = pieces[: len(pieces) - len(below)]
     return [f"{fence}\n", *inside, f"\n{fence[: len(fence) - len(fence.lstrip('`'))]}", *below]
 
 
-def _pieces(kept: Kept) -> list[str | Gap]:
+def _pieces(kept: Excerpt) -> list[str | Omission]:
     """The shown text of a fragment, with each gap where it is."""
     fragment = kept.fragment
     if kept.whole or kept.form:
         return [kept.text if kept.form else fragment.text]
     lines = fragment.text.split("\n")
-    pieces: list[str | Gap] = []
+    pieces: list[str | Omission] = []
     at = 0
-    for stretch in (*kept.stretches, Stretch(len(lines), len(lines))):
+    for stretch in (*kept.stretches, LineRange(len(lines), len(lines))):
         if stretch.first > at:
             pieces += ["\n"] * bool(pieces)
-            pieces.append(Gap(fragment.path, fragment.line + at, tuple(lines[at : stretch.first])))
+            pieces.append(Omission(fragment.path, fragment.line + at, tuple(lines[at : stretch.first])))
         if stretch.first < stretch.stop or stretch.words:
             pieces += ["\n"] * bool(pieces)
             text = "\n".join([*lines[stretch.first : stretch.stop], *filter(None, (stretch.words, stretch.fence))])
@@ -156,13 +156,13 @@ def _pieces(kept: Kept) -> list[str | Gap]:
     return pieces
 
 
-def _end(parts: list[str | Gap], missing: Sequence[Fragment]) -> None:
+def _end(parts: list[str | Omission], missing: Sequence[Fragment]) -> None:
     """Have the parts end in a gap if anything is missing anywhere."""
-    gaps = [part for part in parts if isinstance(part, Gap)]
+    gaps = [part for part in parts if isinstance(part, Omission)]
     lost = tuple(fragment.text for fragment in missing)
-    if isinstance(parts[-1], Gap):
+    if isinstance(parts[-1], Omission):
         parts[-1] = parts[-1]._replace(texts=parts[-1].texts + lost)
     elif missing:
-        parts += ["\n", Gap(missing[0].path, missing[0].line, lost)]
+        parts += ["\n", Omission(missing[0].path, missing[0].line, lost)]
     elif gaps:
         parts += ["\n", gaps[0]]

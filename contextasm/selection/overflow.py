@@ -12,79 +12,79 @@ from functools import partial
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Problem
-from contextasm.selection.allocation import Choice, Filled, Room, Slot, Turn
-from contextasm.selection.detail import levels
-from contextasm.selection.layout import Kept, at_level, shown, summarized, whole
-from contextasm.selection.truncate import cut
-from contextasm.text.markdown import lead
+from contextasm.selection.allocation import Allowance, Demand, LayerInput, LayerResult, Selected
+from contextasm.selection.detail import detail_levels
+from contextasm.selection.layout import Excerpt, excerpt_at_level, shown_text, summary_excerpt, whole_excerpt
+from contextasm.selection.truncate import truncate
+from contextasm.text.markdown import list_lead
 
 
-class Tried(NamedTuple):
+class Attempt(NamedTuple):
     """How far down the ladder a layer is."""
 
-    forms: tuple[Kept, ...]
+    forms: tuple[Excerpt, ...]
     """Every fragment in question in the form to be tried next, the most valuable first."""
-    choice: Choice | None = None
+    choice: Selected | None = None
     """What is in; None as long as nothing had to go."""
     problems: tuple[Problem, ...] = ()
 
 
-Step = Callable[[Slot, int, Tried], Tried]
+Step = Callable[[LayerInput, int, Attempt], Attempt]
 """Takes a layer, its room and how far it got."""
 
 
-def fill(turn: Turn, room: Room) -> Filled:
+def overflow(turn: Demand, room: Allowance) -> LayerResult:
     """A layer within its room: everything, else what its ladder comes to, and what is pinned in any case."""
     slot = turn.slot
     if turn.wanted <= room.size or slot.layer.required:
-        return Filled(slot, room, turn.wanted, slot.everything, turn.wanted)
+        return LayerResult(slot, room, turn.wanted, slot.everything, turn.wanted)
     ranked = sorted((each for each in slot.pool if each.out is None), key=lambda each: not each.pin)
-    tried = Tried(tuple(map(slot.first_form, ranked)))
+    tried = Attempt(tuple(map(slot.first_form, ranked)))
     adaptive = (_adapt,) if slot.layer.detail == "adaptive" else ()
     for step in (*adaptive, *(STEPS[name] for name in slot.layer.fit)):
         tried = step(slot, room.size, tried)
         if tried.choice and sum(map(len, tried.choice.values())) == len(ranked):
             break
     choice = tried.choice or slot.pinned
-    return Filled(slot, room, turn.wanted, choice, slot.total(choice), tried.problems)
+    return LayerResult(slot, room, turn.wanted, choice, slot.total(choice), tried.problems)
 
 
-def shorter_forms(kept: Kept) -> Iterator[Kept]:
+def shorter_forms(kept: Excerpt) -> Iterator[Excerpt]:
     """A fragment at each level of detail below the one that it is shown at, from the fullest on."""
     if kept.form == "summary" or kept.fragment.pin or kept.fragment.fence:
         return
-    forms = [at_level(kept.fragment, form) for form in levels(kept.fragment.text)]
+    forms = [excerpt_at_level(kept.fragment, form) for form in detail_levels(kept.fragment.text)]
     at = next((number for number, form in enumerate(forms) if form.text == kept.text), 0)
     yield from forms[at + 1 :]
 
 
-def _adapt(slot: Slot, room: int, tried: Tried) -> Tried:
+def _adapt(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
     """Each fragment in the fullest form that fits, best first."""
     return tried._replace(choice=_greedy(slot, room, tried.forms, lambda form: (form, *shorter_forms(form))))
 
 
-def _drop(slot: Slot, room: int, tried: Tried) -> Tried:
+def _drop(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
     """What fits as it is, best first; one that does not fit is skipped."""
     return tried._replace(choice=_greedy(slot, room, tried.forms, lambda form: (form,)))
 
 
-def _detail(slot: Slot, room: int, tried: Tried) -> Tried:
+def _detail(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
     """Less detail: one level down for each fragment in turn, then the next level, until all fit."""
     if tried.choice is not None:
         return tried._replace(choice=_greedy(slot, room, tried.forms, shorter_forms, tried.choice))
     return _lowered(slot, room, tried, lambda form: next(shorter_forms(form), None))
 
 
-def _summarize(slot: Slot, room: int, tried: Tried) -> Tried:
+def _summarize(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
     """The summarizer's words in place of a fragment's, where they are fewer."""
     if slot.summarizer is None:
         return tried
     problems: list[Problem] = []
 
-    def summaries(form: Kept) -> Iterator[Kept]:
+    def summaries(form: Excerpt) -> Iterator[Excerpt]:
         text = _summary(slot, form, problems)
         if text:
-            yield summarized(form.fragment, text)
+            yield summary_excerpt(form.fragment, text)
 
     if tried.choice is not None:
         done = tried._replace(choice=_greedy(slot, room, tried.forms, summaries, tried.choice))
@@ -93,21 +93,21 @@ def _summarize(slot: Slot, room: int, tried: Tried) -> Tried:
     return done._replace(problems=tuple(dict.fromkeys((*tried.problems, *problems))))
 
 
-def _summary(slot: Slot, form: Kept, problems: list[Problem]) -> str:
+def _summary(slot: LayerInput, form: Excerpt, problems: list[Problem]) -> str:
     """A fragment in the summarizer's words; empty where it has none, or none that are fewer."""
     if form.form == "summary" or form.fragment.pin or slot.summarizer is None:
         return ""
     text = form.fragment.text
-    mark = lead(text)  # no part of what is summarized
+    mark = list_lead(text)  # no part of what is summarized
     said = slot.summarizer(text[len(mark) :])
     if isinstance(said, Problem):
         problems.append(said)
         return ""
     said = mark + said.replace("\n", "\n  ") if mark else said
-    return said if slot.counter.size(said) < slot.counter.size(shown(form)) else ""
+    return said if slot.counter.size(said) < slot.counter.size(shown_text(form)) else ""
 
 
-def _truncate(slot: Slot, room: int, tried: Tried) -> Tried:
+def _truncate(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
     """Section by section as long as they fit whole, and as much of the next one as fits; of dropped ones the best."""
     if tried.choice:
         return tried
@@ -118,15 +118,15 @@ def _truncate(slot: Slot, room: int, tried: Tried) -> Tried:
     return tried._replace(choice=_cut(slot, room, only_best=tried.choice is not None))
 
 
-def _cut(slot: Slot, room: int, *, only_best: bool) -> Choice:
+def _cut(slot: LayerInput, room: int, *, only_best: bool) -> Selected:
     """The fragments in full, the last of them cut."""
-    choice: dict[str, Sequence[Kept]] = {}
+    choice: dict[str, Sequence[Excerpt]] = {}
     for heading, fragments in slot.sections.items():
         own = fragments[:1] if only_best else fragments
-        kept: Sequence[Kept] = [*map(whole, own)]
+        kept: Sequence[Excerpt] = [*map(whole_excerpt, own)]
         cost = slot.cost(heading, kept)
         if cost > room:
-            kept = cut(own, room, slot.counter.size, partial(slot.cost, heading))
+            kept = truncate(own, room, slot.counter.size, partial(slot.cost, heading))
         if kept:
             choice[heading] = kept
         if cost > room or only_best:
@@ -140,12 +140,12 @@ STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _sum
 
 
 def _greedy(
-    slot: Slot,
+    slot: LayerInput,
     room: int,
-    forms: Sequence[Kept],
-    tries: Callable[[Kept], Iterable[Kept]],
-    choice: Choice | None = None,
-) -> Choice:
+    forms: Sequence[Excerpt],
+    tries: Callable[[Excerpt], Iterable[Excerpt]],
+    choice: Selected | None = None,
+) -> Selected:
     """What is chosen already, and of each other fragment, best first, the first of its forms to try that fits."""
     chosen = {heading: [*kept] for heading, kept in (choice or {}).items()}
     costs = {heading: slot.cost(heading, kept) for heading, kept in chosen.items()}
@@ -157,7 +157,7 @@ def _greedy(
         own = costs.get(heading, 0)
         left = room - sum(costs.values()) + own
         for each in tries(form):
-            if own + slot.counter.size(shown(each)) > left:
+            if own + slot.counter.size(shown_text(each)) > left:
                 continue
             more = [*chosen.get(heading, ()), each]
             cost = slot.cost(heading, more)
@@ -168,8 +168,8 @@ def _greedy(
 
 
 def _lowered(
-    slot: Slot, room: int, tried: Tried, lower: Callable[[Kept], Kept | None], rounds: int | None = None
-) -> Tried:
+    slot: LayerInput, room: int, tried: Attempt, lower: Callable[[Excerpt], Excerpt | None], rounds: int | None = None
+) -> Attempt:
     """The fragments in smaller forms, the least valuable first and all in turn, until they fit together.
 
     Where even the last forms do not fit, these are what the next step starts from.
@@ -183,9 +183,9 @@ def _lowered(
         rounds = None if rounds is None else rounds - 1
         for number in reversed(range(len(forms))):
             smaller = lower(forms[number])
-            if smaller is None or size(shown(smaller)) >= size(shown(forms[number])):
+            if smaller is None or size(shown_text(smaller)) >= size(shown_text(forms[number])):
                 continue
-            used -= size(shown(forms[number])) - size(shown(smaller))
+            used -= size(shown_text(forms[number])) - size(shown_text(smaller))
             forms[number], changed = smaller, True
             # Sizes of parts need not add up to the whole's; that is counted where it may fit by now.
             if used <= room:
@@ -196,7 +196,7 @@ def _lowered(
     return tried._replace(forms=tuple(forms))
 
 
-def raised(filled: Sequence[Filled], limits: Mapping[str, int], goal: int, total: int) -> list[Filled]:
+def expand(filled: Sequence[LayerResult], limits: Mapping[str, int], goal: int, total: int) -> list[LayerResult]:
     """The layers with detail added to what they show shortened, best first, until all together reach the goal.
 
     Sizes: `limits` is what each layer may take at most, by id; `total` what all may take together.
@@ -220,14 +220,14 @@ def _worth(fragment: Fragment) -> float:
     return fragment.score[-1][1] if fragment.score else 0.0
 
 
-def _fuller(filled: Filled, kept: Kept, room: int) -> Filled:
+def _fuller(filled: LayerResult, kept: Excerpt, room: int) -> LayerResult:
     """A layer with one of its fragments in the fullest form that takes no more than `room` above what is used."""
     slot, heading = filled.slot, kept.fragment.heading
     before = slot.cost(heading, filled.choice[heading])
-    for form in levels(kept.fragment.text):
+    for form in detail_levels(kept.fragment.text):
         if form.text == kept.text:
             break
-        more = [at_level(kept.fragment, form) if each is kept else each for each in filled.choice[heading]]
+        more = [excerpt_at_level(kept.fragment, form) if each is kept else each for each in filled.choice[heading]]
         extra = slot.cost(heading, more) - before
         if extra <= room:
             used = filled.used + extra

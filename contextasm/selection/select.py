@@ -11,23 +11,27 @@ from typing import NamedTuple
 
 from contextasm.model import Fragment, Profile, Selection, Summarizer
 from contextasm.selection.allocation import (
-    Filled,
-    Slot,
-    Turn,
-    booking,
+    Demand,
+    LayerInput,
+    LayerResult,
+    allowance_of,
+    charge,
+    demands,
     is_stable,
+    layer_input,
     own_limits,
-    room_of,
-    slot_of,
-    turns,
     with_pins_that_fit,
 )
-from contextasm.selection.decisions import allowance, decisions, over_budget, problems, sections
-from contextasm.selection.layout import Frame
-from contextasm.selection.overflow import STEPS, fill, raised
+from contextasm.selection.decisions import (
+    emitted_sections,
+    layer_decisions,
+    layer_problems,
+    layer_usage,
+    over_budget_problem,
+)
+from contextasm.selection.layout import SectionFormat
+from contextasm.selection.overflow import expand, overflow
 from contextasm.selection.tokens import Counter
-
-__all__ = ["STEPS", "Budget", "select"]
 
 
 class Budget(NamedTuple):
@@ -44,7 +48,7 @@ def select(
     pools: Mapping[str, Sequence[Fragment]],
     budget: Budget,
     counter: Counter,
-    frame: Frame,
+    frame: SectionFormat,
     summarizer: Summarizer | None = None,
 ) -> Selection:
     """What is shown of the ranked fragments in `pools` (by layer id), and one decision for each of them.
@@ -52,7 +56,9 @@ def select(
     Required layers are whole whatever the budget says; all others share what they leave.
     """
     slots = [
-        slot_of(each, pools[each.id], Slot(each, (), {}, is_stable(each, profile), counter, frame, summarizer))
+        layer_input(
+            each, pools[each.id], LayerInput(each, (), {}, is_stable(each, profile), counter, frame, summarizer)
+        )
         for each in profile.layers
     ]
     grain = counter.grain
@@ -60,26 +66,26 @@ def select(
     booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.required)
     over = booked > budget.tokens * grain + _last_line_end(counter)
     slots, unpinned = with_pins_that_fit(slots, total - booked)
-    order = turns(slots, total, grain)
-    done: dict[str, Filled] = {}
+    order = demands(slots, total, grain)
+    done: dict[str, LayerResult] = {}
     for number, turn in enumerate(order):
         later = sum(each.reserve for each in order[number + 1 :])
-        filled = fill(turn, room_of(turn, total, grain, booked, later))
-        booked += 0 if turn.slot.layer.required else booking(filled)
+        filled = overflow(turn, allowance_of(turn, total, grain, booked, later))
+        booked += 0 if turn.slot.layer.required else charge(filled)
         done[turn.slot.layer.id] = filled
     settled = [done[layer.id] for layer in profile.layers]
     if profile.fill:
-        settled = raised(settled, _limits(order, done, total, grain), int(total * profile.fill / 100), total)
-    overflow = [over_budget(booked, budget.tokens, counter)] if over else []
+        settled = expand(settled, _limits(order, done, total, grain), int(total * profile.fill / 100), total)
+    problems = [over_budget_problem(booked, budget.tokens, counter)] if over else []
     return Selection(
-        sections=tuple(section for each in settled for section in sections(each)),
-        decisions=tuple(decision for each in settled for decision in decisions(each)),
-        allowances=tuple(allowance(each) for each in settled),
-        problems=(*overflow, *unpinned, *(problem for each in settled for problem in problems(each))),
+        sections=tuple(section for each in settled for section in emitted_sections(each)),
+        decisions=tuple(decision for each in settled for decision in layer_decisions(each)),
+        allowances=tuple(layer_usage(each) for each in settled),
+        problems=(*problems, *unpinned, *(problem for each in settled for problem in layer_problems(each))),
     )
 
 
-def _limits(order: Sequence[Turn], done: Mapping[str, Filled], total: int, grain: int) -> dict[str, int]:
+def _limits(order: Sequence[Demand], done: Mapping[str, LayerResult], total: int, grain: int) -> dict[str, int]:
     """The size that each layer's own limits let it take, by id: those that others' use can't change, and its ceiling.
 
     A ceiling counts every layer before it, so under one nothing may grow any more.

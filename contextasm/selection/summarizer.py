@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
-from contextasm.model import Problem, SummaryCommand
+from contextasm.model import Problem, SummarizerConfig
 
 _LONGEST = 1 << 20
 """Bytes of a remembered summary; nobody wrote a longer one."""
@@ -24,10 +24,12 @@ _VERSION = "1"
 """Goes up when the same command and text are to be asked anew."""
 
 
-class Summaries:
+class CommandSummarizer:
     """The summarizer of one build (`model.Summarizer`)."""
 
-    def __init__(self, command: SummaryCommand, root: str, environment: Mapping[str, str], cache: Path | None) -> None:
+    def __init__(
+        self, command: SummarizerConfig, root: str, environment: Mapping[str, str], cache: Path | None
+    ) -> None:
         """Of a workspace at `root`; summaries are remembered in the folder `cache`, None for this process alone."""
         self._command = command
         self._root = root

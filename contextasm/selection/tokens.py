@@ -112,7 +112,7 @@ tiktoken raises, and its older versions panic, which no `except Exception` catch
 """
 
 
-def exact(name: str, table: Callable[[], bytes], counts: Counts) -> Counter:
+def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> Counter:
     """The counter of an encoding. Its packed table is asked for only when a text is not in `counts`."""
     encoder = cache(lambda: _encoder(name, table()))
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment
-from contextasm.selection.layout import Kept, Stretch
-from contextasm.text.markdown import Block, keep_order, list_mark
+from contextasm.selection.layout import Excerpt, LineRange
+from contextasm.text.markdown import TextBlock, keep_order, list_mark
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -24,7 +24,7 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2}
 Size = Callable[[str], int]
 """Text to size, in the counter's units."""
 
-Cost = Callable[[Sequence[Kept]], int]
+Cost = Callable[[Sequence[Excerpt]], int]
 """The size of the whole section, heading and markers included, if this much is kept of its fragments."""
 
 State = TypeVar("State")
@@ -35,11 +35,11 @@ class _Piece(NamedTuple):
 
     number: int
     """The fragment's, in keep order."""
-    block: Block
-    stretch: Stretch
+    block: TextBlock
+    stretch: LineRange
 
 
-def cut(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tuple[Kept, ...]:
+def truncate(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tuple[Excerpt, ...]:
     """What is kept of fragments that do not fit whole, given in keep order; nothing where no line fits."""
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
@@ -60,7 +60,7 @@ def cut(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tup
         return _kept(fragments, chosen)
     after = pieces[count]
 
-    def with_part(stretch: Stretch) -> tuple[Kept, ...]:
+    def with_part(stretch: LineRange) -> tuple[Excerpt, ...]:
         return _kept(fragments, [*chosen, after._replace(stretch=stretch)])
 
     left = room - (cost(_kept(fragments, chosen)) if chosen else 0)
@@ -72,7 +72,7 @@ def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> It
     """Every block of every fragment, in keep order."""
     for number, fragment in enumerate(fragments):
         for block in keep_order(lines[number], fragment.keep):
-            yield _Piece(number, block, Stretch(block.first, block.stop))
+            yield _Piece(number, block, LineRange(block.first, block.stop))
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
@@ -92,7 +92,9 @@ def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[St
     return reached[-1] if reached else None
 
 
-def _part(block: Block, lines: Sequence[str], left: int, size: Size, fits: Callable[[Stretch], bool]) -> Stretch | None:
+def _part(
+    block: TextBlock, lines: Sequence[str], left: int, size: Size, fits: Callable[[LineRange], bool]
+) -> LineRange | None:
     """The most of one block that fits: its first lines, and of plain text the first words of the next line.
 
     `left` is the room that is not taken by the blocks before it; looking further than that would be in vain.
@@ -101,14 +103,14 @@ def _part(block: Block, lines: Sequence[str], left: int, size: Size, fits: Calla
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
     least = block.body + LEAST_LINES.get(block.kind, stop)
-    rows = ((Stretch(block.first, end, fence=block.fence), size(lines[end - 1])) for end in range(least, stop))
+    rows = ((LineRange(block.first, end, fence=block.fence), size(lines[end - 1])) for end in range(least, stop))
     by_line = _furthest(rows, left, fits)
     if block.kind != "text":
         return by_line
     at = by_line.stop if by_line else block.body
     left -= sum(size(line) for line in lines[block.first : at])
     words = (
-        (Stretch(block.first, at, lines[at][:end]), size(lines[at][start:end])) for start, end in _words(lines[at])
+        (LineRange(block.first, at, lines[at][:end]), size(lines[at][start:end])) for start, end in _words(lines[at])
     )
     return _furthest(words, left, fits) or by_line
 
@@ -131,13 +133,13 @@ def _graphemes(word: str) -> Iterator[int]:
     return (found.end() for found in regex.finditer(r"\X", word))
 
 
-def _kept(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Kept, ...]:
+def _kept(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
     """The pieces put together again, fragment by fragment."""
-    stretches: dict[int, list[Stretch]] = {}
+    stretches: dict[int, list[LineRange]] = {}
     for piece in sorted(pieces, key=lambda piece: (piece.number, piece.block.first)):
         own = stretches.setdefault(piece.number, [])
         if own and own[-1].stop == piece.stretch.first and not own[-1].words and not own[-1].fence:
             own[-1] = piece.stretch._replace(first=own[-1].first)
         else:
             own.append(piece.stretch)
-    return tuple(Kept(fragments[number], tuple(own)) for number, own in stretches.items())
+    return tuple(Excerpt(fragments[number], tuple(own)) for number, own in stretches.items())

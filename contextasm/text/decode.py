@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextasm.model import ContextasmError, Data, Document, Parse, Problem
 
 
-def parsed(document: Document, parse: Parse) -> Data | Problem:
+def parse_data(document: Document, parse: Parse) -> Data | Problem:
     """The values of a document: JSON by its name, else what `parse` makes of it."""
     try:
         read = _parse_json if document.path.endswith(".json") else parse

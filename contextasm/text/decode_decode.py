@@ -8,7 +8,7 @@ from contextasm.text.front_matter import front_matter
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
-def decoded(path: str, data: bytes) -> Document | Problem:
+def decode_document(path: str, data: bytes) -> Document | Problem:
     """The document that a file's bytes hold; a problem that names the byte where they are no text."""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:

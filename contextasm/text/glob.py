@@ -13,7 +13,7 @@ from typing import Protocol
 from contextasm.text.templates import is_pattern
 
 
-class Entry(Protocol):
+class TreeEntry(Protocol):
     """One name of a folder; `os.DirEntry` is one."""
 
     @property
@@ -27,7 +27,7 @@ class Entry(Protocol):
 class Tree(Protocol):
     """Folders and what they hold. Paths are relative to the topmost one, whose own is empty."""
 
-    def entries(self, folder: str) -> Iterable[Entry]:
+    def entries(self, folder: str) -> Iterable[TreeEntry]:
         """What a folder holds, hidden names aside; nothing where there is no such folder."""
 
     def exists(self, path: str) -> bool:
@@ -37,7 +37,7 @@ class Tree(Protocol):
         """Whether a folder, links followed, lies in the tree."""
 
 
-def listing(tree: Tree, pattern: str) -> Sequence[str]:
+def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
     """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
     return sorted(set(_matching(tree, "", pattern.split("/"))))
 

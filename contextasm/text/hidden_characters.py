@@ -28,7 +28,7 @@ class Hidden(NamedTuple):
     """The first few different characters of the run, as `U+202E U+2066`."""
 
 
-def hidden(text: str) -> Iterator[Hidden]:
+def find_hidden(text: str) -> Iterator[Hidden]:
     """Every run of unseen characters, in the order of the text."""
     line, begin, at = 1, 0, 0
     for kind, start, end in _runs(text):

@@ -22,7 +22,7 @@ _ESCAPED = re.compile(r"^(?=\\*<!-- ctxasm:(?:begin|end)\b)", re.MULTILINE)
 _DIGEST = re.compile(r" ([0-9a-f]{16})\b")
 
 
-class Block(NamedTuple):
+class ManagedBlock(NamedTuple):
     """The managed block of a text."""
 
     start: int
@@ -44,7 +44,7 @@ class Block(NamedTuple):
         return set(self.digests) != {_digest(self.content)}
 
 
-class Broken(NamedTuple):
+class BrokenBlock(NamedTuple):
     """Marker lines that make no block."""
 
     line: int
@@ -52,20 +52,20 @@ class Broken(NamedTuple):
     what: str
 
 
-def find_block(text: str) -> Block | Broken | None:
+def find_block(text: str) -> ManagedBlock | BrokenBlock | None:
     """The managed block; what keeps its markers from making one; None where there are none."""
     markers = list(_MARKER.finditer(text))
     if not markers:
         return None
     for number, marker in enumerate(markers):
         if wrong := _misplaced([each[1] for each in markers], number):
-            return Broken(_line(text, marker.start()), wrong)
+            return BrokenBlock(_line(text, marker.start()), wrong)
     begin, end = markers
     start = begin.start() + begin[0].startswith("\ufeff")
     eol = "\r\n" if begin[0].endswith("\r") else "\n"
     content = text[begin.end() + 1 : end.start()].replace("\r\n", "\n")
     stop = end.end() - end[0].endswith("\r")
-    return Block(start, stop, _line(text, start), eol, content, (_named(begin[2]), _named(end[2])))
+    return ManagedBlock(start, stop, _line(text, start), eol, content, (_named(begin[2]), _named(end[2])))
 
 
 def _named(tail: str) -> str:
@@ -90,7 +90,7 @@ def block_state(text: str) -> str:
     block = find_block(text)
     if block is None:
         return "missing"
-    if isinstance(block, Broken):
+    if isinstance(block, BrokenBlock):
         return "broken"
     return "edited" if block.edited else "fresh"
 
@@ -103,7 +103,7 @@ def with_block(text: str, content: str, where: str, *, force: bool = False) -> s
     """
     content = _ESCAPED.sub(r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
     block = find_block(text)
-    if isinstance(block, Broken):
+    if isinstance(block, BrokenBlock):
         todo = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
         raise ContextasmError(f"{where}:{block.line}", block.what, todo)
     if block is None:

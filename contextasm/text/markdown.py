@@ -16,7 +16,7 @@ _LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
 _FENCE = re.compile(r"([ \t]*(?:[-*+][ \t]+)?)(`{3,}|~{3,})(.*)$")
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A run of lines, with the headings above it and the blank lines below it."""
 
     first: int
@@ -54,13 +54,13 @@ def list_mark(line: str) -> int:
     return found.end() if found else 0
 
 
-def lead(text: str) -> str:
+def list_lead(text: str) -> str:
     """The list mark and the type that the text of a memory begins with, such as `- [fact] `; else nothing."""
     found = _LEAD.match(text)
     return found[0] if found else ""
 
 
-def blocks(lines: Sequence[str]) -> Iterator[Block]:
+def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
     """The blocks of a text given as lines. Together they hold every line once."""
     at = 0
     while at < len(lines):
@@ -73,15 +73,15 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
         kind, at, fence = _body(lines, at) if at < len(lines) else ("heading", at, "")
         while at < len(lines) and not lines[at].strip():
             at += 1
-        yield Block(first, at, kind, tuple(levels), body, fence)
+        yield TextBlock(first, at, kind, tuple(levels), body, fence)
 
 
 def _body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
     """Kind, end and closing fence of the block that begins at line `at`."""
-    if found := opened(lines[at]):
+    if found := fence_opening(lines[at]):
         indent, ticks = found
         stop = at + 1
-        while stop < len(lines) and not closes(lines[stop], ticks):
+        while stop < len(lines) and not closes_fence(lines[stop], ticks):
             stop += 1
         return "fence", min(stop + 1, len(lines)), " " * len(indent) + ticks
     if "|" in lines[at] and at + 1 < len(lines) and _rules_a_table(lines[at + 1]):
@@ -102,10 +102,10 @@ def _rules_a_table(line: str) -> bool:
 
 def _begins(line: str) -> bool:
     """Whether a line can't belong to the paragraph above it."""
-    return bool(_ITEM.match(line) or heading(line) or opened(line))
+    return bool(_ITEM.match(line) or heading(line) or fence_opening(line))
 
 
-def opened(line: str) -> tuple[str, str] | None:
+def fence_opening(line: str) -> tuple[str, str] | None:
     """Indent and ticks of a line that opens a fence."""
     if "```" not in line and "~~~" not in line:
         return None
@@ -115,13 +115,13 @@ def opened(line: str) -> tuple[str, str] | None:
     return found[1], found[2]
 
 
-def closes(line: str, ticks: str) -> bool:
+def closes_fence(line: str, ticks: str) -> bool:
     """Whether a line closes a fence opened with these ticks."""
     bare = line.strip()
     return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)
 
 
-def keep_order(lines: Sequence[str], keep: str) -> Iterator[Block]:
+def keep_order(lines: Sequence[str], keep: str) -> Iterator[TextBlock]:
     """The blocks of a text, those worth most first.
 
     `start`: as they stand. `end`: the last section first, and each section from its heading on, so that what is

@@ -14,7 +14,7 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
     return next((folded[found] for found in get_close_matches(name.casefold(), folded, 1, alike)), "")
 
 
-def names_it(text: str, name: str) -> bool:
+def mentions(text: str, name: str) -> bool:
     """Whether a text, case folded, holds a name as whole words."""
     folded = name.casefold()
     return folded in text and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", text) is not None

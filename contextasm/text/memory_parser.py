@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.front_matter import Value, attributes
-from contextasm.text.markdown import closes, heading, opened, trimmed
+from contextasm.text.markdown import closes_fence, fence_opening, heading, trimmed
 from contextasm.text.matching import nearest
 
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
@@ -47,7 +47,7 @@ class _Bullet(NamedTuple):
     """The date of the heading above it; empty for none."""
 
 
-def memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
+def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories of one file, in file order, and what is wrong with them.
 
     A file whose front matter has a `type` is one memory. In any other each top-level bullet is one, and the front
@@ -70,7 +70,7 @@ def memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...
     return tuple(found), tuple(problems)
 
 
-def distinct(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
+def distinct_memories(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories with one id each: a second one of the same id gets `~2` behind it.
 
     Two equal bullets of a file do so in silence; two that were given the same id by hand are a problem.
@@ -78,14 +78,14 @@ def distinct(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem
     every = [*found]
     own: list[Memory] = []
     problems: list[Problem] = []
-    for memory, free in zip(every, one_each([memory.id for memory in every]), strict=True):
+    for memory, free in zip(every, unique_ids([memory.id for memory in every]), strict=True):
         if free != memory.id and memory.id != memory_id(memory.path, memory.text):
-            problems.append(duplicate(memory.id, memory.path, memory.line))
+            problems.append(duplicate_id_problem(memory.id, memory.path, memory.line))
         own.append(memory if free == memory.id else memory._replace(id=free))
     return tuple(own), tuple(problems)
 
 
-def one_each(ids: Iterable[str]) -> list[str]:
+def unique_ids(ids: Iterable[str]) -> list[str]:
     """Ids of which no two are the same: behind a second one stands `~2`."""
     own: dict[str, None] = {}
     for each in ids:
@@ -94,7 +94,7 @@ def one_each(ids: Iterable[str]) -> list[str]:
     return [*own]
 
 
-def duplicate(name: str, path: str, line: int) -> Problem:
+def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
     """The problem of a memory that was given an id by hand which an earlier one has."""
     return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory; give it another")
 
@@ -215,7 +215,7 @@ def _bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
     at, level, day = 0, 0, ""
     while at < len(lines):
         line = lines[at]
-        if fence := opened(line):
+        if fence := fence_opening(line):
             at = _behind_fence(lines, at, fence[1])
         elif title := heading(line):
             if stated := _day(title[1]):
@@ -243,12 +243,12 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
     while stop < len(lines):
         line = lines[stop]
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
-        if indented and (fence := opened(line)):
+        if indented and (fence := fence_opening(line)):
             # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
             beyond = next((n for n in range(stop, len(lines)) if _is_bullet(lines[n])), len(lines))
             stop, blank = min(_behind_fence(lines, stop, fence[1]), beyond), False
             continue
-        if not indented and line.strip() and (blank or _is_bullet(line) or heading(line) or opened(line)):
+        if not indented and line.strip() and (blank or _is_bullet(line) or heading(line) or fence_opening(line)):
             break
         blank = not line.strip()
         stop += 1
@@ -259,7 +259,7 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
 
 def _behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
     """The line behind the fence that line `at` opens."""
-    return next((n + 1 for n in range(at + 1, len(lines)) if closes(lines[n], ticks)), len(lines))
+    return next((n + 1 for n in range(at + 1, len(lines)) if closes_fence(lines[n], ticks)), len(lines))
 
 
 def _dedented(lines: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from contextasm.text.front_matter import PAIR, attributes, front_matter
-from contextasm.text.markdown import heading, list_mark, opened
+from contextasm.text.markdown import fence_opening, heading, list_mark
 from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
@@ -17,7 +17,7 @@ _UNQUOTED = re.compile(r"[^\s\"{}]+")
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}]")
 
 
-def lines_of(text: str) -> str:
+def clean_lines(text: str) -> str:
     """A text in the form in which a bullet gives it back: LF line ends, no blanks at the end of a line or around it."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip()
@@ -34,8 +34,8 @@ def is_value(word: str) -> bool:
     return bool(word.strip()) and not _FORBIDDEN.search(word)
 
 
-def bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
-    """A memory as a list item, without a line end. The text is one that `lines_of` gives."""
+def format_bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
+    """A memory as a list item, without a line end. The text is one that `clean_lines` gives."""
     stated = dict(fields)
     head = f"[{kind}] "
     if text.startswith("("):
@@ -48,7 +48,7 @@ def bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
     return "\n".join(_with_braces(lines, stated) if stated else lines)
 
 
-def behind(text: str, bullets: Sequence[str]) -> str:
+def append_bullets(text: str, bullets: Sequence[str]) -> str:
     """What to write behind a file's text so that it ends in these list items, line ends LF."""
     lead = "" if not text or text.endswith("\n") else "\n"
     lines = text.split("\n")
@@ -90,7 +90,7 @@ def _with_braces(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
     """A list item without attributes of its own, with these."""
     *above, last = lines
     bare = last.rstrip()
-    if opened(last) or _FENCE_END.match(last):
+    if fence_opening(last) or _FENCE_END.match(last):
         # Behind the ticks they would keep the fence from closing.
         return [*above, last, "  " + _updated("{}", fields) + ("\r" if last.endswith("\r") else "")]
     return [*above, f"{bare} {_updated('{}', fields)}{last[len(bare) :]}"]

@@ -90,7 +90,7 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
+def parse_rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
     """The rows of a file: those of its list, or of the list that stands under `key`; none where it is empty."""
     value = data.value
     if isinstance(value, Mapping) and key in value:

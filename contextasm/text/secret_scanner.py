@@ -25,7 +25,7 @@ class Secret(NamedTuple):
     """The prefix that all secrets of the kind share, four characters of it at most, and the length."""
 
 
-def secrets(text: str) -> Iterator[Secret]:
+def find_secrets(text: str) -> Iterator[Secret]:
     """Every secret in the order of the text, but for lines that end in the comment `ctxasm: allow-secret`."""
     line, at, begin, stop, allowed = 1, 0, 0, -1, False
     for start, end, shape in _apart(text):

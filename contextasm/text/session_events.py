@@ -41,7 +41,7 @@ class Event(NamedTuple):
         return self.time.date().isoformat() if self.time else ""
 
 
-def events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
+def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
     """The events of a session in file order, and the lines that are none. A torn last line is one of these."""
     return _events(document.path, document.line, document.text)
 
@@ -107,7 +107,7 @@ def moment(written: object) -> datetime | None:
         return None
 
 
-def stamp(time: datetime | None) -> str:
+def time_stamp(time: datetime | None) -> str:
     """A time in brackets, ISO; empty for none."""
     if time is None:
         return ""
@@ -115,11 +115,11 @@ def stamp(time: datetime | None) -> str:
     return f"[{time.isoformat(timespec=digits)}Z] "
 
 
-def told(event: Event) -> str:
+def event_text(event: Event) -> str:
     """An event in words (digest 2.1): what was read, written, executed, went wrong, was said; else type and JSON."""
     outcome = f" [{event.outcome}]" if event.outcome else ""
     line, below = FORMS.get(event.type, _other)(event, outcome)
-    text = "\n".join([f"{stamp(event.time)}{line}", *([below.strip("\n")] if below.strip() else [])])
+    text = "\n".join([f"{time_stamp(event.time)}{line}", *([below.strip("\n")] if below.strip() else [])])
     return "\n".join(each.rstrip() for each in text.split("\n"))
 
 

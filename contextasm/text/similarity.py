@@ -13,17 +13,17 @@ from unicodedata import normalize
 from contextasm.model import Document
 from contextasm.text.front_matter import attributes
 from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
-from contextasm.text.similarity_saying import NUMBER, SAME
+from contextasm.text.similarity_saying import NUMBER, SAME_PERCENT
 
 _ROUGH = 90
-"""Per cent: below that, what `said` gives of a memory need not be looked at more closely."""
+"""Per cent: below that, what `memory_texts` gives of a memory need not be looked at more closely."""
 
 _BULLET = re.compile(r"\n[-*+][ \t]")
 _BLANKS = ("  ", *"\t\r\v\f\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
-"""What `folded` makes one blank, and normal form KC does not."""
+"""What `fold_text` makes one blank, and normal form KC does not."""
 
 
-class Alike(NamedTuple):
+class SimilarText(NamedTuple):
     """A text that is like another one."""
 
     at: int
@@ -32,12 +32,12 @@ class Alike(NamedTuple):
     """How much alike they are, 0 to 1."""
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text without what does not tell two apart: case, width and form of letters, kinds of blanks."""
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
-def share(one: str, other: str) -> float:
+def similarity(one: str, other: str) -> float:
     """How much alike two folded texts are, 0 to 1; 0 where they hold other numbers.
 
     "Keep 3 copies" and "Keep 5 copies" differ in one letter and in all that matters.
@@ -57,20 +57,20 @@ def is_same(one: str, other: str) -> bool:
     if re.findall(NUMBER, one) != re.findall(NUMBER, other):
         return False
     length = len(one) + len(other)
-    return Indel.distance(one, other) * 100 <= (100 - SAME) * length
+    return Indel.distance(one, other) * 100 <= (100 - SAME_PERCENT) * length
 
 
-def nearly(text: str, others: Sequence[str]) -> list[Alike]:
+def find_similar(text: str, others: Sequence[str]) -> list[SimilarText]:
     """Those of many folded texts that may be the same as this one, the most alike first."""
     if not others:
         return []
     from rapidfuzz import fuzz, process
 
     found = process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=_ROUGH)
-    return [Alike(at, ratio / 100) for _, ratio, at in found]
+    return [SimilarText(at, ratio / 100) for _, ratio, at in found]
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest_of_many(name: str, known: Collection[str]) -> str:
     """The known name most like `name`; empty where none is half like it.
 
     Unlike `text.names` it is quick with thousands of names.
@@ -81,13 +81,13 @@ def nearest(name: str, known: Collection[str]) -> str:
     return found[0] if found else ""
 
 
-def said(document: Document) -> list[str]:
+def memory_texts(document: Document) -> list[str]:
     """What the memories of a file say, folded: read in a hurry, in no order, with things among it that are none.
 
     A hundred thousand of them take `text.memories` some seconds, and this a quarter of one.
     """
     if document.front.get("type"):
-        return [folded(document.text)]
+        return [fold_text(document.text)]
     text = normalize("NFKC", "\n".join(_texts(document.text))).casefold()
     lines = text.split("\n")
     return [" ".join(line.split()) for line in lines] if any(blank in text for blank in _BLANKS) else lines

@@ -6,9 +6,9 @@ import re
 from typing import NamedTuple
 
 from contextasm.model import Fragment
-from contextasm.text.markdown import lead
+from contextasm.text.markdown import list_lead
 
-SAME = 92
+SAME_PERCENT = 92
 """Per cent: two texts this much alike say the same (digest, X7)."""
 
 NUMBER = r"\d+(?:[.,:/-]\d+)*"
@@ -16,7 +16,7 @@ NUMBER = r"\d+(?:[.,:/-]\d+)*"
 _NEGATION = r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b"
 
 
-class Said(NamedTuple):
+class Fingerprint(NamedTuple):
     """What of a fragment tells it from another."""
 
     folded: str
@@ -25,9 +25,9 @@ class Said(NamedTuple):
     """Its numbers and negations, in order."""
 
 
-def said(fragment: Fragment) -> Said:
+def fingerprint(fragment: Fragment) -> Fingerprint:
     """What of a fragment tells it from another."""
-    own = fragment.said or fragment.text[len(lead(fragment.text)) :]
+    own = fragment.said or fragment.text[len(list_lead(fragment.text)) :]
     folded = " ".join(own.casefold().split())
     figures = (*re.findall(NUMBER, folded), *(each.group() for each in re.finditer(_NEGATION, folded)))
-    return Said(folded, figures)
+    return Fingerprint(folded, figures)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextasm.text.task_stack import Stack
+from contextasm.text.task_stack import TaskStack
 
-FILE = "tasks.yaml"
+TASK_FILE = "tasks.yaml"
 
 
-def file_text(stack: Stack) -> str:
+def task_file_text(stack: TaskStack) -> str:
     """The stack as YAML that `text.frames.stack_of` reads again."""
     import yaml
 

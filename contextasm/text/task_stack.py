@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Data, Problem
-from contextasm.text.rows import rows
+from contextasm.text.rows import parse_rows
 
 STATUSES = ("active", "complete", "blocked")
 
 
-class Frame(NamedTuple):
+class Task(NamedTuple):
     """One task."""
 
     id: str
@@ -27,24 +27,24 @@ class Frame(NamedTuple):
     """Where it stands in its file."""
 
 
-class Stack(NamedTuple):
+class TaskStack(NamedTuple):
     """Every task, and the one that is worked on."""
 
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[Task, ...] = ()
     current: str = ""
     """Its id; empty where nothing is worked on."""
 
-    def path(self) -> tuple[Frame, ...]:
+    def path(self) -> tuple[Task, ...]:
         """The active chain, from the root to the current task."""
         by_id = {frame.id: frame for frame in self.frames}
-        found: list[Frame] = []
+        found: list[Task] = []
         at = by_id.get(self.current)
         while at and at not in found:
             found.append(at)
             at = by_id.get(at.parent)
         return tuple(reversed(found))
 
-    def siblings(self) -> tuple[Frame, ...]:
+    def siblings(self) -> tuple[Task, ...]:
         """The completed tasks beside the current one, the latest first."""
         here = self.path()
         if not here:
@@ -53,26 +53,26 @@ class Stack(NamedTuple):
         return tuple(reversed([each for each in own if each.id != self.current]))
 
 
-def push(stack: Stack, goal: str) -> Stack:
+def push(stack: TaskStack, goal: str) -> TaskStack:
     """A new task below the current one; it is the current one then."""
     used = {frame.id for frame in stack.frames}
     own = next(name for n in range(1, len(used) + 2) if (name := f"t{n}") not in used)
-    return Stack((*stack.frames, Frame(own, goal, stack.current)), own)
+    return TaskStack((*stack.frames, Task(own, goal, stack.current)), own)
 
 
-def pop(stack: Stack, result: str) -> Stack:
+def pop(stack: TaskStack, result: str) -> TaskStack:
     """The current task is complete with this result; its parent is the current one then. Raises if there is none."""
     frame = _top(stack)
     return _changed(stack, frame._replace(status="complete", result=result, reason=""), frame.parent)
 
 
-def block(stack: Stack, reason: str) -> Stack:
+def block(stack: TaskStack, reason: str) -> TaskStack:
     """The current task is blocked for a reason, or with an empty one goes on. Raises if there is none."""
     frame = _top(stack)
     return _changed(stack, frame._replace(status="blocked" if reason else "active", reason=reason), frame.id)
 
 
-def _top(stack: Stack) -> Frame:
+def _top(stack: TaskStack) -> Task:
     """The current task."""
     chain = stack.path()
     if not chain:
@@ -80,16 +80,16 @@ def _top(stack: Stack) -> Frame:
     return chain[-1]
 
 
-def _changed(stack: Stack, frame: Frame, current: str) -> Stack:
+def _changed(stack: TaskStack, frame: Task, current: str) -> TaskStack:
     """The stack with one frame put in place of that with its id."""
-    return Stack(tuple(frame if each.id == frame.id else each for each in stack.frames), current)
+    return TaskStack(tuple(frame if each.id == frame.id else each for each in stack.frames), current)
 
 
-def stack_of(data: Data, problems: list[Problem]) -> Stack:
+def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
     """The stack that a file holds. A parent or a current task that is not there is a problem, and counts as none."""
-    found: dict[str, Frame] = {}
-    for row in rows(data, "tasks", problems):
-        frame = Frame(
+    found: dict[str, Task] = {}
+    for row in parse_rows(data, "tasks", problems):
+        frame = Task(
             id=row.word("id"),
             goal=row.word("goal"),
             parent=row.word("parent"),
@@ -108,24 +108,24 @@ def stack_of(data: Data, problems: list[Problem]) -> Stack:
     current = data.value.get("current") if isinstance(data.value, Mapping) else None
     if current and str(current) not in found:
         problems.append(Problem("bad-data", data.document.path, 1, f"current: there is no task {current}"))
-    return Stack(tuple(found.values()), str(current) if str(current) in found else "")
+    return TaskStack(tuple(found.values()), str(current) if str(current) in found else "")
 
 
-def _orphans(found: Mapping[str, Frame], path: str) -> Iterator[Problem]:
+def _orphans(found: Mapping[str, Task], path: str) -> Iterator[Problem]:
     """The tasks whose parents are not there."""
     for frame in found.values():
         if frame.parent and frame.parent not in found:
             yield Problem("bad-row", path, frame.line, f"there is no task {frame.parent}, its parent")
 
 
-def told(frame: Frame) -> str:
+def task_line(frame: Task) -> str:
     """A task in one line: its result once complete, else its goal, with what blocks it."""
     if frame.status == "complete":
         return frame.result or frame.goal
     return f"{frame.goal} (blocked: {frame.reason or 'no reason given'})" if frame.status == "blocked" else frame.goal
 
 
-def listed(stack: Stack) -> Sequence[tuple[int, Frame]]:
+def list_tasks(stack: TaskStack) -> Sequence[tuple[int, Task]]:
     """The active chain and what is complete beside it, each with how deep it lies, in the order of the file."""
     chain = {frame.id: depth for depth, frame in enumerate(stack.path())}
     beside = {frame.id: len(chain) - 1 for frame in stack.siblings()}

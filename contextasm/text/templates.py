@@ -11,17 +11,17 @@ from contextasm.model import Request, Workspace
 _NAME = re.compile(r"\{(\w+)\}")
 
 
-def names(template: str) -> list[str]:
+def placeholders(template: str) -> list[str]:
     """The names in braces."""
     return _NAME.findall(template)
 
 
-def fill(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with each name replaced; what the values hold is taken as it is."""
     return _NAME.sub(lambda found: values.get(found[1], found[0]), template)
 
 
-def paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
+def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
     """The files that a layer's path may mean; none where it needs a name that is not given.
 
     `{open}` and `{changed}` are the files that the request says are.
@@ -32,9 +32,9 @@ def paths(workspace: Workspace, template: str, request: Request) -> Iterator[str
         yield from request.open if template == "{open}" else request.changed
         return
     given = {"agent": request.agent, "team": request.team}
-    if not all(given.get(name, " ") for name in names(template)):
+    if not all(given.get(name, " ") for name in placeholders(template)):
         return
-    path = fill(template, given)
+    path = fill_template(template, given)
     if is_pattern(path):
         yield from workspace.list(path)
     else:
@@ -50,7 +50,7 @@ def may_name(template: str, path: str, request: Request) -> bool:
     """Whether a path, or what lies in a folder of that name, may be among those of a layer's path."""
     if template in {"{open}", "{changed}"}:
         return path in (request.open if template == "{open}" else request.changed)
-    pattern = fill(template, {"agent": request.agent, "team": request.team})
+    pattern = fill_template(template, {"agent": request.agent, "team": request.team})
     fixed = pattern[: min((pattern.index(mark) for mark in "*?[" if mark in pattern), default=len(pattern))]
     inside = fixed.startswith(f"{path}/") or f"{path}/".startswith(fixed)
     return inside or fnmatchcase(path, pattern.replace("**/", "*"))

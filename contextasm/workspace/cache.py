@@ -18,7 +18,7 @@ from contextasm.selection.tokens import ENCODINGS
 _TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
 
 
-def table(name: str) -> bytes:
+def load_token_table(name: str) -> bytes:
     """The packed token table of an encoding, as shipped with this package."""
     path = _TABLES / f"{name}.bin"
     todo = "install ctxasm again, or use --tokenizer estimate"
@@ -31,14 +31,14 @@ def table(name: str) -> bytes:
     return packed
 
 
-def is_remembering(environment: Mapping[str, str]) -> bool:
+def is_cache_allowed(environment: Mapping[str, str]) -> bool:
     """Whether anything may be kept from one build to the next."""
     return environment.get("CTXASM_NO_CACHE", "0") in {"", "0"}
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
     """Where counts and vectors are remembered (XDG base directories); None where they are not to be."""
-    if not is_remembering(environment):
+    if not is_cache_allowed(environment):
         return None
     base = environment.get("XDG_CACHE_HOME", "")
     if not base.startswith("/"):
@@ -59,7 +59,7 @@ _LIMIT = 4 << 20
 """Bytes: a quarter of a million counts, read in about 60 ms. A file above it is started afresh."""
 
 
-class CountCache:
+class TokenCountCache:
     """The counts of one encoding, remembered in one file that grows at its end.
 
     Builds at once are safe: each appends with one write, and what both add stands there twice with the same count.

@@ -11,9 +11,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Document, Problem, Stamp
-from contextasm.text.decode_decode import decoded
-from contextasm.text.glob import listing
+from contextasm.model import ContextasmError, Document, FileStamp, Problem
+from contextasm.text.decode_decode import decode_document
+from contextasm.text.glob import list_matching
 
 MARKS = ("ctxasm.yaml", "agents")
 """What makes a folder a workspace."""
@@ -21,7 +21,7 @@ MARKS = ("ctxasm.yaml", "agents")
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 
-def find(start: Path) -> Path:
+def find_workspace(start: Path) -> Path:
     """The nearest folder, upwards from `start`, that is a workspace. Raises `ContextasmError` if there is none."""
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in MARKS):
@@ -43,7 +43,7 @@ class Folder:
 
     def list(self, pattern: str) -> Sequence[str]:
         """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
-        return listing(self, pattern)
+        return list_matching(self, pattern)
 
     def exists(self, path: str) -> bool:
         """Whether there is anything of this name, be it a link that leads nowhere."""
@@ -71,9 +71,9 @@ class Folder:
             return None
         except OSError as error:
             return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
-        return data if isinstance(data, Problem) else decoded(path, data)
+        return data if isinstance(data, Problem) else decode_document(path, data)
 
-    def stamp(self, path: str) -> Stamp | None:
+    def stamp(self, path: str) -> FileStamp | None:
         """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
         try:
             if not self.holds(os.path.dirname(path)):
@@ -83,7 +83,7 @@ class Folder:
             return None
         if not stat.S_ISREG(found.st_mode):
             return None
-        return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        return FileStamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
 
     def relative(self, path: str) -> str:
         """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.text.decode_decode import decoded
-from contextasm.text.glob import listing
+from contextasm.text.decode_decode import decode_document
+from contextasm.text.glob import list_matching
 
 if TYPE_CHECKING:
     import subprocess
@@ -47,7 +47,7 @@ class _Name(NamedTuple):
         return self.target if follow_symlinks else self.folder
 
 
-class Revision:
+class GitWorkspace:
     """A workspace in a revision of the repository that its folder belongs to (`model.Workspace`)."""
 
     def __init__(self, root: str, name: str, environment: Mapping[str, str]) -> None:
@@ -124,7 +124,7 @@ class Revision:
 
     def list(self, pattern: str) -> Sequence[str]:
         """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
-        return listing(self, pattern)
+        return list_matching(self, pattern)
 
     def entries(self, folder: str) -> Iterator[_Name]:
         """What a folder holds, hidden names aside; nothing where there is no such folder."""
@@ -178,7 +178,7 @@ class Revision:
         if real in self._folders:
             return Problem("not-a-file", path, 0, "is a folder, not a file")
         entry = self._objects.get(real)
-        return decoded(path, self._bytes(entry)) if entry else None
+        return decode_document(path, self._bytes(entry)) if entry else None
 
     def _bytes(self, entry: _Object) -> bytes:
         """The content of an object. Raises `ContextasmError` where the repository does not have it."""

@@ -15,7 +15,7 @@ from contextasm.model import Context, ContextasmError
 from contextasm.text.managed_block import with_block
 
 
-class Target(NamedTuple):
+class OutputFile(NamedTuple):
     """One file to write."""
 
     path: Path
@@ -29,27 +29,27 @@ class Target(NamedTuple):
         return os.path.realpath(self.path)
 
 
-class Due(NamedTuple):
+class PendingWrite(NamedTuple):
     """What a target should hold."""
 
     path: Path
     data: bytes
 
 
-def targets(output: str | None, into: Iterable[str]) -> tuple[Target, ...]:
+def output_files(output: str | None, into: Iterable[str]) -> tuple[OutputFile, ...]:
     """The files that `-o` and `--into` name, each real file once.
 
     `-` for `-o` is standard output and no file. Raises `ContextasmError` for a file that both name.
     """
-    whole = (Target(Path(output), managed=False),) if output and output != "-" else ()
-    blocks = {target.real: target for target in (Target(Path(each), managed=True) for each in reversed([*into]))}
+    whole = (OutputFile(Path(output), managed=False),) if output and output != "-" else ()
+    blocks = {target.real: target for target in (OutputFile(Path(each), managed=True) for each in reversed([*into]))}
     for target in whole:
         if target.real in blocks:
             raise ContextasmError("--into", f"{blocks[target.real].path} is the -o file too", "name two files")
     return (*whole, *reversed(blocks.values()))
 
 
-def refuse_inputs(every: Sequence[Target], root: str, context: Context) -> None:
+def refuse_inputs(every: Sequence[OutputFile], root: str, context: Context) -> None:
     """Raise `ContextasmError` for a target that the context itself was read from: it would feed on itself."""
     read = {os.path.realpath(f"{root}/{document.path}") for document in context.documents} if every else set()
     for target in every:
@@ -58,7 +58,7 @@ def refuse_inputs(every: Sequence[Target], root: str, context: Context) -> None:
             raise ContextasmError(str(target.path), what, "name another file to write to")
 
 
-def due(every: Iterable[Target], data: bytes, *, force: bool = False) -> tuple[Due, ...]:
+def pending_writes(every: Iterable[OutputFile], data: bytes, *, force: bool = False) -> tuple[PendingWrite, ...]:
     """What each target should hold for a text in UTF-8.
 
     `force` replaces a managed block that was edited by hand. Raises `ContextasmError` for one without it, for broken
@@ -67,20 +67,20 @@ def due(every: Iterable[Target], data: bytes, *, force: bool = False) -> tuple[D
     return tuple(_due(target, data, force=force) for target in every)
 
 
-def _due(target: Target, data: bytes, *, force: bool) -> Due:
+def _due(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
     if not target.managed:
-        return Due(target.path, data)
+        return PendingWrite(target.path, data)
     if target.path.exists() and not target.path.is_file():
         raise ContextasmError(str(target.path), "is no file that could hold a block", "name a text file")
-    old = there(target.path) or b""
+    old = current_bytes(target.path) or b""
     if old.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in old:
         raise ContextasmError(str(target.path), "is no UTF-8 text", "name a text file, or save it as UTF-8")
     # Bytes that are no UTF-8 stand outside the block, and stay what they are.
     new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
-    return Due(target.path, new.encode("utf-8", "surrogateescape"))
+    return PendingWrite(target.path, new.encode("utf-8", "surrogateescape"))
 
 
-def there(path: Path) -> bytes | None:
+def current_bytes(path: Path) -> bytes | None:
     """What a file holds; None where there is none. Raises `ContextasmError`."""
     try:
         return path.read_bytes() if path.exists() else None

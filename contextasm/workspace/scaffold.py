@@ -10,34 +10,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from contextasm.model import ContextasmError
-from contextasm.text.templates import fill
+from contextasm.text.templates import fill_template
 
 STARTERS = Path(__file__).parent / "starters"
 
-Start = tuple[str, str | None]
+StarterFile = tuple[str, str | None]
 """A path in the workspace and the text of the file; None for a folder."""
 
 
-def workspace_files() -> list[Start]:
+def workspace_files() -> list[StarterFile]:
     """The settings, and what keeps derived files out of git."""
     texts = dict(_texts("workspace"))
     # A file of the real name would work on this package's own folder.
     return [("ctxasm.yaml", texts["ctxasm.yaml"]), (".gitignore", texts["gitignore"])]
 
 
-def agent_files(name: str) -> list[Start]:
+def agent_files(name: str) -> list[StarterFile]:
     """What makes an agent, with room for its logs and memories."""
     return _home("agent", f"agents/{name}", name)
 
 
-def team_files(name: str) -> list[Start]:
+def team_files(name: str) -> list[StarterFile]:
     """What makes a team, with room for its logs and memories."""
     return _home("team", f"teams/{name}", name)
 
 
-def _home(kind: str, folder: str, name: str) -> list[Start]:
+def _home(kind: str, folder: str, name: str) -> list[StarterFile]:
     """The starter texts of a kind in a folder, with the name put in."""
-    files: list[Start] = [(f"{folder}/{file}", fill(text, {"name": name})) for file, text in _texts(kind)]
+    files: list[StarterFile] = [
+        (f"{folder}/{file}", fill_template(text, {"name": name})) for file, text in _texts(kind)
+    ]
     return [*files, (f"{folder}/daily", None), (f"{folder}/memories", None)]
 
 
@@ -47,7 +49,7 @@ def _texts(kind: str) -> Iterator[tuple[str, str]]:
         yield path.name, path.read_text(encoding="utf-8")
 
 
-def make(root: Path, path: str, text: str | None) -> bool:
+def create_file(root: Path, path: str, text: str | None) -> bool:
     """Make a file, or a folder where `text` is None, and the folders above it; False where it is there already.
 
     Raises `ContextasmError` for a link that leads out of `root` and for what can't be made.

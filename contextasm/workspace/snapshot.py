@@ -14,7 +14,7 @@ Read = Document | Problem | None
 """What reading a path came to."""
 
 
-class Noted:
+class RecordingWorkspace:
     """A workspace that notes each answer, and gives the same one again (`model.Workspace`)."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -35,7 +35,7 @@ class Noted:
         return self.reads[path]
 
 
-class Recalled:
+class SnapshotWorkspace:
     """A workspace made of notes (`model.Workspace`). Raises `ContextasmError` for what was never asked before."""
 
     def __init__(self, lists: Mapping[str, Sequence[str]], reads: Mapping[str, Read]) -> None:
@@ -60,7 +60,7 @@ def _never_asked(path: str) -> ContextasmError:
     return ContextasmError(path, what, "replay with the version that wrote the record", code=1)
 
 
-class Change(NamedTuple):
+class ChangedInput(NamedTuple):
     """An input that is not what it was."""
 
     path: str
@@ -68,26 +68,26 @@ class Change(NamedTuple):
     """`changed`, `added` or `gone`."""
 
 
-def changes(
+def changed_inputs(
     lists: Mapping[str, Sequence[str]], digests: Mapping[str, str], workspace: Workspace
-) -> tuple[tuple[Change, ...], Noted]:
+) -> tuple[tuple[ChangedInput, ...], RecordingWorkspace]:
     """What a workspace holds other than noted, in path order, and its answers to the same questions.
 
-    `digests` are those of the answers to `read`, as `digest` gives them.
+    `digests` are those of the answers to `read`, as `answer_digest` gives them.
     """
-    noted = Noted(workspace)
+    noted = RecordingWorkspace(workspace)
     found: dict[str, str] = {}
     for pattern, old in lists.items():
         new = noted.list(pattern)
         found |= dict.fromkeys(set(new) - set(old), "added") | dict.fromkeys(set(old) - set(new), "gone")
     for path, before in digests.items():
-        after = digest(noted.read(path))
+        after = answer_digest(noted.read(path))
         if before != after:
             found[path] = "changed" if before and after else "added" if after else "gone"
-    return tuple(Change(path, found[path]) for path in sorted(found)), noted
+    return tuple(ChangedInput(path, found[path]) for path in sorted(found)), noted
 
 
-def digest(read: Read) -> str:
+def answer_digest(read: Read) -> str:
     """What tells one answer from another: a file's SHA-256; what is wrong with it; empty where there is none."""
     if isinstance(read, Problem):
         return f"{read.code}: {read.message}"

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import ready, say, strict_failure, takes_request, tell, warn
+from contextasm.cli.options import (
+    prepare_request,
+    show_problems,
+    strict_failure,
+    takes_request,
+    write_stderr,
+    write_stdout,
+)
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import Flags, Job
+    from contextasm.config.build import PreparedBuild
+    from contextasm.config.options import Options
     from contextasm.model import Context
-    from contextasm.workspace.outputs import Due, Target
-    from contextasm.workspace.snapshot import Noted
+    from contextasm.workspace.outputs import OutputFile, PendingWrite
+    from contextasm.workspace.snapshot import RecordingWorkspace
 
 
 def build(
-    request: Flags,
+    request: Options,
     *,
     form: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="markdown, xml, json or messages.")
@@ -63,46 +71,46 @@ def build(
 
     targets = _targets(output, into or (), check=check, force=force, touch=touch)
     started = _clock()
-    job = ready(request, form)
+    job = prepare_request(request, form)
     noted = _noted(job) if (record or record_inputs) and not check else None
     context = job.run(workspace=noted, brief=not (manifest or explain or noted or touch))
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
-        warn(context.problems)
+        show_problems(context.problems)
         _talk(job, context, explain=explain, verbose=verbose)
     if if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag:
         return 3
     if noted:
         kept = _record(job, context, noted, inputs=record_inputs)
         if not quiet:
-            tell(f"{kept}: recorded")
+            write_stderr(f"{kept}: recorded")
     text = FORMATS[context.request.format](context)
     files = _due(targets, job, context, text, force=force)
     code = _checked(files) if check else _written(files, quiet=quiet)
     if not check and (output == "-" or not targets):
-        say(text)
+        write_stdout(text)
     if manifest and not check:
-        from contextasm.cli.options import json_text
+        from contextasm.cli.options import format_json
         from contextasm.rendering.formats import manifest_data
         from contextasm.workspace.atomic import as_bytes, write
 
-        write(Path(manifest), as_bytes(json_text(manifest_data(context))))
+        write(Path(manifest), as_bytes(format_json(manifest_data(context))))
     if touch:
-        from contextasm.workspace.editing.memories_touch import touch as note
+        from contextasm.workspace.editing.memories_touch import touch_memories as note
         from contextasm.workspace.folder import Folder
 
         assert isinstance(job.workspace, Folder)
         note(job.workspace, context)
     if verbose and not quiet:
-        tell(f"{(_clock() - started) * 1000:.0f} ms")
+        write_stderr(f"{(_clock() - started) * 1000:.0f} ms")
     return code
 
 
 run = takes_request(build)
 
 
-def _targets(output: str | None, into: Sequence[str], *, check: bool, force: bool, touch: bool) -> Sequence[Target]:
+def _targets(output: str | None, into: Sequence[str], *, check: bool, force: bool, touch: bool) -> Sequence[OutputFile]:
     """The files to write; none where the text only goes to standard output."""
     from contextasm.model import ContextasmError
 
@@ -114,55 +122,63 @@ def _targets(output: str | None, into: Sequence[str], *, check: bool, force: boo
         if check:
             raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
         return ()
-    from contextasm.workspace.outputs import targets
+    from contextasm.workspace.outputs import output_files
 
-    return targets(output, into)
+    return output_files(output, into)
 
 
-def _talk(job: Job, context: Context, *, explain: bool, verbose: bool) -> None:
+def _talk(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
     """What a person wants to know about a build."""
-    from contextasm.rendering.wording import columns, decision_table, receipt, section_rows
+    from contextasm.rendering.wording import decision_table, format_columns, receipt, section_rows
 
     if explain:
         header, rows, right = decision_table(context.decisions, every=verbose)
-        tell(columns(header, rows, right).rstrip("\n"))
+        write_stderr(format_columns(header, rows, right).rstrip("\n"))
     if verbose:
         settings = {
             key: f"{setting.value or '-'} ({setting.origin})" for key, setting in job.settings.items() if "." not in key
         }
-        tell(columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip("\n"))
-        tell(columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n"))
-    tell(receipt(context))
+        write_stderr(
+            format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip(
+                "\n"
+            )
+        )
+        write_stderr(
+            format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n")
+        )
+    write_stderr(receipt(context))
 
 
-def _noted(job: Job) -> Noted:
+def _noted(job: PreparedBuild) -> RecordingWorkspace:
     """The job's workspace, with each of its answers noted."""
-    from contextasm.workspace.snapshot import Noted
+    from contextasm.workspace.snapshot import RecordingWorkspace
 
-    return Noted(job.workspace)
+    return RecordingWorkspace(job.workspace)
 
 
-def _record(job: Job, context: Context, noted: Noted, *, inputs: bool) -> Path:
+def _record(job: PreparedBuild, context: Context, noted: RecordingWorkspace, *, inputs: bool) -> Path:
     """Write the record of a build; its path."""
-    from contextasm.records.record import record
-    from contextasm.records.replay import keep, making
+    from contextasm.records.record import make_record
+    from contextasm.records.replay import build_facts, save_record
 
-    own = record(context, making(job.counter, job.settings, job.profile, job.fired), noted)
-    return keep(Path(job.workspace.root), own, noted.reads if inputs else {})
+    own = make_record(context, build_facts(job.counter, job.settings, job.profile, job.fired), noted)
+    return save_record(Path(job.workspace.root), own, noted.reads if inputs else {})
 
 
-def _due(targets: Sequence[Target], job: Job, context: Context, text: str, *, force: bool) -> Sequence[Due]:
+def _due(
+    targets: Sequence[OutputFile], job: PreparedBuild, context: Context, text: str, *, force: bool
+) -> Sequence[PendingWrite]:
     """What the files should hold, with nothing written yet."""
     if not targets:
         return ()
     from contextasm.workspace.atomic import as_bytes
-    from contextasm.workspace.outputs import due, refuse_inputs
+    from contextasm.workspace.outputs import pending_writes, refuse_inputs
 
     refuse_inputs(targets, job.workspace.root, context)
-    return due(targets, as_bytes(text), force=force)
+    return pending_writes(targets, as_bytes(text), force=force)
 
 
-def _written(files: Sequence[Due], *, quiet: bool) -> int:
+def _written(files: Sequence[PendingWrite], *, quiet: bool) -> int:
     """Write what is stale."""
     if not files:
         return 0
@@ -171,28 +187,28 @@ def _written(files: Sequence[Due], *, quiet: bool) -> int:
     for file in files:
         new = write(file.path, file.data)
         if not quiet:
-            tell(f"{file.path}: {'written' if new else 'unchanged'}")
+            write_stderr(f"{file.path}: {'written' if new else 'unchanged'}")
     return 0
 
 
-def _checked(files: Sequence[Due]) -> int:
+def _checked(files: Sequence[PendingWrite]) -> int:
     """Whether every file holds what it should: 0, or 1 with the differences on standard error."""
-    from contextasm.workspace.outputs import there
+    from contextasm.workspace.outputs import current_bytes
 
-    stale = [(file, old) for file in files if (old := there(file.path)) != file.data]
+    stale = [(file, old) for file in files if (old := current_bytes(file.path)) != file.data]
     for file, old in stale:
         _show_difference(file, old or b"")
-        tell(f"ctxasm: error: {file.path}: stale: run the same command without --check")
+        write_stderr(f"ctxasm: error: {file.path}: stale: run the same command without --check")
     return 1 if stale else 0
 
 
-def _show_difference(file: Due, old: bytes) -> None:
+def _show_difference(file: PendingWrite, old: bytes) -> None:
     """The lines that differ, on standard error."""
     from difflib import unified_diff
 
     lines = [text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, file.data)]
     for line in unified_diff(lines[0], lines[1], f"{file.path} (there)", f"{file.path} (to be)"):
-        tell(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
+        write_stderr(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
 
 
 def _clock() -> float:

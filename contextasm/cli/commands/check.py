@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from contextasm.cli.options import say, takes_request, tell
+from contextasm.cli.options import takes_request, write_stderr, write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.checks.report import Finding
-    from contextasm.config.resolve import Flags, Surroundings
+    from contextasm.checks.finding import Finding
+    from contextasm.config.options import Options, ProcessEnvironment
     from contextasm.workspace.folder import Folder
 
 Form = Literal["text", "json", "github", "sarif", "junit", "markdown"]
 
 
 def check(
-    request: Flags,
+    request: Options,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Only what is found in these files and folders.")
     ] = None,
@@ -41,10 +41,10 @@ def check(
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
-    from contextasm.config.resolve import open_workspace, surroundings
+    from contextasm.config.resolve import open_workspace, process_environment
 
     _refuse_update(baseline, paths, update=update_baseline)
-    around = surroundings()
+    around = process_environment()
     folder = open_workspace(request, around)
     found = _found(request, around, folder, paths or ())
     if baseline and update_baseline:
@@ -57,7 +57,7 @@ def check(
         found = [each for each in found if _among(each, asked)]
     if strict:
         found = [each._replace(severity="error") if each.severity == "warning" else each for each in found]
-    say(_shown(found, form or _usual_form(around.environment), folder.root))
+    write_stdout(_shown(found, form or _usual_form(around.environment), folder.root))
     return int(any(each.severity == "error" for each in found))
 
 
@@ -75,13 +75,13 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
-def _found(request: Flags, around: Surroundings, folder: Folder, paths: Sequence[str]) -> list[Finding]:
+def _found(request: Options, around: ProcessEnvironment, folder: Folder, paths: Sequence[str]) -> list[Finding]:
     """Everything that is found; files that are named are read wherever they are in the workspace."""
-    from contextasm.checks.inspection import look
-    from contextasm.checks.registry import findings
+    from contextasm.checks.inspection import inspect
+    from contextasm.checks.registry import run_checks
 
     asked = [_path(folder, path) for path in paths]
-    return findings(look(request, around, [path for path in asked if os.path.isfile(f"{folder.root}/{path}")]))
+    return run_checks(inspect(request, around, [path for path in asked if os.path.isfile(f"{folder.root}/{path}")]))
 
 
 def _usual_form(environment: Mapping[str, str]) -> Form:
@@ -92,7 +92,7 @@ def _usual_form(environment: Mapping[str, str]) -> Form:
 def _shown(found: Sequence[Finding], form: Form, root: str) -> str:
     """The findings as they are written."""
     from contextasm import __version__
-    from contextasm.checks.report import FORMATS
+    from contextasm.checks.formats import FORMATS
 
     if form in {"github", "sarif"}:
         found = [_from_repository(each, root) for each in found]
@@ -128,16 +128,16 @@ def _among(finding: Finding, asked: Sequence[str]) -> bool:
 
 def _update(path: Path, found: Sequence[Finding]) -> None:
     """Write the findings down as accepted."""
-    from contextasm.checks.report import baseline_text
+    from contextasm.checks.baseline import baseline_text
     from contextasm.workspace.atomic import write
 
     new = write(path, baseline_text(found).encode())
-    tell(f"{path}: {'written' if new else 'unchanged'}: {len(found)} accepted")
+    write_stderr(f"{path}: {'written' if new else 'unchanged'}: {len(found)} accepted")
 
 
 def _new(path: Path, found: Sequence[Finding]) -> list[Finding]:
     """The findings that the baseline does not accept."""
-    from contextasm.checks.report import accepted
+    from contextasm.checks.baseline import split_accepted
     from contextasm.model import ContextasmError
 
     try:
@@ -145,9 +145,9 @@ def _new(path: Path, found: Sequence[Finding]) -> list[Finding]:
     except (OSError, ValueError) as error:
         what = f"can't be read: {error.strerror}" if isinstance(error, OSError) else "is not UTF-8"
         raise ContextasmError(str(path), what, "write it with --update-baseline") from error
-    new, known, gone = accepted(text, found, str(path))
+    new, known, gone = split_accepted(text, found, str(path))
     rest = f", and {len(gone)} no longer found: --update-baseline takes them out" if gone else ""
-    tell(f"{path}: {len(known)} accepted{rest}")
+    write_stderr(f"{path}: {len(known)} accepted{rest}")
     return list(new)
 
 

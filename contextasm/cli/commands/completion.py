@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from contextasm.cli.options import say
+from contextasm.cli.options import write_stdout
 
 
 def run(
@@ -22,9 +22,9 @@ def run(
     For bash: `eval "$(ctxasm completion bash)"` in ~/.bashrc. For zsh: save it as `_ctxasm` in a folder of $fpath.
     For fish: save it as ~/.config/fish/completions/ctxasm.fish.
     """
-    from contextasm.config.values import choice
+    from contextasm.config.values import require_known
 
-    say(SHELLS[choice(shell, SHELLS, "completion", "shell")](list(commands())))
+    write_stdout(SHELLS[require_known(shell, SHELLS, "completion", "shell")](list(commands())))
     return 0
 
 

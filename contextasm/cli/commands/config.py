@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, ready, say, table, takes_request
+from contextasm.cli.options import format_json, format_table, prepare_request, takes_request, write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import Flags
+    from contextasm.config.options import Options
 
 
 def config(
-    request: Flags,
+    request: Options,
     *,
     origin: Annotated[bool, typer.Option("--origin", help="Where each value comes from, too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show the settings that a build with the same flags would work with."""
-    job = ready(request)
+    job = prepare_request(request)
     shown = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
-        say(json_text([{"key": key, "value": value, "origin": source} for key, value, source in shown]))
+        write_stdout(format_json([{"key": key, "value": value, "origin": source} for key, value, source in shown]))
     elif origin:
-        say(table(("setting", "value", "from"), shown))
+        write_stdout(format_table(("setting", "value", "from"), shown))
     else:
-        say(table(("setting", "value"), [row[:2] for row in shown]))
+        write_stdout(format_table(("setting", "value"), [row[:2] for row in shown]))
     return 0
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contextasm.cli.options import json_text, say, table, takes_request
+from contextasm.cli.options import format_json, format_table, takes_request, write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.cli.commands.replay import Opened
-    from contextasm.config.resolve import Flags, Surroundings
+    from contextasm.cli.commands.replay import OpenedRecord
+    from contextasm.config.options import Options, ProcessEnvironment
     from contextasm.records.diff import Difference, Side
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
@@ -20,7 +20,7 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 
 def diff(
-    request: Flags,
+    request: Options,
     a: Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE}.")],
     b: Annotated[str | None, typer.Argument(metavar="B", help="Likewise; else the workspace as it is.")] = None,
     *,
@@ -33,44 +33,46 @@ def diff(
     Each side is a build with the options given here, at that day, with that budget, or of the files as they are in
     that git revision. A record stands as it is, and the other side is then asked for with the options of the record.
     """
-    from contextasm.config.resolve import surroundings
+    from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
-    from contextasm.records.diff import compare
+    from contextasm.records.diff import compare_contexts
     from contextasm.records.diff_report import diff_data, shift_table, summary
 
     if text and json:
         raise ContextasmError("--text", "does not go with --json", "leave one of them out")
-    around = surroundings()
+    around = process_environment()
     now = around.now()
     around = around._replace(now=lambda: now)
     records = {name: _record(name, request, around) for name in (a, b) if name}
     base = _base(request._replace(format=form), [each for each in records.values() if each])
     before, after = (_side(name, records.get(name or ""), base, around) for name in (a, b))
-    difference = compare(before, after)
+    difference = compare_contexts(before, after)
     if json:
-        say(json_text(diff_data(difference)))
+        write_stdout(format_json(diff_data(difference)))
     elif text:
-        say(_text(difference))
+        write_stdout(_text(difference))
     else:
-        say((table(*shift_table(difference)) + "\n" if difference.shifts else "") + summary(difference) + "\n")
+        write_stdout(
+            (format_table(*shift_table(difference)) + "\n" if difference.shifts else "") + summary(difference) + "\n"
+        )
     return 0
 
 
 run = takes_request(diff)
 
 
-def _record(name: str, request: Flags, around: Surroundings) -> Opened | None:
+def _record(name: str, request: Options, around: ProcessEnvironment) -> OpenedRecord | None:
     """The record that a word means; None where it means something else."""
-    from contextasm.cli.commands.replay import sought
+    from contextasm.cli.commands.replay import find_opened_record
 
     if name.startswith("@") or re.fullmatch(_DATE, name):
         return None
     if not name.endswith(".json") and (around.folder / name).is_file():
         return None  # a file may have the name of a branch
-    return sought(name, request.workspace, around)
+    return find_opened_record(name, request.workspace, around)
 
 
-def _base(request: Flags, records: list[Opened]) -> Flags:
+def _base(request: Options, records: list[OpenedRecord]) -> Options:
     """The flags of a side that is built: those given here, else those that the record was made with."""
     for own in records:
         record = own.record
@@ -84,36 +86,36 @@ def _base(request: Flags, records: list[Opened]) -> Flags:
     return request
 
 
-def _side(name: str | None, own: Opened | None, flags: Flags, around: Surroundings) -> Side:
+def _side(name: str | None, own: OpenedRecord | None, flags: Options, around: ProcessEnvironment) -> Side:
     """One of the two contexts. Raises `ContextasmError`, with the side's name where it is a revision."""
-    from contextasm.config.resolve import prepare
-    from contextasm.config.values import tokens
+    from contextasm.config.resolve import prepare_build
+    from contextasm.config.values import parse_tokens
     from contextasm.records.diff import Side
 
     if own:
         return Side(own.path.stem, own.record.context, own.record.hashes)
     if name and name.startswith("@"):
-        job = prepare(flags._replace(budget=str(tokens(name[1:], name))), around)
+        job = prepare_build(flags._replace(budget=str(parse_tokens(name[1:], name))), around)
     elif name and re.fullmatch(_DATE, name):
-        job = prepare(flags._replace(date=name), around)
+        job = prepare_build(flags._replace(date=name), around)
     elif name is not None:
         return _revision(name, flags, around)
     else:
-        job = prepare(flags, around)
+        job = prepare_build(flags, around)
     context = job.run()
     return Side(name or "now", context, {each.path: each.digest for each in context.documents})
 
 
-def _revision(name: str, flags: Flags, around: Surroundings) -> Side:
+def _revision(name: str, flags: Options, around: ProcessEnvironment) -> Side:
     """The context of a git revision, its settings included."""
-    from contextasm.config.resolve import open_workspace, prepare
+    from contextasm.config.resolve import open_workspace, prepare_build
     from contextasm.model import ContextasmError
     from contextasm.records.diff import Side
-    from contextasm.workspace.git import Revision
+    from contextasm.workspace.git import GitWorkspace
 
-    revision = Revision(open_workspace(flags, around).root, name, around.environment)
+    revision = GitWorkspace(open_workspace(flags, around).root, name, around.environment)
     try:
-        context = prepare(flags, around, revision).run()
+        context = prepare_build(flags, around, revision).run()
     except ContextasmError as error:
         raise ContextasmError(f"{name}: {error.where}", error.what, error.todo, error.code) from error
     finally:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.owner import Agent, Asked, In, Team, home
+from contextasm.cli.owner import AgentOption, OwnerOptions, TeamOption, WorkspaceOption, find_owner
 
 AT_PLUS = ("+{line}", "{file}")
 AT_GOTO = ("--goto", "{file}:{line}")
@@ -23,18 +23,18 @@ FORMS = {
 
 def run(
     name: Annotated[str, typer.Argument(metavar="ID", help="The memory, as `explain` and `remember` name it.")],
-    agent: Agent = None,
-    team: Team = None,
-    workspace: In = None,
+    agent: AgentOption = None,
+    team: TeamOption = None,
+    workspace: WorkspaceOption = None,
 ) -> int:
     """Open a memory in your editor: VISUAL, else EDITOR."""
     import os
 
     from contextasm.model import ContextasmError
-    from contextasm.workspace.editing.memories_find import find
+    from contextasm.workspace.editing.memories_find import find_memories
 
-    owner = home(Asked(agent, team, workspace), needed=False)
-    found = find(owner.workspace, name, owner.path)
+    owner = find_owner(OwnerOptions(agent, team, workspace), needed=False)
+    found = find_memories(owner.workspace, name, owner.path)
     if len(found) > 1:
         places = ", ".join(f"{each.path}:{each.line}" for each in found)
         raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")

@@ -6,16 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, ready, say, table, takes_request, tell, warn
+from contextasm.cli.options import (
+    format_json,
+    format_table,
+    prepare_request,
+    show_problems,
+    takes_request,
+    write_stderr,
+    write_stdout,
+)
 
 if TYPE_CHECKING:
-    from contextasm.cli.commands.replay import Opened
-    from contextasm.config.resolve import Flags, Job
+    from contextasm.cli.commands.replay import OpenedRecord
+    from contextasm.config.build import PreparedBuild
+    from contextasm.config.options import Options
     from contextasm.model import Context, Workspace
 
 
 def explain(
-    request: Flags,
+    request: Options,
     record: Annotated[
         str | None, typer.Argument(metavar="[RECORD]", help="Of this record (a file, or digits of its id) instead.")
     ] = None,
@@ -35,12 +44,12 @@ def explain(
 ) -> int:
     """Say what happened to every fragment, or to one line of a file, and why."""
     from contextasm.rendering.formats import context_data
-    from contextasm.rendering.wording import decision_table, receipt, ruling_table
+    from contextasm.rendering.wording import decision_table, receipt, rule_trace_table
 
     if record is None:
-        job = ready(request, form)
+        job = prepare_request(request, form)
         if line is not None:
-            say(_line(job.workspace, job.run(), _relative(job, line), as_json=json))
+            write_stdout(_line(job.workspace, job.run(), _relative(job, line), as_json=json))
             return 0
         context = job.run()
     else:
@@ -51,38 +60,38 @@ def explain(
     if fragment is not None:
         context = _only(context, fragment)
     if json:
-        say(json_text(context_data(context)))
+        write_stdout(format_json(context_data(context)))
         return 0
-    say(table(*decision_table(context.decisions, every=verbose or fragment is not None)))
+    write_stdout(format_table(*decision_table(context.decisions, every=verbose or fragment is not None)))
     if fragment is not None:
         return 0
     if context.rulings:
-        say("\n" + table(*ruling_table(context.rulings)))
-    warn(context.problems)
-    tell(receipt(context))
+        write_stdout("\n" + format_table(*rule_trace_table(context.rulings)))
+    show_problems(context.problems)
+    write_stderr(receipt(context))
     return 0
 
 
 run = takes_request(explain)
 
 
-def _relative(job: Job, place: str) -> str:
+def _relative(job: PreparedBuild, place: str) -> str:
     """A FILE:LINE as it was typed, as one of the workspace."""
     path, colon, number = place.rpartition(":")
     return f"{job.workspace.relative(path) if path else ''}{colon}{number}"
 
 
-def _opened(record: str, request: Flags, form: str | None) -> Opened:
+def _opened(record: str, request: Options, form: str | None) -> OpenedRecord:
     """The record that is named. Raises `ContextasmError` for flags of a request: it has one already."""
-    from contextasm.cli.commands.replay import opened
-    from contextasm.config.resolve import surroundings
+    from contextasm.cli.commands.replay import open_record
+    from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
 
     given = request._replace(format=form)._asdict()
     for flag in (key for key, value in given.items() if value and key != "workspace"):
         todo = "leave it out; `ctxasm diff` compares a record with another build"
         raise ContextasmError(f"--{flag.rstrip('s')}", "does not go with a record", todo)
-    return opened(record, request.workspace, surroundings())
+    return open_record(record, request.workspace, process_environment())
 
 
 def _only(context: Context, fragment: str) -> Context:
@@ -98,27 +107,29 @@ def _only(context: Context, fragment: str) -> Context:
     return context._replace(decisions=decisions)
 
 
-def _recorded_line(own: Opened, place: str, *, as_json: bool) -> int:
+def _recorded_line(own: OpenedRecord, place: str, *, as_json: bool) -> int:
     """Tell the fate of one line in a recorded build, which takes building it again; the exit code."""
-    from contextasm.cli.commands.replay import again, differs
+    from contextasm.cli.commands.replay import replay_record, show_differences
 
-    done = again(own)
+    done = replay_record(own)
     if not done.context or not done.same:
-        return differs(own, done)
-    say(_line(done.workspace, done.context, place, as_json=as_json))
+        return show_differences(own, done)
+    write_stdout(_line(done.workspace, done.context, place, as_json=as_json))
     return 0
 
 
 def _line(workspace: Workspace, context: Context, place: str, *, as_json: bool) -> str:
     """The fate of one line, in one line."""
     from contextasm.model import ContextasmError
-    from contextasm.records.trace import trace
-    from contextasm.rendering.wording import fate_words
+    from contextasm.records.trace import trace_line
+    from contextasm.rendering.wording import line_trace_words
 
     path, _, number = place.rpartition(":")
     if not path or not number.isdecimal() or not int(number):
         raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
-    fate = trace(workspace, context, path, int(number))
+    fate = trace_line(workspace, context, path, int(number))
     if as_json:
-        return json_text({"in": fate.shown, "layer": fate.layer, "reason": fate_words(fate.decision, fate.code)})
-    return f"{'in' if fate.shown else 'out'} {fate.layer or '-'} {fate_words(fate.decision, fate.code)}\n"
+        return format_json(
+            {"in": fate.shown, "layer": fate.layer, "reason": line_trace_words(fate.decision, fate.code)}
+        )
+    return f"{'in' if fate.shown else 'out'} {fate.layer or '-'} {line_trace_words(fate.decision, fate.code)}\n"

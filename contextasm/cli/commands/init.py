@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contextasm.workspace.scaffold import Start
+    from contextasm.workspace.scaffold import StarterFile
 
 FIRST_AGENT = "assistant"
 
@@ -33,14 +33,14 @@ def run(
     import os
 
     from contextasm.workspace.atomic import emit_stdout
-    from contextasm.workspace.scaffold import make
+    from contextasm.workspace.scaffold import create_file
 
     agents, teams = _names(agent, "--agent"), _names(team, "--team")
     root = _root(folder, named=bool(agents or teams))
     lines: list[str] = []
     try:
         for path, text in _plan(root, agents, teams):
-            made = make(root, path, text)
+            made = create_file(root, path, text)
             lines.append(f"{'made' if made else 'kept'} {root / path}{'/' if text is None else ''}\n")
     finally:
         if not quiet:
@@ -50,33 +50,34 @@ def run(
 
 def _names(given: list[str] | None, flag: str) -> list[str]:
     """The names, each a sound one. Raises `ContextasmError`."""
-    from contextasm.config.values import name
+    from contextasm.config.values import parse_name
     from contextasm.model import ContextasmError
 
     if "" in (given or ()):
         raise ContextasmError(flag, "the name is empty", "give a name")
-    return [name(each, flag) for each in given or ()]
+    return [parse_name(each, flag) for each in given or ()]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:
     """The folder to make things in, as a person here would write it."""
     import os
 
-    from contextasm.config.resolve import Flags, open_workspace, surroundings
+    from contextasm.config.options import Options
+    from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.model import ContextasmError
 
-    around = surroundings()
+    around = process_environment()
     if folder is not None or not named:
         return Path(folder or ".")
     try:
-        return Path(os.path.relpath(open_workspace(Flags(), around).root))
+        return Path(os.path.relpath(open_workspace(Options(), around).root))
     except ContextasmError:
         if around.environment.get("CTXASM_WORKSPACE"):
             raise
         return Path()  # no workspace here or above: this folder becomes one
 
 
-def _plan(root: Path, agents: list[str], teams: list[str]) -> list[Start]:
+def _plan(root: Path, agents: list[str], teams: list[str]) -> list[StarterFile]:
     """What is to be made. A folder that is no workspace becomes one; a workspace without agents gets its first."""
     from contextasm.workspace.folder import MARKS
     from contextasm.workspace.scaffold import agent_files, team_files, workspace_files

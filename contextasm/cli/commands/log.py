@@ -6,26 +6,36 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import say, stdin
-from contextasm.cli.owner import Agent, Asked, Day, In, Quiet, Team, Zone, home, sound
+from contextasm.cli.options import read_stdin, write_stdout
+from contextasm.cli.owner import (
+    AgentOption,
+    DateOption,
+    OwnerOptions,
+    QuietOption,
+    TeamOption,
+    WorkspaceOption,
+    ZoneOption,
+    find_owner,
+    storable_text,
+)
 
 
 def run(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What happened; - reads standard input.")],
-    agent: Agent = None,
-    team: Team = None,
-    date: Day = None,
-    tz: Zone = None,
-    workspace: In = None,
-    quiet: Quiet = False,
+    agent: AgentOption = None,
+    team: TeamOption = None,
+    date: DateOption = None,
+    tz: ZoneOption = None,
+    workspace: WorkspaceOption = None,
+    quiet: QuietOption = False,
 ) -> int:
     """Append to the log of the day, a blank line between; the log is made if need be."""
-    from contextasm.workspace.editing.files_log import append
+    from contextasm.workspace.editing.files_log import append_log
 
-    entry = sound(stdin("-", "entry") if text == "-" else text, "TEXT")
-    owner = home(Asked(agent, team, workspace, date, tz))
+    entry = storable_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
+    owner = find_owner(OwnerOptions(agent, team, workspace, date, tz))
     path = f"{owner.path}/daily/{owner.day}.md"
-    made = append(owner.workspace, path, entry)
+    made = append_log(owner.workspace, path, entry)
     if not quiet:
-        say(f"{'made' if made else 'appended to'} {path}\n")
+        write_stdout(f"{'made' if made else 'appended to'} {path}\n")
     return 0

@@ -6,30 +6,37 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, ready, say, table, takes_request, warn
+from contextasm.cli.options import (
+    format_json,
+    format_table,
+    prepare_request,
+    show_problems,
+    takes_request,
+    write_stdout,
+)
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import Flags
+    from contextasm.config.options import Options
 
 
 def plan(
-    request: Flags,
+    request: Options,
     *,
     budgets: Annotated[str, typer.Option(metavar="N,N,...", help="The budgets to compare.")] = "4k,8k,16k,32k",
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show what each of several budgets would keep, layer by layer."""
-    from contextasm.config.values import tokens
+    from contextasm.config.values import parse_tokens
     from contextasm.rendering.wording import plan_data, plan_table
 
-    sizes = [tokens(each, "--budgets") for each in budgets.split(",")]
-    job = ready(request)
+    sizes = [parse_tokens(each, "--budgets") for each in budgets.split(",")]
+    job = prepare_request(request)
     contexts = [job.run(job.request._replace(budget=size), brief=True) for size in sizes]
     if json:
-        say(json_text(plan_data(contexts)))
+        write_stdout(format_json(plan_data(contexts)))
     else:
-        say(table(*plan_table(contexts)))
-        warn([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+        write_stdout(format_table(*plan_table(contexts)))
+        show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, say, table
+from contextasm.cli.options import format_json, format_table, write_stdout
 
 
 def run(
@@ -17,15 +17,21 @@ def run(
     from pathlib import Path
 
     from contextasm.config.profile_loader import SHIPPED, load_profile, shipped
-    from contextasm.config.values import choice
+    from contextasm.config.values import require_known
 
     if name is not None:
-        path = SHIPPED / f"{choice(name, shipped(), 'profiles', 'profile')}.yaml"
-        say(path.read_text(encoding="utf-8"))
+        path = SHIPPED / f"{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
+        write_stdout(path.read_text(encoding="utf-8"))
         return 0
     found = [load_profile(each, "profiles", Path()) for each in shipped()]
     if json:
-        say(json_text([{"name": each.name, "budget": each.budget, "summary": each.summary} for each in found]))
+        write_stdout(
+            format_json([{"name": each.name, "budget": each.budget, "summary": each.summary} for each in found])
+        )
     else:
-        say(table(("profile", "budget", "what it is for"), [(p.name, f"{p.budget:,}", p.summary) for p in found], (1,)))
+        write_stdout(
+            format_table(
+                ("profile", "budget", "what it is for"), [(p.name, f"{p.budget:,}", p.summary) for p in found], (1,)
+            )
+        )
     return 0

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, ready, say, table, takes_request
+from contextasm.cli.options import format_json, format_table, prepare_request, takes_request, write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import Flags
-    from contextasm.model import Ruling
+    from contextasm.config.options import Options
+    from contextasm.model import RuleTrace
 
 
 def rules(
-    request: Flags,
+    request: Options,
     action: Annotated[
         str, typer.Argument(metavar="[list|eval]", help="`list` them, or `eval`: which fire for a request.")
     ] = "list",
@@ -22,31 +22,33 @@ def rules(
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """List the rules, or show which fire for a request, without assembling anything."""
-    from contextasm.config.values import choice
-    from contextasm.rendering.formats import ruling_data
-    from contextasm.rendering.wording import ruling_table
+    from contextasm.config.values import require_known
+    from contextasm.rendering.formats import rule_trace_data
+    from contextasm.rendering.wording import rule_trace_table
 
-    if choice(action, ("list", "eval"), "rules", "action") == "list":
+    if require_known(action, ("list", "eval"), "rules", "action") == "list":
         return _list(request, as_json=json)
-    fired = ready(request).fired
+    fired = prepare_request(request).fired
     if fired is None:
-        found: tuple[Ruling, ...] = ()
+        found: tuple[RuleTrace, ...] = ()
     else:
-        from contextasm.rules.apply import rulings
+        from contextasm.rules.apply import rule_traces
 
-        found = rulings(fired)
-    say(json_text([*map(ruling_data, found)]) if json else table(*ruling_table(found)))
+        found = rule_traces(fired)
+    write_stdout(format_json([*map(rule_trace_data, found)]) if json else format_table(*rule_trace_table(found)))
     return 0
 
 
-def _list(request: Flags, *, as_json: bool) -> int:
+def _list(request: Options, *, as_json: bool) -> int:
     """List the rules as they are written."""
     from contextasm.cli.rule_listing import rule_data, rule_row
-    from contextasm.config.resolve import open_rules, surroundings
+    from contextasm.config.resolve import open_rules, process_environment
 
-    found = open_rules(request, surroundings())
+    found = open_rules(request, process_environment())
     header = ("rule", "priority", "where", "when", "then")
-    say(json_text([*map(rule_data, found)]) if as_json else table(header, [*map(rule_row, found)], (1,)))
+    write_stdout(
+        format_json([*map(rule_data, found)]) if as_json else format_table(header, [*map(rule_row, found)], (1,))
+    )
     return 0
 
 

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, say, stdin, takes_request, tell, warn
+from contextasm.cli.options import format_json, read_stdin, show_problems, takes_request, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from contextasm.config.resolve import Flags, Job
+    from contextasm.config.build import PreparedBuild
+    from contextasm.config.options import Options
     from contextasm.model import Memory, Problem, Profile
-    from contextasm.model.score import Parts
+    from contextasm.model.score import Score
 
 EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
 """Where memories lie, whoever's they are."""
 
 
 def search(
-    request: Flags,
+    request: Options,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for; - reads standard input.")],
     *,
     every: Annotated[
@@ -33,35 +34,37 @@ def search(
 
     Of the agent or the team that is named, of both, or of those that a build would take. Ends with 1 if none matches.
     """
-    from contextasm.config.resolve import prepare, surroundings
+    from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.model import ContextasmError
 
-    topic = stdin("search -", "text").strip() if text == "-" else text.strip()
+    topic = read_stdin("search -", "text").strip() if text == "-" else text.strip()
     if not topic:
         raise ContextasmError("search", "the text is blank", "give some words to look for")
     if every and (request.agent or request.team):
         raise ContextasmError("--all", "looks everywhere", "leave out --agent and --team")
-    job = prepare(request._replace(topic=topic), surroundings(), narrowed=_narrowing(request, every=every, top=top))
+    job = prepare_build(
+        request._replace(topic=topic), process_environment(), narrowed=_narrowing(request, every=every, top=top)
+    )
     found, rows, problems = _hits(job, top)
     if json:
-        say(json_text([_data(*each) for each in found]))
+        write_stdout(format_json([_data(*each) for each in found]))
     elif found:
-        say(_table(found))
-    warn(problems)
+        write_stdout(_table(found))
+    show_problems(problems)
     if not found:
-        tell(f"ctxasm: none of {rows:,} memories matches" if rows else "ctxasm: there is no memory to search")
+        write_stderr(f"ctxasm: none of {rows:,} memories matches" if rows else "ctxasm: there is no memory to search")
     return 0 if found else 1
 
 
 run = takes_request(search, without=("topic", "budget", "tokenizer", "layer"))
 
-Hit = tuple["Memory", "Parts"]
+Hit = tuple["Memory", "Score"]
 
 
-def _narrowing(request: Flags, *, every: bool, top: int) -> Callable[[Profile], Profile]:
+def _narrowing(request: Options, *, every: bool, top: int) -> Callable[[Profile], Profile]:
     """What of a profile is searched: the layers that show memories, of whom the command line names."""
     from contextasm.model import ContextasmError
-    from contextasm.text.templates import names
+    from contextasm.text.templates import placeholders
 
     wanted = {kind for kind in ("agent", "team") if getattr(request, kind)} or {"agent", "team"}
 
@@ -69,7 +72,7 @@ def _narrowing(request: Flags, *, every: bool, top: int) -> Callable[[Profile], 
         layers = [layer._replace(top=top) for layer in profile.layers if "search" in layer.source]
         if every:
             layers = [layer._replace(path=EVERYWHERE) for layer in layers[:1]]
-        own = [layer for layer in layers if {name for path in layer.path for name in names(path)} <= wanted]
+        own = [layer for layer in layers if {name for path in layer.path for name in placeholders(path)} <= wanted]
         if not own:
             what = "searches no memories" if not layers else f"searches no memories of the {' and '.join(wanted)} alone"
             raise ContextasmError(f"profile {profile.name}", what, "name another profile with -p, or use --all")
@@ -78,12 +81,14 @@ def _narrowing(request: Flags, *, every: bool, top: int) -> Callable[[Profile], 
     return narrowed
 
 
-def _hits(job: Job, top: int) -> tuple[list[Hit], int, Sequence[Problem]]:
+def _hits(job: PreparedBuild, top: int) -> tuple[list[Hit], int, Sequence[Problem]]:
     """The best of all layers; how many memories were searched; what is wrong with their files."""
-    from contextasm.model import Ask
-    from contextasm.retrieval.memory_search import hits
+    from contextasm.model import SourceQuery
+    from contextasm.retrieval.memory_search import topic_hits
 
-    asked = [hits(Ask(job.workspace, layer, job.request, pools=job.pools)) for layer in job.profile.layers]
+    asked = [
+        topic_hits(SourceQuery(job.workspace, layer, job.request, pools=job.pools)) for layer in job.profile.layers
+    ]
     found = [each for own in asked for each in own.found]
     found.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     found.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
@@ -91,7 +96,7 @@ def _hits(job: Job, top: int) -> tuple[list[Hit], int, Sequence[Problem]]:
     return found[:top], sum(own.rows for own in asked), [*problems]
 
 
-def _data(memory: Memory, score: Parts) -> dict[str, object]:
+def _data(memory: Memory, score: Score) -> dict[str, object]:
     """A hit as plain values."""
     parts = dict(score)
     whole = parts.pop("total")
@@ -101,12 +106,12 @@ def _data(memory: Memory, score: Parts) -> dict[str, object]:
 
 def _table(found: Sequence[Hit]) -> str:
     """The hits as a table; on a terminal, texts are cut to its width."""
-    from contextasm.rendering.wording import columns, hit_rows
+    from contextasm.rendering.wording import format_columns, hit_rows
 
     header, rows, right = hit_rows(found)
-    plain = columns(header[:-1], [row[:-1] for row in rows], right)
+    plain = format_columns(header[:-1], [row[:-1] for row in rows], right)
     room = _width() - max(len(line) for line in plain.split("\n")) - 2
-    return columns(header, [(*row[:-1], _shortened(row[-1], room)) for row in rows], right)
+    return format_columns(header, [(*row[:-1], _shortened(row[-1], room)) for row in rows], right)
 
 
 def _width() -> int:

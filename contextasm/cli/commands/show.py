@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, say
-from contextasm.cli.owner import Agent, Asked, In, Team, home
+from contextasm.cli.options import format_json, write_stdout
+from contextasm.cli.owner import AgentOption, OwnerOptions, TeamOption, WorkspaceOption, find_owner
 
 if TYPE_CHECKING:
     from contextasm.model import Memory
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 def run(
     name: Annotated[str, typer.Argument(metavar="ID", help="The memory, as `explain` and `remember` name it.")],
-    agent: Agent = None,
-    team: Team = None,
+    agent: AgentOption = None,
+    team: TeamOption = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    workspace: In = None,
+    workspace: WorkspaceOption = None,
 ) -> int:
     """Print a memory: where it stands, its fields, its text. An id that several owners use shows one of each."""
-    from contextasm.workspace.editing.memories_find import find
+    from contextasm.workspace.editing.memories_find import find_memories
 
-    owner = home(Asked(agent, team, workspace), needed=False)
-    found = find(owner.workspace, name, owner.path)
+    owner = find_owner(OwnerOptions(agent, team, workspace), needed=False)
+    found = find_memories(owner.workspace, name, owner.path)
     if json:
-        say(json_text({"schema": "ctxasm.memories/1", "memories": [each._asdict() for each in found]}))
+        write_stdout(format_json({"schema": "ctxasm.memories/1", "memories": [each._asdict() for each in found]}))
     else:
-        say("\n".join(_page(each) for each in found))
+        write_stdout("\n".join(_page(each) for each in found))
     return 0
 
 

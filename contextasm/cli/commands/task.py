@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import say, tell, warn
+from contextasm.cli.options import show_problems, write_stderr, write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.text.task_stack import Stack
+    from contextasm.text.task_stack import TaskStack
 
 
 def run(
@@ -29,32 +29,33 @@ def run(
 
     It is kept in tasks.yaml. A profile that shows it takes the current goal for the topic, where no other is named.
     """
-    from contextasm.cli.options import json_text
-    from contextasm.config.resolve import Flags, open_workspace, surroundings
-    from contextasm.config.values import choice
-    from contextasm.config.yaml_events import load_data
+    from contextasm.cli.options import format_json
+    from contextasm.config.options import Options
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.values import require_known
+    from contextasm.config.yaml_events import load_values
     from contextasm.model import Document
-    from contextasm.text.decode import parsed
-    from contextasm.text.task_file import FILE, file_text
+    from contextasm.text.decode import parse_data
+    from contextasm.text.task_file import TASK_FILE, task_file_text
     from contextasm.workspace.atomic import as_bytes, write
 
-    choice(action, (*_changes(), "show"), "task", "action")
-    folder = open_workspace(Flags(workspace=workspace), surroundings())
-    read = folder.read(FILE)
-    stack = _read(parsed(read, load_data) if isinstance(read, Document) else read, strict=action != "show")
+    require_known(action, (*_changes(), "show"), "task", "action")
+    folder = open_workspace(Options(workspace=workspace), process_environment())
+    read = folder.read(TASK_FILE)
+    stack = _read(parse_data(read, load_values) if isinstance(read, Document) else read, strict=action != "show")
     if action != "show":
         stack = _changes()[action](stack, _needed(action, text))
-        write(Path(folder.root) / FILE, as_bytes(file_text(stack)))
+        write(Path(folder.root) / TASK_FILE, as_bytes(task_file_text(stack)))
     if json:
-        say(json_text({"current": stack.current, "tasks": [each._asdict() for each in stack.frames]}))
+        write_stdout(format_json({"current": stack.current, "tasks": [each._asdict() for each in stack.frames]}))
     elif action == "show":
-        say(_shown(stack))
+        write_stdout(_shown(stack))
     elif not quiet:
-        tell(_shown(stack).rstrip("\n"))
+        write_stderr(_shown(stack).rstrip("\n"))
     return 0
 
 
-def _changes() -> Mapping[str, Callable[[Stack, str], Stack]]:
+def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
     """What can be done to a stack, by name."""
     from contextasm.text.task_stack import block, pop, push
 
@@ -71,34 +72,34 @@ def _needed(action: str, text: str | None) -> str:
     return " ".join(text.split())
 
 
-def _read(data: object, *, strict: bool) -> Stack:
+def _read(data: object, *, strict: bool) -> TaskStack:
     """The stack as its file has it, empty where there is none.
 
     Raises `ContextasmError` for a file that can't be read, or that would lose something when it is written again.
     """
     from contextasm.model import ContextasmError, Data, Problem
-    from contextasm.text.task_stack import Stack, stack_of
+    from contextasm.text.task_stack import TaskStack, parse_task_stack
 
     if isinstance(data, Problem):
         raise ContextasmError(f"{data.path}:{data.line}", data.message, "correct the file")
     if not isinstance(data, Data):
-        return Stack()
+        return TaskStack()
     problems: list[Problem] = []
-    stack = stack_of(data, problems)
+    stack = parse_task_stack(data, problems)
     if problems and strict:
         first = problems[0]
         raise ContextasmError(f"{first.path}:{first.line}", first.message, "correct it, so that nothing gets lost")
-    warn(problems)
+    show_problems(problems)
     return stack
 
 
-def _shown(stack: Stack) -> str:
+def _shown(stack: TaskStack) -> str:
     """The chain from the root on, each task below the one it serves, and what is complete beside the current one."""
-    from contextasm.text.task_stack import listed, told
+    from contextasm.text.task_stack import list_tasks, task_line
 
     marks = {"active": "-", "complete": "x", "blocked": "!"}
     lines = [
-        f"{'  ' * depth}{'>' if frame.id == stack.current else marks[frame.status]} {told(frame)}"
-        for depth, frame in listed(stack)
+        f"{'  ' * depth}{'>' if frame.id == stack.current else marks[frame.status]} {task_line(frame)}"
+        for depth, frame in list_tasks(stack)
     ]
     return "".join(f"{line}\n" for line in lines) or "no task\n"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import json_text, say, table
+from contextasm.cli.options import format_json, format_table, write_stdout
 
 
 def run(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> int:
@@ -14,7 +14,7 @@ def run(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) 
     from contextasm.selection.tokens import TOKENIZERS
 
     if json:
-        say(json_text([{"name": name, "about": about} for name, about in TOKENIZERS.items()]))
+        write_stdout(format_json([{"name": name, "about": about} for name, about in TOKENIZERS.items()]))
     else:
-        say(table(("tokenizer", "what it counts"), [*TOKENIZERS.items()]))
+        write_stdout(format_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()]))
     return 0

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import takes_request, tell, warn
+from contextasm.cli.options import show_problems, takes_request, write_stderr
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import Counters, Flags, Job, Surroundings
+    from contextasm.config.build import Counters, PreparedBuild
+    from contextasm.config.options import Options, ProcessEnvironment
     from contextasm.model import Problem
-    from contextasm.workspace.outputs import Target
-    from contextasm.workspace.watch.rebuild import Built, Turn, Wish
+    from contextasm.workspace.outputs import OutputFile
+    from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
     from contextasm.workspace.watch.rescan import Rescan
 
 
 def watch(
-    request: Flags,
+    request: Options,
     *,
     form: Annotated[str | None, typer.Option("--format", "-f", metavar="NAME", help="As for build.")] = None,
     output: Annotated[
@@ -45,46 +46,46 @@ def watch(
 
     The files are written only where their content changes. After an error they stay as they are, and the watch goes on.
     """
-    from contextasm.workspace.watch.loop import Voice, watch
+    from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
 
     wish = _wish(request._replace(format=form), _targets(output, into or (), poll))
     with _line(quiet=quiet) as show:
         speech = _Speech(wish.targets, show, quiet=quiet, verbose=verbose)
         hello = f"ctxasm: watching {wish.root}; Ctrl-C ends it"
-        ready = (lambda: None) if quiet else (lambda: tell(hello))
-        return watch(wish, Voice(ready, speech.turn, speech.warn), command or "", poll)
+        ready = (lambda: None) if quiet else (lambda: write_stderr(hello))
+        return watch_workspace(wish, WatchReporter(ready, speech.turn, speech.warn), command or "", poll)
 
 
 run = takes_request(watch)
 
 
-def _targets(output: str | None, into: Sequence[str], poll: float | None) -> Sequence[Target]:
+def _targets(output: str | None, into: Sequence[str], poll: float | None) -> Sequence[OutputFile]:
     """The files to write, at least one."""
     from contextasm.model import ContextasmError
-    from contextasm.workspace.outputs import targets
+    from contextasm.workspace.outputs import output_files
 
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is no number of seconds above 0", "write one such as 2 or 0.5")
-    if found := targets(output, into):
+    if found := output_files(output, into):
         return found
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
 
 
-def _wish(flags: Flags, targets: Sequence[Target]) -> Wish:
+def _wish(flags: Options, targets: Sequence[OutputFile]) -> WatchSpec:
     """What is asked for, with everything that a build needs bound to it."""
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import surroundings
-    from contextasm.workspace.folder import Folder, find
-    from contextasm.workspace.watch.rebuild import Wish
+    from contextasm.config.resolve import process_environment
+    from contextasm.workspace.folder import Folder, find_workspace
+    from contextasm.workspace.watch.rebuild import WatchSpec
 
-    around = surroundings()
+    around = process_environment()
     named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
-    root = around.folder / named if named else find(around.folder)
+    root = around.folder / named if named else find_workspace(around.folder)
     Folder(root)  # raises where it is none
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = flags.profile or around.environment.get("CTXASM_PROFILE") or ""
-    return Wish(
+    return WatchSpec(
         root=root,
         build=lambda disk: _built(flags, around, disk, counters),
         targets=targets,
@@ -92,24 +93,24 @@ def _wish(flags: Flags, targets: Sequence[Target]) -> Wish:
     )
 
 
-def _built(flags: Flags, around: Surroundings, disk: Rescan, counters: Counters) -> Built:
+def _built(flags: Options, around: ProcessEnvironment, disk: Rescan, counters: Counters) -> BuildResult:
     """One build, and what it depends on besides the workspace."""
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import prepare
+    from contextasm.config.resolve import prepare_build
     from contextasm.rendering.formats import FORMATS
-    from contextasm.workspace.watch.rebuild import Built
+    from contextasm.workspace.watch.rebuild import BuildResult
 
-    job = prepare(flags, around, disk, counters)
+    job = prepare_build(flags, around, disk, counters)
     context = job.run()
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else around.folder
     files = profile_files(str(profile.value), folder)
-    return Built(context, FORMATS[context.request.format](context), _day(job, around), files)
+    return BuildResult(context, FORMATS[context.request.format](context), _day(job, around), files)
 
 
-def _day(job: Job, around: Surroundings) -> Callable[[], date] | None:
+def _day(job: PreparedBuild, around: ProcessEnvironment) -> Callable[[], date] | None:
     """What tells which day it is; None where the build's day is named."""
-    from contextasm.config.resolve import today
+    from contextasm.config.resolve_names import today
 
     if not job.settings["date"].origin.startswith("the clock"):
         return None
@@ -120,29 +121,31 @@ def _day(job: Job, around: Surroundings) -> Callable[[], date] | None:
 class _Speech:
     """What a person is told, of which much is the same from turn to turn."""
 
-    def __init__(self, targets: Sequence[Target], show: Callable[[str], None], *, quiet: bool, verbose: bool) -> None:
+    def __init__(
+        self, targets: Sequence[OutputFile], show: Callable[[str], None], *, quiet: bool, verbose: bool
+    ) -> None:
         self._targets = targets
         self._show = show
         self._quiet = quiet
         self._verbose = verbose
         self._known: frozenset[Problem] = frozenset()
 
-    def turn(self, turn: Turn) -> None:
+    def turn(self, turn: Rebuild) -> None:
         """One line for the build, and one for each problem that the build before had not."""
         if turn.error:
-            tell(f"ctxasm: error: {turn.error}")
+            write_stderr(f"ctxasm: error: {turn.error}")
         if self._quiet or not turn.context:
             return
-        warn([problem for problem in turn.context.problems if problem not in self._known])
+        show_problems([problem for problem in turn.context.problems if problem not in self._known])
         self._known = frozenset(turn.context.problems)
         self._show(_turn_line(turn, self._targets, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
         """Tell of what went wrong beside the builds."""
-        tell(f"ctxasm: warning: {message}")
+        write_stderr(f"ctxasm: warning: {message}")
 
 
-def _turn_line(turn: Turn, targets: Sequence[Target], *, verbose: bool) -> str:
+def _turn_line(turn: Rebuild, targets: Sequence[OutputFile], *, verbose: bool) -> str:
     """What became of a build that did not fail."""
     assert turn.context
     files = ", ".join(str(path) for path in turn.written or [target.path for target in targets])
@@ -157,7 +160,7 @@ def _turn_line(turn: Turn, targets: Sequence[Target], *, verbose: bool) -> str:
 def _line(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
     """How to show what is the case: on a terminal one line that is kept current, else a line each."""
     if quiet or not sys.stderr or not sys.stderr.isatty():
-        return nullcontext(tell)
+        return nullcontext(write_stderr)
     return _Live()
 
 

@@ -15,49 +15,55 @@ from operator import mul
 from pathlib import Path
 from time import monotonic
 
-from contextasm.model import Embedder, Problem
-from contextasm.retrieval.embeddings.request import OTHER_NUMBER, Failed, Job, Unfinished, Values
-from contextasm.retrieval.embeddings.vector_cache import Vector, Vectors
+from contextasm.model import EmbedderConfig, Problem
+from contextasm.retrieval.embeddings.request import (
+    OTHER_NUMBER,
+    EmbeddingFailed,
+    EmbeddingRequest,
+    EmbeddingUnfinished,
+    Vector,
+)
+from contextasm.retrieval.embeddings.vector_cache import PackedVector, VectorCache
 
 
-def _by_command(job: Job) -> Iterator[Values]:
-    from contextasm.retrieval.embeddings.subprocess_embedder import by_command
+def _by_command(job: EmbeddingRequest) -> Iterator[Vector]:
+    from contextasm.retrieval.embeddings.subprocess_embedder import embed_by_command
 
-    return by_command(job)
-
-
-def _by_url(job: Job) -> Iterator[Values]:
-    from contextasm.retrieval.embeddings.http_embedder import by_url
-
-    return by_url(job)
+    return embed_by_command(job)
 
 
-def _by_folder(job: Job) -> Iterator[Values]:
-    from contextasm.retrieval.embeddings.local_model import by_folder
+def _by_url(job: EmbeddingRequest) -> Iterator[Vector]:
+    from contextasm.retrieval.embeddings.http_embedder import embed_by_url
 
-    return by_folder(job)
+    return embed_by_url(job)
 
 
-EMBEDDERS: Mapping[str, Callable[[Job], Iterator[Values]]] = {
+def _by_folder(job: EmbeddingRequest) -> Iterator[Vector]:
+    from contextasm.retrieval.embeddings.local_model import embed_by_folder
+
+    return embed_by_folder(job)
+
+
+EMBEDDERS: Mapping[str, Callable[[EmbeddingRequest], Iterator[Vector]]] = {
     "command": _by_command,
     "url": _by_url,
     "folder": _by_folder,
 }
-"""Each kind of embedder: it gives a vector for each text, in order, and raises `Failed` where it can't go on."""
+"""Each kind of embedder: it gives a vector for each text, in order, and raises `EmbeddingFailed` where it can't go on."""
 
-FILE = "ctxasm.yaml"
+SETTINGS_FILE = "ctxasm.yaml"
 
 
-class Opinion:
+class EmbeddingSimilarity:
     """The second opinion of one build (`model.Meaning`); after a failure it is not asked again."""
 
-    def __init__(self, embedder: Embedder, root: str, environment: Mapping[str, str], cache: Path | None) -> None:
+    def __init__(self, embedder: EmbedderConfig, root: str, environment: Mapping[str, str], cache: Path | None) -> None:
         """Of a workspace at `root`; vectors are remembered in the folder `cache`, None for not at all."""
         self._embedder = embedder
         self._root = root
         self._environment = environment
         self._cache = cache
-        self._remembered: Vectors | None = None
+        self._remembered: VectorCache | None = None
         self._problem: Problem | None = None
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
@@ -66,14 +72,14 @@ class Opinion:
             try:
                 vectors = self._vectors([topic, *texts])
                 return [_cosine(vectors[topic], vectors[text]) - self._embedder.near for text in texts]
-            except Failed as error:
+            except EmbeddingFailed as error:
                 message = f"the embedder {error}; memories are ranked by their words alone"
-                self._problem = Problem("embedder", FILE, self._embedder.line, message)
+                self._problem = Problem("embedder", SETTINGS_FILE, self._embedder.line, message)
         return self._problem or ()
 
-    def _vectors(self, texts: Sequence[str]) -> Mapping[str, Vector]:
+    def _vectors(self, texts: Sequence[str]) -> Mapping[str, PackedVector]:
         """A vector for each text, all of one length: remembered ones, and new ones of those that are not."""
-        self._remembered = self._remembered or Vectors(self._cache, _name(self._embedder, self._root))
+        self._remembered = self._remembered or VectorCache(self._cache, _name(self._embedder, self._root))
         distinct = list(dict.fromkeys(texts))
         known = self._remembered.get(distinct)
         new = self._made([text for text in distinct if text not in known])
@@ -82,37 +88,39 @@ class Opinion:
             known, new = {}, self._made(distinct)
         return {**known, **new}
 
-    def _made(self, texts: Sequence[str]) -> dict[str, Vector]:
+    def _made(self, texts: Sequence[str]) -> dict[str, PackedVector]:
         """New vectors. Sound ones that came before a failure are remembered, so that the next build gets further."""
-        made: dict[str, Vector] = {}
+        made: dict[str, PackedVector] = {}
         if not texts:
             return made
         assert self._remembered
-        job = Job(self._embedder, self._root, self._environment, texts, monotonic() + self._embedder.timeout)
+        job = EmbeddingRequest(
+            self._embedder, self._root, self._environment, texts, monotonic() + self._embedder.timeout
+        )
         try:
             with closing(EMBEDDERS[self._embedder.kind](job)) as vectors:  # type: ignore[type-var]
                 _take(vectors, texts, made)
-        except Unfinished:
+        except EmbeddingUnfinished:
             self._remembered.put(made)
             raise
         self._remembered.put(made)
         return made
 
 
-def _take(vectors: Iterator[Values], texts: Sequence[str], made: dict[str, Vector]) -> None:
-    """Put each vector to its text. Raises `Failed` where they do not fit each other or the texts."""
+def _take(vectors: Iterator[Vector], texts: Sequence[str], made: dict[str, PackedVector]) -> None:
+    """Put each vector to its text. Raises `EmbeddingFailed` where they do not fit each other or the texts."""
     for values in vectors:
         if len(made) < len(texts):
             vector = made[texts[len(made)]] = _unit(values)
             if len(vector) != len(made[texts[0]]):
-                raise Failed("gave vectors of different lengths")
+                raise EmbeddingFailed("gave vectors of different lengths")
         else:
-            raise Failed(OTHER_NUMBER)
+            raise EmbeddingFailed(OTHER_NUMBER)
     if len(made) < len(texts):
-        raise Failed(OTHER_NUMBER)
+        raise EmbeddingFailed(OTHER_NUMBER)
 
 
-def _name(embedder: Embedder, root: str) -> str:
+def _name(embedder: EmbedderConfig, root: str) -> str:
     """What vectors are remembered under: all that tells one model from another."""
     place = root if embedder.kind == "command" else ""
     own = _state(embedder.folder, root) if embedder.kind == "folder" else ""
@@ -131,20 +139,20 @@ def _state(folder: str, root: str) -> str:
     return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
 
 
-def _unit(values: Values) -> Vector:
-    """A vector of length one, or of zeros. Raises `Failed` for what is no list of finite numbers."""
+def _unit(values: Vector) -> PackedVector:
+    """A vector of length one, or of zeros. Raises `EmbeddingFailed` for what is no list of finite numbers."""
     if not isinstance(values, list) or not values or any(type(value) not in {float, int} for value in values):
-        raise Failed("gave something that is no list of numbers")
+        raise EmbeddingFailed("gave something that is no list of numbers")
     try:
         norm = math.hypot(*values)
     except OverflowError:
         norm = math.inf
     if not math.isfinite(norm):
-        raise Failed("gave a number that is not finite")
+        raise EmbeddingFailed("gave a number that is not finite")
     return array("f", (value / (norm or 1.0) for value in values))
 
 
-def _cosine(one: Vector, other: Vector) -> float:
+def _cosine(one: PackedVector, other: PackedVector) -> float:
     """Of two vectors of length one; rounded, since the last digits of a sum differ between versions of Python."""
     cosine: float = sum(map(mul, one, other))
     return round(cosine, 6)

@@ -16,7 +16,13 @@ from urllib import request
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from contextasm.retrieval.embeddings.request import OTHER_NUMBER, Failed, Job, Unfinished, Values
+from contextasm.retrieval.embeddings.request import (
+    OTHER_NUMBER,
+    EmbeddingFailed,
+    EmbeddingRequest,
+    EmbeddingUnfinished,
+    Vector,
+)
 
 _AT_ONCE = 100
 """Texts in one request."""
@@ -25,14 +31,14 @@ _LARGEST = 64 << 20
 """Bytes of an answer."""
 
 
-def by_url(job: Job) -> Iterator[Values]:
-    """The vectors of one request after the other; `Failed` where the server can't be asked or answers otherwise."""
+def embed_by_url(job: EmbeddingRequest) -> Iterator[Vector]:
+    """The vectors of one request after the other; `EmbeddingFailed` where the server can't be asked or answers otherwise."""
     for start in range(0, len(job.texts), _AT_ONCE):
         texts = job.texts[start : start + _AT_ONCE]
         yield from _vectors(_answer(job, texts), len(texts))
 
 
-def _answer(job: Job, texts: Sequence[str]) -> Any:
+def _answer(job: EmbeddingRequest, texts: Sequence[str]) -> Any:
     """The answer to one request, by the deadline.
 
     The request has a thread of its own: the time-outs of sockets begin anew with every byte, and a name that has to be
@@ -44,20 +50,20 @@ def _answer(job: Job, texts: Sequence[str]) -> Any:
     def ask() -> None:
         try:
             found.append(_asked(job, texts, left))
-        except Failed as error:
+        except EmbeddingFailed as error:
             found.append(error)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(left)
     if not found:
-        raise Unfinished(f"took longer than {job.embedder.timeout:g} s")
-    if isinstance(found[0], Failed):
+        raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s")
+    if isinstance(found[0], EmbeddingFailed):
         raise found[0]
     return found[0]
 
 
-def _asked(job: Job, texts: Sequence[str], left: float) -> Any:
+def _asked(job: EmbeddingRequest, texts: Sequence[str], left: float) -> Any:
     """What the server says, as values."""
     asked = _request(job, texts)
     try:
@@ -65,37 +71,37 @@ def _asked(job: Job, texts: Sequence[str], left: float) -> Any:
             data = _read(job, answer)
     except HTTPError as error:
         error.close()
-        raise Unfinished(f"answered {error.code} {error.reason}") from error
+        raise EmbeddingUnfinished(f"answered {error.code} {error.reason}") from error
     except (OSError, HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         if isinstance(reason, TimeoutError):
-            raise Unfinished(f"took longer than {job.embedder.timeout:g} s") from error
-        raise Unfinished(f"can't be asked: {getattr(reason, 'strerror', None) or reason}") from error
+            raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s") from error
+        raise EmbeddingUnfinished(f"can't be asked: {getattr(reason, 'strerror', None) or reason}") from error
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Failed("gave an answer that is no JSON") from error
+        raise EmbeddingFailed("gave an answer that is no JSON") from error
 
 
-def _read(job: Job, answer: Any) -> bytes:
+def _read(job: EmbeddingRequest, answer: Any) -> bytes:
     """All of an answer."""
     data = bytearray()
     while part := answer.read1(1 << 16):
         data += part
         job.left()
         if len(data) > _LARGEST:
-            raise Failed("gave an answer without an end")
+            raise EmbeddingFailed("gave an answer without an end")
     return bytes(data)
 
 
-def _request(job: Job, texts: Sequence[str]) -> request.Request:
+def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
     """One request. The key is never told to anybody else, not in a message either."""
     body = json.dumps({"model": job.embedder.model, "input": list(texts)}).encode()
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ctxasm"}
     if name := job.embedder.key_env:
         key = job.environment.get(name, "").strip()
         if not key or not key.isascii() or not key.isprintable():
-            raise Failed(f"needs the key that {name} should hold, and it holds none")
+            raise EmbeddingFailed(f"needs the key that {name} should hold, and it holds none")
         headers["Authorization"] = f"Bearer {key}"
     return request.Request(job.embedder.url, body, headers, method="POST")  # noqa: S310 - checked by the configuration
 
@@ -125,12 +131,12 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _vectors(answer: Any, count: int) -> list[Values]:
+def _vectors(answer: Any, count: int) -> list[Vector]:
     """The vectors of an answer, in the order of the texts."""
     try:
         by_index = {int(each["index"]): each["embedding"] for each in answer["data"]}
     except (TypeError, KeyError, ValueError) as error:
-        raise Failed("gave an answer without vectors") from error
+        raise EmbeddingFailed("gave an answer without vectors") from error
     if sorted(by_index) != list(range(count)) or len(answer["data"]) != count:
-        raise Failed(OTHER_NUMBER)
+        raise EmbeddingFailed(OTHER_NUMBER)
     return [by_index[index] for index in range(count)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contextasm.retrieval.embeddings.request import Failed, Job, Values
+from contextasm.retrieval.embeddings.request import EmbeddingFailed, EmbeddingRequest, Vector
 
 if TYPE_CHECKING:
     Array = Any  # numpy.ndarray; numpy is an extra, and types are checked without it
@@ -46,8 +46,8 @@ def _place(folder: str, root: str) -> str:
     return os.path.join(root, os.path.expanduser(folder))
 
 
-def by_folder(job: Job) -> Iterator[Values]:
-    """The vectors, one text after the other; `Failed` where the model can't be used.
+def embed_by_folder(job: EmbeddingRequest) -> Iterator[Vector]:
+    """The vectors, one text after the other; `EmbeddingFailed` where the model can't be used.
 
     One at a time is as fast as many (measured): what a text is made into then stays in the processor's cache.
     """
@@ -60,7 +60,7 @@ def by_folder(job: Job) -> Iterator[Values]:
 
 
 def _loaded(folder: str) -> _Model:
-    """The model of a folder. Raises `Failed` for one that is not there, damaged, or of another build."""
+    """The model of a folder. Raises `EmbeddingFailed` for one that is not there, damaged, or of another build."""
     try:
         with _one_thread():
             import numpy  # noqa: F401, ICN001 - here for its threads
@@ -80,14 +80,16 @@ def _loaded(folder: str) -> _Model:
             by_first=_by_first(_json(folder, "1_Pooling/config.json")),
         )
         _hidden(model, tokenizer.encode("whole?").ids)
-    except Failed:
+    except EmbeddingFailed:
         raise
     except ImportError as error:
-        raise Failed(f"needs what `pip install contextasm[semantic]` brings ({error})") from error
+        raise EmbeddingFailed(f"needs what `pip install contextasm[semantic]` brings ({error})") from error
     except OSError as error:
-        raise Failed(f"can't be used: {error.filename}: {error.strerror}") from error
+        raise EmbeddingFailed(f"can't be used: {error.filename}: {error.strerror}") from error
     except Exception as error:  # tokenizers raises nothing narrower, and a damaged model has many ways to fail
-        raise Failed(f"can't be used: it is damaged, or of another build ({type(error).__name__}: {error})") from error
+        raise EmbeddingFailed(
+            f"can't be used: it is damaged, or of another build ({type(error).__name__}: {error})"
+        ) from error
     return model
 
 
@@ -119,17 +121,19 @@ def _refuse_other(config: Mapping[str, Any], modules: Sequence[Mapping[str, str]
     expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
     for key, value in expected.items():
         if config.get(key, value) != value:
-            raise Failed(f"can't be used: its {key} is {config[key]}, not {value}")
+            raise EmbeddingFailed(f"can't be used: its {key} is {config[key]}, not {value}")
     steps = [module["type"].rpartition(".")[2] for module in modules]
     if steps not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
-        raise Failed(f"can't be used: it is made of {', '.join(steps)}")
+        raise EmbeddingFailed(f"can't be used: it is made of {', '.join(steps)}")
 
 
 def _by_first(pooling: Mapping[str, Any]) -> bool:
     """Whether a text's vector is that of its first token. Raises for a model that takes neither that nor the mean."""
     modes = {name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen}
     if modes not in ({"pooling_mode_cls_token"}, {"pooling_mode_mean_tokens"}):
-        raise Failed(f"can't be used: it takes {', '.join(sorted(modes)) or 'neither the first token nor the mean'}")
+        raise EmbeddingFailed(
+            f"can't be used: it takes {', '.join(sorted(modes)) or 'neither the first token nor the mean'}"
+        )
     return "pooling_mode_cls_token" in modes
 
 

@@ -6,27 +6,27 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from contextasm.model import Embedder
+from contextasm.model import EmbedderConfig
 
-Values = Sequence[float]
+Vector = Sequence[float]
 """A vector as an embedder gives it, nothing checked yet."""
 
 
 OTHER_NUMBER = "gave another number of vectors than there were texts"
 
 
-class Failed(Exception):  # noqa: N818 - it is no error of the build
+class EmbeddingFailed(Exception):  # noqa: N818 - it is no error of the build
     """Why there are no vectors: the rest of a sentence that begins with the embedder's name."""
 
 
-class Unfinished(Failed):
+class EmbeddingUnfinished(EmbeddingFailed):
     """As much, where the vectors that came before are sound: too late, or a server that broke off."""
 
 
-class Job(NamedTuple):
+class EmbeddingRequest(NamedTuple):
     """Texts to make vectors of."""
 
-    embedder: Embedder
+    embedder: EmbedderConfig
     root: str
     """The workspace's folder."""
     environment: Mapping[str, str]
@@ -35,8 +35,8 @@ class Job(NamedTuple):
     """On the clock that only goes on (`time.monotonic`)."""
 
     def left(self) -> float:
-        """Seconds until the deadline. Raises `Unfinished` where it is over."""
+        """Seconds until the deadline. Raises `EmbeddingUnfinished` where it is over."""
         left = self.deadline - monotonic()
         if left <= 0:
-            raise Unfinished(f"took longer than {self.embedder.timeout:g} s")
+            raise EmbeddingUnfinished(f"took longer than {self.embedder.timeout:g} s")
         return left

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
-from contextasm.retrieval.embeddings.request import Failed, Job, Values
+from contextasm.retrieval.embeddings.request import EmbeddingFailed, EmbeddingRequest, Vector
 
 _LINE = 4 << 20
 """Bytes that one vector may take."""
@@ -28,8 +28,8 @@ _LAST_WORDS = 200
 """Characters of what it said last that are told."""
 
 
-def by_command(job: Job) -> Iterator[Values]:
-    """A vector for each line of output; `Failed` where the command can't be run, fails or takes too long."""
+def embed_by_command(job: EmbeddingRequest) -> Iterator[Vector]:
+    """A vector for each line of output; `EmbeddingFailed` where the command can't be run, fails or takes too long."""
     with _texts(job.texts) as texts, _running(job, texts) as process:
         said = bytearray()
         for line in _lines(job, process, said):
@@ -40,7 +40,7 @@ def by_command(job: Job) -> Iterator[Values]:
             job.left()
         if process.returncode:
             last = said.decode("utf-8", "replace").strip().rpartition("\n")[2][-_LAST_WORDS:]
-            raise Failed(f"ended with exit code {process.returncode}{f' ({last})' if last else ''}")
+            raise EmbeddingFailed(f"ended with exit code {process.returncode}{f' ({last})' if last else ''}")
 
 
 @contextmanager
@@ -52,12 +52,12 @@ def _texts(texts: Sequence[str]) -> Iterator[IO[bytes]]:
             file.writelines(json.dumps(text).encode() + b"\n" for text in texts)
             file.seek(0)
         except OSError as error:
-            raise Failed(f"can't be given its texts: {error.strerror}") from error
+            raise EmbeddingFailed(f"can't be given its texts: {error.strerror}") from error
         yield file
 
 
 @contextmanager
-def _running(job: Job, texts: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+def _running(job: EmbeddingRequest, texts: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
     """The command, which does not outlive this."""
     try:
         process = subprocess.Popen(  # noqa: S603 - the person has allowed it (config/embedder.py)
@@ -70,7 +70,7 @@ def _running(job: Job, texts: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise Failed(f"can't be run: {getattr(error, 'strerror', None) or error}") from error
+        raise EmbeddingFailed(f"can't be run: {getattr(error, 'strerror', None) or error}") from error
     try:
         yield process
     finally:
@@ -82,7 +82,7 @@ def _running(job: Job, texts: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
                 stream.close()
 
 
-def _lines(job: Job, process: subprocess.Popen[bytes], said: bytearray) -> Iterator[bytes]:
+def _lines(job: EmbeddingRequest, process: subprocess.Popen[bytes], said: bytearray) -> Iterator[bytes]:
     """The lines of output as they come; the end of what else it says is put into `said`."""
     rest = b""
     with selectors.DefaultSelector() as streams:
@@ -103,7 +103,7 @@ def _lines(job: Job, process: subprocess.Popen[bytes], said: bytearray) -> Itera
                     *lines, rest = (rest + data).split(b"\n")
                     yield from (line for line in lines if line.strip())
             if len(rest) > _LINE:
-                raise Failed("gave a line that does not end")
+                raise EmbeddingFailed("gave a line that does not end")
     if rest.strip():
         yield rest
 
@@ -114,4 +114,4 @@ def _vector(line: bytes) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         shown = line[:40].decode("utf-8", "replace")
-        raise Failed(f"gave a line that is no JSON: {shown}") from error
+        raise EmbeddingFailed(f"gave a line that is no JSON: {shown}") from error

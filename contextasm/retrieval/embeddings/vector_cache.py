@@ -19,7 +19,7 @@ from zlib import crc32
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-Vector: TypeAlias = "array[float]"
+PackedVector: TypeAlias = "array[float]"
 """Numbers of 32 bits."""
 
 _FILE = "vectors.db"
@@ -42,23 +42,23 @@ def _digest(*parts: str) -> bytes:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
 
 
-class Vectors:
+class VectorCache:
     """The vectors of one model, in a file that holds those of others too, and in this process."""
 
     def __init__(self, folder: Path | None, model: str) -> None:
         """Remembered in `folder`; None remembers them for this process alone."""
         self._path = folder / _FILE if folder else None
         self._model = model
-        self._here: dict[str, Vector] = {}
+        self._here: dict[str, PackedVector] = {}
 
-    def get(self, texts: Sequence[str]) -> dict[str, Vector]:
+    def get(self, texts: Sequence[str]) -> dict[str, PackedVector]:
         """The vectors of those texts that are remembered."""
         missing = [text for text in texts if text not in self._here]
         if missing and self._path and os.path.exists(self._path):
             self._here |= self._read({self._key(text): text for text in missing})
         return {text: self._here[text] for text in texts if text in self._here}
 
-    def put(self, vectors: Mapping[str, Vector]) -> None:
+    def put(self, vectors: Mapping[str, PackedVector]) -> None:
         """Remember vectors; one that is there already is replaced."""
         self._here |= vectors
         if not vectors or not self._path:
@@ -81,10 +81,10 @@ class Vectors:
     def _key(self, text: str) -> bytes:
         return _digest(_VERSION, byteorder, self._model) + _digest(text)
 
-    def _read(self, texts: Mapping[bytes, str]) -> dict[str, Vector]:
+    def _read(self, texts: Mapping[bytes, str]) -> dict[str, PackedVector]:
         import sqlite3
 
-        found: dict[str, Vector] = {}
+        found: dict[str, PackedVector] = {}
         keys = list(texts)
         try:
             with self._open() as store:
@@ -119,12 +119,12 @@ class Vectors:
             yield store
 
 
-def _packed(vector: Vector) -> bytes:
+def _packed(vector: PackedVector) -> bytes:
     data = vector.tobytes()
     return data + crc32(data).to_bytes(4, "big")
 
 
-def _unpacked(data: object) -> Vector | None:
+def _unpacked(data: object) -> PackedVector | None:
     """The vector; None for what is damaged."""
     if not isinstance(data, bytes) or len(data) < 8 or len(data) % 4:
         return None

@@ -11,11 +11,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import Document, Pool, Stamped, T
-from contextasm.retrieval.memory_index.reader import KeptPool
+from contextasm.model import Document, MemoryPool, StampedWorkspace, T
+from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_index.schema import VERSION
-from contextasm.retrieval.memory_index.updater import Page, update
-from contextasm.text.memory_parser import memories
+from contextasm.retrieval.memory_index.updater import IndexedFile, update_index
+from contextasm.text.memory_parser import parse_memories
 
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT))
 
@@ -26,7 +26,7 @@ _YOUNG = 2
 """Seconds: a file that changed so short a time ago may change again without its times telling."""
 
 
-class Unusable(Exception):  # noqa: N818 - it is no error of anybody's
+class UnusableIndex(Exception):  # noqa: N818 - it is no error of anybody's
     """A pool that can't be had: `damaged`, or just not now."""
 
     def __init__(self, error: Exception) -> None:
@@ -45,12 +45,14 @@ class _Changes(NamedTuple):
     """Whether any content differs."""
 
 
-def asked(path: Path, workspace: Stamped, now: float, paths: Sequence[str], use: Callable[[Pool], T]) -> tuple[T, int]:
-    """What `use` makes of a pool, and how many memories it holds; `now` in seconds since 1970. Raises `Unusable`."""
+def query_database(
+    path: Path, workspace: StampedWorkspace, now: float, paths: Sequence[str], use: Callable[[MemoryPool], T]
+) -> tuple[T, int]:
+    """What `use` makes of a pool, and how many memories it holds; `now` in seconds since 1970. Raises `UnusableIndex`."""
     stamps = _stamps(workspace, now, paths)
-    pages: dict[str, Page] = {}
+    pages: dict[str, IndexedFile] = {}
 
-    def page(name: str) -> Page:
+    def page(name: str) -> IndexedFile:
         if name not in pages:
             pages[name] = _page(workspace, name)
         return pages[name]
@@ -59,10 +61,10 @@ def asked(path: Path, workspace: Stamped, now: float, paths: Sequence[str], use:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as store:
             _bring_up_to_date(store, stamps, page)
             store.execute("BEGIN")  # so that every look sees the same state
-            pool = KeptPool(store, paths)
+            pool = IndexedPool(store, paths)
             return use(pool), pool.size
     except (sqlite3.Error, ValueError, LookupError) as error:  # the last two are what damaged figures lead to
-        raise Unusable(error) from error
+        raise UnusableIndex(error) from error
 
 
 def remove(path: Path) -> None:
@@ -72,7 +74,7 @@ def remove(path: Path) -> None:
             name.unlink(missing_ok=True)
 
 
-def _stamps(workspace: Stamped, now: float, paths: Sequence[str]) -> dict[str, str]:
+def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
     """What a file looks like from outside; empty where that says nothing for certain."""
     stamps = {}
     for path in paths:
@@ -82,15 +84,15 @@ def _stamps(workspace: Stamped, now: float, paths: Sequence[str]) -> dict[str, s
     return stamps
 
 
-def _page(workspace: Stamped, path: str) -> Page:
+def _page(workspace: StampedWorkspace, path: str) -> IndexedFile:
     """A file's memories."""
     read = workspace.read(path)
     if isinstance(read, Document):
-        return Page(read.digest, *memories(read))
-    return Page(str(read), (), (read,) if read else ())
+        return IndexedFile(read.digest, *parse_memories(read))
+    return IndexedFile(str(read), (), (read,) if read else ())
 
 
-def _bring_up_to_date(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], Page]) -> None:
+def _bring_up_to_date(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], IndexedFile]) -> None:
     """Make the file hold what the workspace's files hold; those that did not change are not opened."""
     if _version(store) == VERSION:
         changes = _changes(store, stamps, page)
@@ -99,7 +101,7 @@ def _bring_up_to_date(store: sqlite3.Connection, stamps: Mapping[str, str], page
             return
     store.execute("BEGIN IMMEDIATE")
     try:
-        update(store, stamps, page, new=_version(store) != VERSION)
+        update_index(store, stamps, page, new=_version(store) != VERSION)
         store.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
@@ -112,7 +114,7 @@ def _version(store: sqlite3.Connection) -> int:
     return number
 
 
-def _changes(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], Page]) -> _Changes:
+def _changes(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], IndexedFile]) -> _Changes:
     """What differs; a file is opened where its stamp does."""
     known = {path: (stamp, digest) for path, stamp, digest in store.execute("SELECT path, stamp, digest FROM files")}
     if known.keys() - stamps.keys() or stamps.keys() - known.keys():

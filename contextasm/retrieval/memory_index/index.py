@@ -11,32 +11,32 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from contextasm.model import Pool, Stamped, T
+from contextasm.model import MemoryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_pool import MANY
 
-FOLDER = ".ctxasm/memories"
+INDEX_FOLDER = ".ctxasm/memories"
 """Where pools are kept, relative to the workspace."""
 
 
-class KeptPools:
+class MemoryIndexes:
     """The pools of a workspace."""
 
-    def __init__(self, workspace: Stamped, now: Callable[[], float], *, kept: bool) -> None:
+    def __init__(self, workspace: StampedWorkspace, now: Callable[[], float], *, kept: bool) -> None:
         """Pools in the workspace's own folder; none at all unless `kept`. `now` gives seconds since 1970."""
         self._workspace = workspace
         self._now = now
-        self._folder = Path(workspace.root, FOLDER) if kept else None
+        self._folder = Path(workspace.root, INDEX_FOLDER) if kept else None
 
-    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[Pool], T]) -> T | None:
+    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
         """What `use` makes of the pool of these patterns, brought up to date; None where none is worth keeping."""
         path = self._path(patterns)
         if path is None or not path.exists():
             return None
-        from contextasm.retrieval.memory_index.database import Unusable, asked, remove
+        from contextasm.retrieval.memory_index.database import UnusableIndex, query_database, remove
 
         try:
-            answer, size = asked(path, self._workspace, self._now(), paths, use)
-        except Unusable as unusable:
+            answer, size = query_database(path, self._workspace, self._now(), paths, use)
+        except UnusableIndex as unusable:
             if unusable.damaged:
                 remove(path)
             return None
@@ -50,11 +50,11 @@ class KeptPools:
         path = self._path(patterns)
         if path is None or not self._made(path.parent):
             return
-        from contextasm.retrieval.memory_index.database import Unusable, asked, remove
+        from contextasm.retrieval.memory_index.database import UnusableIndex, query_database, remove
 
         try:
-            asked(path, self._workspace, self._now(), paths, lambda _pool: None)
-        except Unusable as unusable:
+            query_database(path, self._workspace, self._now(), paths, lambda _pool: None)
+        except UnusableIndex as unusable:
             if unusable.damaged:
                 remove(path)
 

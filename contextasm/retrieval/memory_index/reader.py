@@ -12,20 +12,22 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from contextasm.model import Document, Memory, Problem, Reason, Standing
-from contextasm.retrieval.memory_index.schema import Damaged, Numbers, as_memory, halves, load_columns, load_value
+from contextasm.model import Document, Memory, Problem, Reason, ScoreInputs
+from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, as_memory, halves, load_columns, load_value
 
 
-class KeptIndex:
+class StoredIndex:
     """The stored postings (`contextasm.search.Index`)."""
 
     def __init__(self, store: sqlite3.Connection, held: Mapping[str, Numbers]) -> None:
         """The columns; the postings stay where they are until asked for."""
-        from contextasm.retrieval.search.inverted_index import PADDING, Columns
+        from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 
         sections = held["sections"]
-        names = [name for name in Columns._fields if name != "sections"]
-        self.columns = Columns(sections=sections + array("I", [0] * PADDING), **{name: held[name] for name in names})
+        names = [name for name in IndexColumns._fields if name != "sections"]
+        self.columns = IndexColumns(
+            sections=sections + array("I", [0] * PADDING), **{name: held[name] for name in names}
+        )
         self.authors: Sequence[str] = [""]
         self.size = len(sections) - sections.count(0)
         self.average = sum(held["lengths"]) / max(1, self.size)
@@ -46,7 +48,7 @@ class KeptIndex:
         return [term for (term,) in self._store.execute(query, (prefix, prefix + "\U0010ffff"))]
 
 
-class KeptPool:
+class IndexedPool:
     """The pool in an open file, for as long as that is open."""
 
     def __init__(self, store: sqlite3.Connection, paths: Sequence[str]) -> None:
@@ -75,26 +77,26 @@ class KeptPool:
         """Rows with how well they answer a topic."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        return similarities(topic, KeptIndex(self._store, self._columns), floor)
+        return similarities(topic, StoredIndex(self._store, self._columns), floor)
 
     def newest(self, count: int) -> Sequence[int]:
         """The rows of the newest."""
         query = "SELECT row FROM rows ORDER BY created DESC, path, line DESC LIMIT ?"
         return [row for (row,) in self._store.execute(query, (count or -1,))]
 
-    def standing(self, rows: Sequence[int]) -> Sequence[Standing]:
+    def standing(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """What each row's score needs."""
         days: Any = load_value(self._store, "dates", [])
         columns = self._columns
         importance, last, created = columns["importance"], columns["last"], columns["created"]
-        return [Standing(importance[row], days[last[row]], days[created[row]]) for row in rows]
+        return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
     def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
         """The memories of rows."""
         query = "SELECT held FROM rows WHERE row = ?"
         found = [self._store.execute(query, (row,)).fetchone() for row in rows]
         if None in found:
-            raise Damaged("a row is missing")
+            raise DamagedIndex("a row is missing")
         return [as_memory(held) for (held,) in found]
 
     @cached_property

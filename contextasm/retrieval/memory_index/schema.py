@@ -52,11 +52,11 @@ Numbers: TypeAlias = "array[Any]"
 """An array of one of the kinds above."""
 
 
-class Damaged(sqlite3.DatabaseError):
+class DamagedIndex(sqlite3.DatabaseError):
     """A blob is not what was written."""
 
 
-def make(store: sqlite3.Connection) -> None:
+def create_tables(store: sqlite3.Connection) -> None:
     """Make the tables anew."""
     for table in TABLES:
         store.execute(f"DROP TABLE IF EXISTS {table}")
@@ -65,32 +65,32 @@ def make(store: sqlite3.Connection) -> None:
     store.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def sealed(data: bytes) -> bytes:
+def seal(data: bytes) -> bytes:
     """Bytes with their check sum in front."""
     return crc32(data).to_bytes(4, "big") + data
 
 
-def opened(blob: object) -> bytes:
-    """The bytes of a blob. Raises `Damaged`."""
+def unseal(blob: object) -> bytes:
+    """The bytes of a blob. Raises `DamagedIndex`."""
     if not isinstance(blob, bytes) or crc32(blob[4:]) != int.from_bytes(blob[:4], "big"):
-        raise Damaged("a blob is not what was written")
+        raise DamagedIndex("a blob is not what was written")
     return blob[4:]
 
 
 def as_blob(memory: Memory) -> bytes:
     """A memory as stored."""
-    return sealed(json.dumps(memory).encode())
+    return seal(json.dumps(memory).encode())
 
 
 def as_memory(blob: object) -> Memory:
     """A memory from what was stored."""
-    values: Any = json.loads(opened(blob))
+    values: Any = json.loads(unseal(blob))
     return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def halves(blob: object) -> tuple[Numbers, Numbers]:
     """Postings as stored: all rows, then as many counts."""
-    both = array("I", opened(blob)) if blob is not None else array("I")
+    both = array("I", unseal(blob)) if blob is not None else array("I")
     middle = len(both) // 2
     return both[:middle], both[middle:]
 
@@ -98,16 +98,16 @@ def halves(blob: object) -> tuple[Numbers, Numbers]:
 def load_columns(store: sqlite3.Connection) -> dict[str, Numbers]:
     """Every column."""
     stored = dict(store.execute("SELECT name, held FROM columns"))
-    return {name: array(kind, opened(stored[name]) if name in stored else b"") for name, kind in KINDS.items()}
+    return {name: array(kind, unseal(stored[name]) if name in stored else b"") for name, kind in KINDS.items()}
 
 
 def load_value(store: sqlite3.Connection, name: str, default: object) -> object:
     """What is stored under a name besides the columns, as JSON has it."""
     row = store.execute("SELECT held FROM columns WHERE name = ?", (name,)).fetchone()
-    return json.loads(opened(row[0])) if row else default
+    return json.loads(unseal(row[0])) if row else default
 
 
-def save(store: sqlite3.Connection, name: str, value: object) -> None:
+def save_value(store: sqlite3.Connection, name: str, value: object) -> None:
     """Store a column, or a value that JSON can hold."""
     data = value.tobytes() if isinstance(value, array) else json.dumps(value).encode()
-    store.execute("REPLACE INTO columns VALUES (?, ?)", (name, sealed(data)))
+    store.execute("REPLACE INTO columns VALUES (?, ?)", (name, seal(data)))

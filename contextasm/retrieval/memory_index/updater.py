@@ -17,23 +17,23 @@ from contextasm.retrieval.memory_index.schema import (
     KINDS,
     Numbers,
     as_blob,
+    create_tables,
     halves,
     load_columns,
     load_value,
-    make,
-    save,
-    sealed,
+    save_value,
+    seal,
 )
-from contextasm.retrieval.memory_pool import counted, entry, standing, states
+from contextasm.retrieval.memory_pool import count_reasons, exclusion_reasons, index_entry, score_inputs
 from contextasm.retrieval.search.dates import day_number
-from contextasm.retrieval.search.inverted_index import count
-from contextasm.text.memory_parser import duplicate, memory_id, one_each
+from contextasm.retrieval.search.inverted_index import count_terms
+from contextasm.text.memory_parser import duplicate_id_problem, memory_id, unique_ids
 
 _HOLES = 1000
 """Rows of files that went stay empty; with more of them than rows in use, and than this, everything is made again."""
 
 
-class Page(NamedTuple):
+class IndexedFile(NamedTuple):
     """A file as it is now."""
 
     digest: str
@@ -78,17 +78,19 @@ class _State(NamedTuple):
     added: dict[int, tuple[Numbers, Numbers]]
 
 
-def update(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], Page], *, new: bool) -> None:
+def update_index(
+    store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], IndexedFile], *, new: bool
+) -> None:
     """Hold exactly the files of `stamps`, in that order."""
     if new:
-        make(store)
+        create_tables(store)
     known = {path: (stamp, digest) for path, stamp, digest in store.execute("SELECT path, stamp, digest FROM files")}
     gone = known.keys() - stamps.keys()
     come = {path for path, stamp in stamps.items() if path not in known or not stamp or known[path][0] != stamp}
     renew = {path for path in come & known.keys() if page(path).digest == known[path][1]}
     come -= renew
     if not new and _mostly_holes(store, {*gone, *come}):
-        update(store, stamps, page, new=True)
+        update_index(store, stamps, page, new=True)
         return
     settled = _settled(store, stamps, come, page)
     while settled.affected:
@@ -113,7 +115,7 @@ def _mostly_holes(store: sqlite3.Connection, gone: Iterable[str]) -> bool:
 
 
 def _settled(
-    store: sqlite3.Connection, paths: Iterable[str], come: Iterable[str], page: Callable[[str], Page]
+    store: sqlite3.Connection, paths: Iterable[str], come: Iterable[str], page: Callable[[str], IndexedFile]
 ) -> _Settled:
     """Ids and states of the whole pool once the files in `come` are as they are now."""
     stored: dict[str, list[_Known]] = {}
@@ -126,8 +128,8 @@ def _settled(
         stored.setdefault(path, []).append(_Known(path, place, own, bool(given), line, status, taken, final, out))
     new = {path: _as_known(page(path).memories) for path in come}
     every = [each for path in paths for each in (new[path] if path in new else stored.get(path, ()))]
-    ids = one_each([each.id for each in every])
-    outs = states((own, each.status, each.supersedes) for own, each in zip(ids, every, strict=True))
+    ids = unique_ids([each.id for each in every])
+    outs = exclusion_reasons((own, each.status, each.supersedes) for own, each in zip(ids, every, strict=True))
     by_path: dict[str, tuple[list[str], list[Reason | None]]] = {}
     affected: set[str] = set()
     duplicates: list[Problem] = []
@@ -136,7 +138,7 @@ def _settled(
         final_ids.append(own)
         final_outs.append(out)
         if own != each.id and each.given:
-            duplicates.append(duplicate(each.id, each.path, each.line))
+            duplicates.append(duplicate_id_problem(each.id, each.path, each.line))
         if each.path not in new and (own, _as_text(out)) != (each.final, each.out):
             affected.add(each.path)
     split = {path: pair[0] for path, pair in by_path.items()}, {path: pair[1] for path, pair in by_path.items()}
@@ -182,7 +184,9 @@ def _take_out(
     return touched, dead
 
 
-def _take_in(store: sqlite3.Connection, path: str, stamp: str, page: Page, settled: _Settled, state: _State) -> None:
+def _take_in(
+    store: sqlite3.Connection, path: str, stamp: str, page: IndexedFile, settled: _Settled, state: _State
+) -> None:
     """Add the memories of a file, those that count in the rows after all others."""
     first = row = len(state.held["sections"])
     terms: set[int] = set()
@@ -206,8 +210,8 @@ def _take_in(store: sqlite3.Connection, path: str, stamp: str, page: Page, settl
 
 def _add_row(store: sqlite3.Connection, memory: Memory, row: int, sections: dict[str, int], state: _State) -> set[int]:
     """Put a memory's words and figures in a row; the numbers of its terms."""
-    own, known = entry(memory), standing(memory)
-    length, flag, counts = count(own.text)
+    own, known = index_entry(memory), score_inputs(memory)
+    length, flag, counts = count_terms(own.text)
     last, created = (state.dates.setdefault(day, len(state.dates)) for day in (known.last, known.created))
     section = sections.setdefault(own.section, row + 1)
     figures = (length, section, day_number(own.day), 0, flag, round(100 * own.kernel), known.importance, last, created)
@@ -247,7 +251,7 @@ def _write_postings(
         rows.extend(more_rows)
         counts.extend(more_counts)
         if rows:
-            blob = sealed(rows.tobytes() + counts.tobytes())
+            blob = seal(rows.tobytes() + counts.tobytes())
             store.execute("REPLACE INTO postings VALUES (?, ?)", (number, blob))
         else:
             store.execute("DELETE FROM postings WHERE id = ?", (number,))
@@ -258,8 +262,8 @@ def _write_rest(store: sqlite3.Connection, state: _State, settled: _Settled) -> 
     """Write every column, and what holds for the whole pool."""
     outs = [out for own in settled.outs.values() for out in own]
     for name, column in state.held.items():
-        save(store, name, column)
-    save(store, "dates", [*state.dates])
-    save(store, "counts", [len(outs), sum(out is None for out in outs)])
-    save(store, "left_out", counted(outs))
-    save(store, "duplicates", settled.duplicates)
+        save_value(store, name, column)
+    save_value(store, "dates", [*state.dates])
+    save_value(store, "counts", [len(outs), sum(out is None for out in outs)])
+    save_value(store, "left_out", count_reasons(outs))
+    save_value(store, "duplicates", settled.duplicates)

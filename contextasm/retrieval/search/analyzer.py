@@ -37,13 +37,13 @@ _STROKES: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "�
 _INFLECTED: Final = re.compile("(?:[seyi]|ed|ing|er|ator|al|ful|ll|ic|ism|ion|[ea]nt)$")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The terms that carry a text's topic, in order; its stop words where it holds nothing else."""
-    found = tokens(text)
+    found = analyze(text)
     return [term(word) for word in found if word not in STOP] or [term(word) for word in found]
 
 
-def tokens(text: str) -> list[str]:
+def analyze(text: str) -> list[str]:
     """Every word of a text, without case and accents; scripts without spaces as pairs of characters."""
     if not text.isascii():
         text = text.translate(_MARKS)

@@ -2,7 +2,7 @@
 
 BM25 over word stems, where a memory also takes part in what its neighbours say, and a day or an author that the
 query names counts. Reads no file, clock or environment, and knows no meaning: a memory that shares no word with
-the query is not found. Postings come from memory (`index`) or from a store (`Index`); both give the same figures.
+the query is not found. Postings come from memory (`build_index`) or from a store (`Index`); both give the same figures.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from contextasm.retrieval.search.analyzer import is_dense, term, tokens, words
+from contextasm.retrieval.search.analyzer import analyze, is_dense, split_words, term
 from contextasm.retrieval.search.dates import closeness, named_dates
-from contextasm.retrieval.search.inverted_index import COUNTED, QUESTION, TIMED, Entry, Index, MemoryIndex, index
+from contextasm.retrieval.search.inverted_index import (
+    COUNTED,
+    QUESTION,
+    TIMED,
+    Index,
+)
 from contextasm.retrieval.search.word_lists import BASES, STOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from contextasm.retrieval.search.dates import NamedDate
-    from contextasm.retrieval.search.inverted_index import Columns
+    from contextasm.retrieval.search.inverted_index import IndexColumns
 
-__all__ = ["CONTRAST", "Entry", "Index", "MemoryIndex", "index", "similarities", "words"]
 
 # How fast a repeated word stops counting, and how much a long text is held against it (memories are short).
 _K1: Final = 0.9
@@ -90,13 +94,13 @@ def _read(query: str, dates: Sequence[NamedDate], index: Index) -> tuple[frozens
     Names of authors are the commonest words of a log: they count as a cue, not as words, unless there is no other.
     The words of a date are no slips of the pen: they are looked for only as they stand.
     """
-    found = tokens(query)
-    spelled = [tokens(name) for name in index.authors]
+    found = analyze(query)
+    spelled = [analyze(name) for name in index.authors]
     named = frozenset(place for place, name in enumerate(spelled) if name and set(name) <= set(found))
     topical = [word for word in found if word not in STOP] or found
     names = {word for place in named for word in spelled[place]}
     asked = dict.fromkeys(map(term, [word for word in topical if word not in names] or topical))
-    dated = {word for date in dates for word in words(date.text)}
+    dated = {word for date in dates for word in split_words(date.text)}
     return named, [word for word in asked if word not in dated or index.postings(word)[0]]
 
 
@@ -122,7 +126,7 @@ def _rarity(holders: int, size: int) -> float:
     return math.log(1 + (size - holders + 0.5) / (holders + 0.5))
 
 
-def _share(rows: Sequence[int], values: Sequence[float], columns: Columns, found: dict[int, float]) -> None:
+def _share(rows: Sequence[int], values: Sequence[float], columns: IndexColumns, found: dict[int, float]) -> None:
     """Give neighbours in the same section their share of each value; the largest counts, never the sum."""
     sections, kernels = columns.sections, columns.kernels
     for row, own in zip(rows, values, strict=True):
@@ -213,7 +217,7 @@ def _add_cues(
 
 def _same(query: str, index: Index) -> list[int]:
     """The rows that hold the query's topical words, each as often, and no others: looked up rarest word first."""
-    counts = Counter(words(query))
+    counts = Counter(split_words(query))
     held = sorted(((*index.postings(word), times) for word, times in counts.items()), key=lambda item: len(item[0]))
     lengths = index.columns.lengths
     rows: set[int] | None = None

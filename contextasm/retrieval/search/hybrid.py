@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.retrieval.search.bm25 import CONTRAST, Entry
+from contextasm.retrieval.search.bm25 import CONTRAST
+from contextasm.retrieval.search.inverted_index import IndexEntry
 
 _SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
 """What an entry's meaning is worth to the entries around it, by distance (measured)."""
 
 
-class Hit(NamedTuple):
+class HybridHit(NamedTuple):
     """How well an entry answers a query."""
 
     similarity: float
@@ -23,9 +24,13 @@ class Hit(NamedTuple):
     """What it was made of where there were two opinions, each from 0 to 1."""
 
 
-def fused(
-    words: Mapping[int, float], every: Mapping[int, float], near: Sequence[float], floor: float, pool: Sequence[Entry]
-) -> dict[int, Hit]:
+def fuse(
+    words: Mapping[int, float],
+    every: Mapping[int, float],
+    near: Sequence[float],
+    floor: float,
+    pool: Sequence[IndexEntry],
+) -> dict[int, HybridHit]:
     """Rows with how well they answer by words and by meaning together.
 
     `words` are the similarities of what words alone find, `every` those without a floor; `near` says of each row how
@@ -39,7 +44,7 @@ def fused(
     candidates = [row for row, value in enumerate(near) if row in every or value > 0]
     best = max((sums[row] for row in candidates), default=0.0)
     return {
-        row: Hit((sums[row] / best) ** CONTRAST, (("words", spoken[row]), ("meaning", meant[row])))
+        row: HybridHit((sums[row] / best) ** CONTRAST, (("words", spoken[row]), ("meaning", meant[row])))
         for row in candidates
         if best > 0 and (row in words or sums[row] >= floor * best)
     }
@@ -51,7 +56,7 @@ def _spread(values: Sequence[float], low: float) -> list[float]:
     return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
 
 
-def _shared(values: Sequence[float], pool: Sequence[Entry]) -> list[float]:
+def _shared(values: Sequence[float], pool: Sequence[IndexEntry]) -> list[float]:
     """The values with what those of their neighbours in the same section are worth to them."""
     found = [*values]
     for row, entry in enumerate(pool):

@@ -1,6 +1,6 @@
 """Entries and their postings: which rows hold a term, how often, and what else is known of a row.
 
-`Index` is what a search asks for; `index` makes one in memory, a store may offer the same. Decides nothing about
+`Index` is what a search asks for; `build_index` makes one in memory, a store may offer the same. Decides nothing about
 what a match is worth.
 """
 
@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from contextasm.retrieval.search.analyzer import term, tokens
+from contextasm.retrieval.search.analyzer import analyze, term
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.word_lists import COUNTS, STOP, TIMES
 
@@ -28,7 +28,7 @@ COUNTED: Final = 4
 _DIGIT: Final = re.compile(r"\d")
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One memory as the search sees it.
 
     `section` is its neighbourhood (same file and day; none if blank), `kernel` how much neighbours share: 1.0 in a
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
     kernel: float = 1.0
 
 
-class Columns(NamedTuple):
+class IndexColumns(NamedTuple):
     """What is known of each row besides its words; a row that holds no entry is all zeros.
 
     Sections are numbers from 1, followed by `PADDING` zeros; days YYYYMMDD; authors places in the list of names;
@@ -69,7 +69,7 @@ class Index(Protocol):
         """Their mean length."""
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> IndexColumns:
         """What is known of each row."""
 
     @property
@@ -88,7 +88,7 @@ class MemoryIndex(NamedTuple):
 
     size: int
     average: float
-    columns: Columns
+    columns: IndexColumns
     authors: Sequence[str]
     held: Mapping[str, tuple[Sequence[int], Sequence[int]]]
     vocabulary: Sequence[str]
@@ -104,13 +104,13 @@ class MemoryIndex(NamedTuple):
         return self.vocabulary[first:last]
 
 
-def index(entries: Sequence[Entry]) -> MemoryIndex:
+def build_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     """Entries as an index; row numbers are their positions."""
     held: dict[str, tuple[list[int], list[int]]] = {}
     lengths: list[int] = []
     flags: list[int] = []
     for row, entry in enumerate(entries):
-        length, flag, counts = count(entry.text)
+        length, flag, counts = count_terms(entry.text)
         lengths.append(length)
         flags.append(flag)
         for word, times in counts.items():
@@ -119,12 +119,14 @@ def index(entries: Sequence[Entry]) -> MemoryIndex:
             repeats.append(times)
     authors = sorted({entry.author for entry in entries})
     average = sum(lengths) / max(1, len(lengths))
-    return MemoryIndex(len(entries), average, columns(entries, lengths, flags, authors), authors, held, sorted(held))
+    return MemoryIndex(
+        len(entries), average, index_columns(entries, lengths, flags, authors), authors, held, sorted(held)
+    )
 
 
-def count(text: str) -> tuple[int, int, Counter[str]]:
+def count_terms(text: str) -> tuple[int, int, Counter[str]]:
     """A text's length in words that carry its topic, its flags, and how often it holds each term, stop words too."""
-    found = tokens(text)
+    found = analyze(text)
     topical = sum(word not in STOP for word in found)
     flag = QUESTION if text.rstrip(" )]*_\"'”’").endswith(("?", "？")) else 0
     if not TIMES.isdisjoint(found):
@@ -134,11 +136,13 @@ def count(text: str) -> tuple[int, int, Counter[str]]:
     return topical or len(found), flag, Counter(map(term, found))
 
 
-def columns(entries: Sequence[Entry], lengths: Sequence[int], flags: Sequence[int], authors: Sequence[str]) -> Columns:
+def index_columns(
+    entries: Sequence[IndexEntry], lengths: Sequence[int], flags: Sequence[int], authors: Sequence[str]
+) -> IndexColumns:
     """The columns of entries that stand in rows 0, 1, 2 and so on."""
     sections: dict[str | int, int] = {}
     places = {name: place for place, name in enumerate(authors)}
-    return Columns(
+    return IndexColumns(
         lengths,
         [sections.setdefault(entry.section or row, len(sections) + 1) for row, entry in enumerate(entries)]
         + [0] * PADDING,

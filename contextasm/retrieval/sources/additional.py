@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextasm.model import Ask, Found, Fragment
+from contextasm.model import Fragment, RetrievalResult, SourceQuery
 from contextasm.text.markdown import trimmed
 
 PATH = "--additional"
 
 
-def additional(ask: Ask) -> Found:
+def additional(ask: SourceQuery) -> RetrievalResult:
     """The request's additional text; nothing where there is none."""
     _, text = trimmed(ask.request.additional)
     heading = ask.layer.heading[0]
-    return Found((Fragment(PATH, PATH, 1, text, heading, keep=ask.layer.keep),) if text else ())
+    return RetrievalResult((Fragment(PATH, PATH, 1, text, heading, keep=ask.layer.keep),) if text else ())

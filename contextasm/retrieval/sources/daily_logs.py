@@ -1,4 +1,4 @@
-"""Source `daily`: dated logs of the days up to today.
+"""Source `daily_logs`: dated logs of the days up to today.
 
 A log's name tells its date, so a log outside the window is never opened.
 """
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.model import Ask, Document, Found, Fragment, Layer, Problem, Reason
+from contextasm.model import Document, Fragment, Layer, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.text.markdown import trimmed
-from contextasm.text.templates import fill, paths
+from contextasm.text.templates import fill_template, layer_paths
 
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md")
 
@@ -28,7 +28,7 @@ class _Log(NamedTuple):
     """Where it is shown: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
 
 
-def daily(ask: Ask) -> Found:
+def daily_logs(ask: SourceQuery) -> RetrievalResult:
     """The logs aged 0 to `layer.days` days, in keep order: the newest day first, in a day the last file first.
 
     A log outside the window is a fragment without text, and a file whose name is no date is a problem.
@@ -51,15 +51,15 @@ def daily(ask: Ask) -> Found:
         elif read:
             problems.append(read)
     fragments.sort(key=lambda each: (each.day, each.place), reverse=True)
-    return Found(tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _logs(ask: Ask) -> tuple[Sequence[_Log], list[Problem]]:
+def _logs(ask: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
     """The logs that a layer's paths name, in the order in which they are shown, and the files that are none."""
     logs: list[_Log] = []
     problems: list[Problem] = []
     for number, template in enumerate(ask.layer.path):
-        for path in paths(ask.workspace, template, ask.request):
+        for path in layer_paths(ask.workspace, template, ask.request):
             name = path.rpartition("/")[2]
             found = _NAME.fullmatch(name)
             try:
@@ -80,7 +80,7 @@ def _logs(ask: Ask) -> tuple[Sequence[_Log], list[Problem]]:
 def _fragment(document: Document, log: _Log, layer: Layer, place: int) -> Fragment:
     """All of a log, the blank lines at its ends left off."""
     blank, text = trimmed(document.text)
-    group = fill(layer.group, {"date": str(log.day)})
+    group = fill_template(layer.group, {"date": str(log.day)})
     if group and log.age > layer.days:
         group += f" ({log.age} days ago)"
     return Fragment(

@@ -1,15 +1,15 @@
-"""Source `document`: whole files, one a heading or all under one."""
+"""Source `documents`: whole files, one a heading or all under one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextasm.model import Ask, ContextasmError, Document, Found, Fragment, Layer, Problem, Reason
+from contextasm.model import ContextasmError, Document, Fragment, Layer, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.text.markdown import trimmed
-from contextasm.text.templates import paths
+from contextasm.text.templates import layer_paths
 
 
-def document(ask: Ask) -> Found:
+def documents(ask: SourceQuery) -> RetrievalResult:
     """The files that a layer names, in its order; those that a pattern finds come in path order.
 
     Raises `ContextasmError` for a file of a required layer that can't be read.
@@ -30,14 +30,14 @@ def document(ask: Ask) -> Found:
                     path, read.message, f"{ask.layer.id} is never left out, so this has to be put right"
                 )
             problems.append(read)
-    return Found(tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _named(ask: Ask) -> Iterator[tuple[str, str]]:
+def _named(ask: SourceQuery) -> Iterator[tuple[str, str]]:
     """Heading and path of every file that may be there."""
     headings = ask.layer.heading * len(ask.layer.path) if len(ask.layer.heading) == 1 else ask.layer.heading
     for heading, template in zip(headings, ask.layer.path, strict=True):
-        for path in paths(ask.workspace, template, ask.request):
+        for path in layer_paths(ask.workspace, template, ask.request):
             yield heading, path
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from contextasm.model import Ask, Data, Document, Found, Fragment, Problem, Reason
-from contextasm.retrieval.reading import values
-from contextasm.text.matching import names_it
-from contextasm.text.rows import Row, rows
-from contextasm.text.templates import fill
+from contextasm.model import Data, Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading import read_data
+from contextasm.text.matching import mentions
+from contextasm.text.rows import Row, parse_rows
+from contextasm.text.templates import fill_template
 
 LINE = "**{type}**: {name}{fields}"
 """The form of an entity where the layer names none (digest 2.1)."""
@@ -33,14 +33,14 @@ class Entity(NamedTuple):
     """0 to 1."""
 
 
-def entities(ask: Ask) -> Found:
+def entities(ask: SourceQuery) -> RetrievalResult:
     """Every entity of the layer's files, those that the topic names first, then the most salient.
 
     Beside those named, `layer.pool` are looked at.
     """
     known, documents, problems = _known(ask)
     topic = ask.request.topic.casefold()
-    named = {each.id for each in known if topic and any(names_it(topic, name) for name in (each.name, *each.aliases))}
+    named = {each.id for each in known if topic and any(mentions(topic, name) for name in (each.name, *each.aliases))}
     ordered = sorted(known, key=lambda each: (each.id not in named, -each.salience, each.id))
     last = len(named) + (ask.layer.pool or len(known))
     out = Reason.of("not-in-pool", pool=ask.layer.pool)
@@ -48,12 +48,12 @@ def entities(ask: Ask) -> Found:
         _fragment(each, ask, place, named=each.id in named)._replace(out=None if place < last else out)
         for place, each in enumerate(ordered)
     ]
-    return Found(tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _known(ask: Ask) -> tuple[list[Entity], list[Document], list[Problem]]:
+def _known(ask: SourceQuery) -> tuple[list[Entity], list[Document], list[Problem]]:
     """The entities of the layer's files, each once."""
-    read, problems = values(ask)
+    read, problems = read_data(ask)
     found: dict[str, Entity] = {}
     for entity in (each for data in read for each in _entities(data, problems)):
         if entity.id in found:
@@ -66,7 +66,7 @@ def _known(ask: Ask) -> tuple[list[Entity], list[Document], list[Problem]]:
 
 def _entities(data: Data, problems: list[Problem]) -> Iterator[Entity]:
     """The entities of one file."""
-    for row in rows(data, "entities", problems):
+    for row in parse_rows(data, "entities", problems):
         name = row.word("name") or row.word("id")
         if not name:
             row.report("has no `name`")
@@ -89,11 +89,11 @@ def _fields(row: Row) -> tuple[tuple[str, str], ...]:
     return tuple(row.pairs(key).items())
 
 
-def _fragment(entity: Entity, ask: Ask, place: int, *, named: bool) -> Fragment:
+def _fragment(entity: Entity, ask: SourceQuery, place: int, *, named: bool) -> Fragment:
     """An entity in one line."""
     fields = ", ".join(f"{key}: {value}" for key, value in entity.fields)
     given = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
-    text = fill(ask.layer.line or LINE, given)
+    text = fill_template(ask.layer.line or LINE, given)
     return Fragment(
         id=entity.id,
         path=entity.path,

@@ -1,4 +1,4 @@
-"""Source `events`: what happened in the session that goes on, and the highlights of the latest others.
+"""Source `parse_events`: what happened in the session that goes on, and the highlights of the latest others.
 
 A session is a file of one JSON object a line. Its id is the file's name without `.jsonl`.
 """
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
-from contextasm.model import Ask, Document, Found, Fragment, Layer, Problem, Reason
+from contextasm.model import Document, Fragment, Layer, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.query_signals import half_life
-from contextasm.retrieval.reading import texts
-from contextasm.text.session_events import Event, events, told
-from contextasm.text.templates import fill
+from contextasm.retrieval.reading import read_documents
+from contextasm.text.session_events import Event, event_text, parse_events
+from contextasm.text.templates import fill_template
 
 OTHERS = 5
 """How many other sessions show their highlights, the latest first."""
@@ -39,7 +39,7 @@ class _Session(NamedTuple):
         return max(times, default=""), self.id
 
 
-def events_of(ask: Ask) -> Found:
+def events(ask: SourceQuery) -> RetrievalResult:
     """The events of the session, newest first, behind it the highlights of the latest others.
 
     Where no session is named, the one with the newest event is meant. Of its events `layer.pool` are looked at.
@@ -59,23 +59,23 @@ def events_of(ask: Ask) -> Found:
     for number, session in enumerate(others[:OTHERS], 1):
         fragments += _highlights(session, number, ask)
     documents = tuple(each.document for each in sessions)
-    return Found(tuple(_distinct(fragments)), documents, tuple(problems))
+    return RetrievalResult(tuple(_distinct(fragments)), documents, tuple(problems))
 
 
-def _sessions(ask: Ask) -> tuple[list[_Session], list[Problem]]:
+def _sessions(ask: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     """The sessions of the layer's paths with their events of its types, the latest first."""
-    documents, problems = texts(ask)
+    documents, problems = read_documents(ask)
     kinds = ask.layer.types
     found: list[_Session] = []
     for document in documents:
-        own, wrong = events(document)
+        own, wrong = parse_events(document)
         problems += wrong
         session = document.path.rpartition("/")[2].removesuffix(".jsonl")
         found.append(_Session(session, document, [each for each in own if not kinds or each.type in kinds]))
     return sorted(found, key=lambda session: session.latest, reverse=True), problems
 
 
-def _own(session: _Session, ask: Ask) -> list[Fragment]:
+def _own(session: _Session, ask: SourceQuery) -> list[Fragment]:
     """All events of the session, newest first; those behind the pool are not put into words."""
     newest = list(reversed(session.events))
     pool = ask.layer.pool or len(newest)
@@ -88,7 +88,7 @@ def _own(session: _Session, ask: Ask) -> list[Fragment]:
     ]
 
 
-def _highlights(session: _Session, number: int, ask: Ask) -> list[Fragment]:
+def _highlights(session: _Session, number: int, ask: SourceQuery) -> list[Fragment]:
     """What another session is remembered by: its last errors, failures and writes, else its last event."""
     marked = [each for each in session.events if _stands_out(each)] or session.events[-1:]
     return [_fragment(each, session.id, (number, each.line), ask) for each in reversed(marked[-HIGHLIGHTS:])]
@@ -100,16 +100,16 @@ def _stands_out(event: Event) -> bool:
     return event.type in {"error", "file_write"} or failed
 
 
-def _fragment(event: Event, session: str, place: tuple[int, int], ask: Ask) -> Fragment:
+def _fragment(event: Event, session: str, place: tuple[int, int], ask: SourceQuery) -> Fragment:
     """An event in words."""
-    layer, text = ask.layer, told(event)
+    layer, text = ask.layer, event_text(event)
     return Fragment(
         id=_id(event),
         path=event.path,
         line=event.line,
         text=_line(layer, text, event),
         heading=layer.heading[0],
-        group=fill(layer.group, {"session": session}),
+        group=fill_template(layer.group, {"session": session}),
         place=place,
         day=event.day,
         keep=layer.keep,
@@ -121,10 +121,10 @@ def _fragment(event: Event, session: str, place: tuple[int, int], ask: Ask) -> F
 
 def _line(layer: Layer, text: str, event: Event) -> str:
     """An event in the form in which the layer shows it."""
-    return fill(layer.line, {"type": event.type, "text": text.replace("\n", "\n  ")}) if layer.line else text
+    return fill_template(layer.line, {"type": event.type, "text": text.replace("\n", "\n  ")}) if layer.line else text
 
 
-def _score(event: Event, ask: Ask) -> tuple[tuple[str, float], ...]:
+def _score(event: Event, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
     """The parts of an event's score. Its age is counted from the end of the day of the build."""
     end = datetime.combine(ask.request.date, time()) + timedelta(days=1)
     hours = (end - event.time).total_seconds() / 3600 if event.time else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from contextasm.model import Ask, Document, Found, Fragment, Problem, Reason
-from contextasm.retrieval.reading import named
-from contextasm.text.matching import names_it
-from contextasm.text.templates import fill
+from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading import query_paths
+from contextasm.text.matching import mentions
+from contextasm.text.templates import fill_template
 
 LANGUAGES = {
     "bash": "bash",
@@ -42,7 +42,7 @@ LANGUAGES = {
 _TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
-def files(ask: Ask) -> Found:
+def files(ask: SourceQuery) -> RetrievalResult:
     """The files that are open, changed or named by the layer's paths, those that are open first.
 
     An open file that is not there is a problem.
@@ -50,7 +50,7 @@ def files(ask: Ask) -> Found:
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for path in named(ask):
+    for path in query_paths(ask):
         read = ask.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
@@ -61,10 +61,10 @@ def files(ask: Ask) -> Found:
             problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
     fragments.sort(key=lambda each: -sum(value for _, value in each.score))
     placed = tuple(each._replace(place=(n,)) for n, each in enumerate(fragments)) if ask.layer.order == "given" else ()
-    return Found(placed or tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(placed or tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _fragment(document: Document, ask: Ask) -> Fragment:
+def _fragment(document: Document, ask: SourceQuery) -> Fragment:
     """A whole file as it stands, front matter and all."""
     text = document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n") if document.line > 1 else document.text
     text = text.rstrip("\n")
@@ -74,7 +74,7 @@ def _fragment(document: Document, ask: Ask) -> Fragment:
         line=1,
         text=text,
         heading=ask.layer.heading[0],
-        group=fill(ask.layer.group, {"title": document.path, "path": document.path}),
+        group=fill_template(ask.layer.group, {"title": document.path, "path": document.path}),
         keep=ask.layer.keep,
         fence=_fence(document.path, text),
         score=_score(document.path, ask),
@@ -89,9 +89,9 @@ def _fence(path: str, text: str) -> str:
     return "`" * (longest + 1) + LANGUAGES.get(ending, "")
 
 
-def _score(path: str, ask: Ask) -> tuple[tuple[str, float], ...]:
+def _score(path: str, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
     """Whether a file is open, changed, or named by the topic: each 1 or 0."""
     topic = ask.request.topic.casefold()
-    told = bool(topic) and names_it(topic, path.rpartition("/")[2])
+    told = bool(topic) and mentions(topic, path.rpartition("/")[2])
     request = ask.request
     return (("open", float(path in request.open)), ("changed", float(path in request.changed)), ("named", float(told)))

@@ -7,11 +7,11 @@ from datetime import date
 from math import inf
 from typing import NamedTuple
 
-from contextasm.model import Ask, Document, Found, Fragment, Reason
+from contextasm.model import Document, Fragment, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.query_signals import boosted, keywords
-from contextasm.retrieval.reading import texts
+from contextasm.retrieval.reading import read_documents
 from contextasm.text.markdown import blocks, heading, trimmed
-from contextasm.text.templates import fill
+from contextasm.text.templates import fill_template
 
 
 class _Part(NamedTuple):
@@ -26,15 +26,15 @@ class _Part(NamedTuple):
     day: str
 
 
-def knowledge(ask: Ask) -> Found:
+def knowledge(ask: SourceQuery) -> RetrievalResult:
     """The sections of the layer's pages with how well they answer the topic; nothing at all without one.
 
     A hit counts a tenth more for each keyword that it holds, and more if its page is of the day.
     """
     if not ask.request.topic.strip():
-        return Found()
-    documents, problems = texts(ask)
-    parts = [part for document in documents for part in sections(document)]
+        return RetrievalResult()
+    documents, problems = read_documents(ask)
+    parts = [part for document in documents for part in split_sections(document)]
     hits = _hits(ask, parts)
     words = keywords(ask.request.topic)
     fragments = []
@@ -45,15 +45,16 @@ def knowledge(ask: Ask) -> Found:
             fragments.append(_fragment(part, ask)._replace(score=(("similarity", score),)))
         else:
             fragments.append(_fragment(part, ask)._replace(out=Reason("no-match")))
-    return Found(tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _hits(ask: Ask, parts: Sequence[_Part]) -> dict[int, float]:
+def _hits(ask: SourceQuery, parts: Sequence[_Part]) -> dict[int, float]:
     """The sections that answer the topic, by their places, with how well."""
-    from contextasm.retrieval.search.bm25 import Entry, index, similarities
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
-    entries = [Entry("\n".join((*part.trail, part.text)), "", part.day) for part in parts]
-    return similarities(ask.request.topic, index(entries), ask.layer.floor)
+    entries = [IndexEntry("\n".join((*part.trail, part.text)), "", part.day) for part in parts]
+    return similarities(ask.request.topic, build_index(entries), ask.layer.floor)
 
 
 def _hours(day: str, today: date) -> float:
@@ -61,7 +62,7 @@ def _hours(day: str, today: date) -> float:
     return (today - date.fromisoformat(day)).days * 24.0 if day else inf
 
 
-def sections(document: Document) -> Iterator[_Part]:
+def split_sections(document: Document) -> Iterator[_Part]:
     """The texts between the headings of a page; a heading with nothing below it has none."""
     lines = document.text.split("\n")
     name = document.path.rpartition("/")[2].removesuffix(".md")
@@ -103,7 +104,7 @@ def _day(document: Document) -> str:
     return ""
 
 
-def _fragment(part: _Part, ask: Ask) -> Fragment:
+def _fragment(part: _Part, ask: SourceQuery) -> Fragment:
     """A section under the headings that lead to it."""
     layer = ask.layer
     return Fragment(
@@ -112,7 +113,7 @@ def _fragment(part: _Part, ask: Ask) -> Fragment:
         line=part.line,
         text=part.text,
         heading=layer.heading[0],
-        group=fill(layer.group, {"title": " / ".join(part.trail), "path": part.path}),
+        group=fill_template(layer.group, {"title": " / ".join(part.trail), "path": part.path}),
         day=part.day,
         keep=layer.keep,
     )

@@ -1,4 +1,4 @@
-"""Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores."""
+"""Sources `search_memories`, `recent_memories` and `weighed_memories`: memories that match the topic, all of them, or all with scores."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from contextasm.model import Ask, Found, Fragment, Layer, Memory, Problem, Reason, Request
-from contextasm.model.score import Parts, parts
-from contextasm.retrieval.memory_groups import Sorted, belonging, group_name, key
-from contextasm.retrieval.memory_pool import ReadPool, entry, read, standing
-from contextasm.retrieval.memory_search import everyone, matches, pooled
-from contextasm.retrieval.reading import named
-from contextasm.text.matching import names_it
-from contextasm.text.templates import fill
+from contextasm.model import Fragment, Layer, Memory, Problem, Reason, Request, RetrievalResult, SourceQuery
+from contextasm.model.score import Score, memory_score
+from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
+from contextasm.retrieval.memory_pool import ReadPool, index_entry, read_pool, score_inputs
+from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores
+from contextasm.retrieval.reading import query_paths
+from contextasm.text.matching import mentions
+from contextasm.text.templates import fill_template
 
 if TYPE_CHECKING:
-    from contextasm.retrieval.search.hybrid import Hit
+    from contextasm.retrieval.search.hybrid import HybridHit
 
 
-def recent(ask: Ask) -> Found:
+def recent_memories(ask: SourceQuery) -> RetrievalResult:
     """Every memory of the layer's files; those that do not count say why."""
-    return pooled(ask, lambda pool: _found(ask, pool)[0], everyone, _shown_alone)
+    return search_pool(ask, lambda pool: _found(ask, pool)[0], all_rows, _shown_alone)
 
 
-def search(ask: Ask) -> Found:
+def search_memories(ask: SourceQuery) -> RetrievalResult:
     """The memories of the layer's files, those that match the request's topic with the parts of their scores.
 
     Nothing at all where there is no topic.
     """
     if not ask.request.topic.strip():
-        return Found()
-    return pooled(ask, partial(_searched, ask), matches, _shown_alone)
+        return RetrievalResult()
+    return search_pool(ask, partial(_searched, ask), topic_scores, _shown_alone)
 
 
-def _shown_alone(memory: Memory, layer: Layer, score: Parts) -> Fragment:
+def _shown_alone(memory: Memory, layer: Layer, score: Score) -> Fragment:
     """A memory that counts, in the form in which the layer shows it."""
-    return fragment(Sorted(memory, ()), layer, None)._replace(score=score)
+    return memory_fragment(GroupedMemory(memory, ()), layer, None)._replace(score=score)
 
 
-def _searched(ask: Ask, pool: ReadPool) -> Found:
+def _searched(ask: SourceQuery, pool: ReadPool) -> RetrievalResult:
     """Every memory of the layer's files, those that match with their scores."""
     found, own = _found(ask, pool)
     asked = [number for number, each in enumerate(found.fragments) if each.out is None]
@@ -54,32 +54,33 @@ def _searched(ask: Ask, pool: ReadPool) -> Found:
     return found._replace(fragments=tuple(fragments), problems=(*found.problems, *problems))
 
 
-def _hits(ask: Ask, pool: Sequence[Memory]) -> tuple[Mapping[int, Hit], tuple[Problem, ...]]:
+def _hits(ask: SourceQuery, pool: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
     """The memories that answer the topic, by their place: by words, and by meaning too where that can be asked."""
-    from contextasm.retrieval.search.bm25 import index, similarities
-    from contextasm.retrieval.search.hybrid import Hit, fused
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.hybrid import HybridHit, fuse
+    from contextasm.retrieval.search.inverted_index import build_index
 
     topic, floor = ask.request.topic, ask.layer.floor
-    entries = [entry(each) for each in pool]
-    postings = index(entries)
+    entries = [index_entry(each) for each in pool]
+    postings = build_index(entries)
     words = similarities(topic, postings, floor)
     near = ask.meaning(topic, [each.text for each in pool]) if ask.meaning and pool else ()
     if isinstance(near, Problem) or not near:
         problems = (near,) if isinstance(near, Problem) else ()
-        return {row: Hit(similarity) for row, similarity in words.items()}, problems
-    return fused(words, similarities(topic, postings, 0.0), near, floor, entries), ()
+        return {row: HybridHit(similarity) for row, similarity in words.items()}, problems
+    return fuse(words, similarities(topic, postings, 0.0), near, floor, entries), ()
 
 
-def weighed(ask: Ask) -> Found:
+def weighed_memories(ask: SourceQuery) -> RetrievalResult:
     """Every memory of the layer's files, with the parts of its score that no topic decides."""
-    found, own = _found(ask, read(ask.workspace, [*named(ask)]))
+    found, own = _found(ask, read_pool(ask.workspace, [*query_paths(ask)]))
     fragments = []
     for each, memory in zip(found.fragments, own, strict=True):
         fragments.append(each._replace(score=_parts(memory, 0.0, ask)[1:] + _own_parts(memory, ask)))
     return found._replace(fragments=tuple(fragments))
 
 
-def _own_parts(memory: Memory, ask: Ask) -> tuple[tuple[str, float], ...]:
+def _own_parts(memory: Memory, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
     """Further parts, as far as the layer weighs them: how sure a memory is, whether it names a file that is open."""
     weighed = dict(ask.layer.weights)
     further = (("confidence", memory.confidence), ("open", float(names_open(memory, ask.request))))
@@ -90,34 +91,34 @@ def names_open(memory: Memory, request: Request) -> bool:
     """Whether a memory names a file that is open, by its path or by its name."""
     names = {name for path in request.open for name in (path, path.rpartition("/")[2])}
     folded = memory.text.casefold()
-    return bool(names & set(memory.files)) or any(names_it(folded, name) for name in names)
+    return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _parts(memory: Memory, similarity: float, ask: Ask) -> Parts:
+def _parts(memory: Memory, similarity: float, ask: SourceQuery) -> Score:
     """The parts of a memory's score that every layer knows."""
-    own = standing(memory)
-    return parts(similarity, own.importance, own.last, ask.request.date)
+    own = score_inputs(memory)
+    return memory_score(similarity, own.importance, own.last, ask.request.date)
 
 
-def _found(ask: Ask, pool: ReadPool) -> tuple[Found, tuple[Memory, ...]]:
+def _found(ask: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     """Every memory of the layer as a fragment, and as it stands."""
     out = {memory.id: reason for memory, reason in zip(pool.every, pool.outs, strict=True) if reason}
-    chosen, unfit = belonging(pool.every, ask.layer, out)
-    fragments = tuple(fragment(each, ask.layer, out.get(each.memory.id)) for each in chosen)
-    return Found(fragments, pool.documents, (*pool.problems, *unfit)), tuple(each.memory for each in chosen)
+    chosen, unfit = group_memories(pool.every, ask.layer, out)
+    fragments = tuple(memory_fragment(each, ask.layer, out.get(each.memory.id)) for each in chosen)
+    return RetrievalResult(fragments, pool.documents, (*pool.problems, *unfit)), tuple(each.memory for each in chosen)
 
 
-def fragment(placed: Sorted, layer: Layer, out: Reason | None) -> Fragment:
+def memory_fragment(placed: GroupedMemory, layer: Layer, out: Reason | None) -> Fragment:
     """A memory in the form in which the layer shows it."""
     memory = placed.memory
-    text = fill(layer.line, _shown(memory)) if layer.line else memory.text
+    text = fill_template(layer.line, _shown(memory)) if layer.line else memory.text
     return Fragment(
         id=memory.id,
         path=memory.path,
         line=memory.line,
         text="\n".join(line.rstrip() for line in text.split("\n")),
         heading=layer.heading[0],
-        group=fill(layer.group, {"key": key(memory), "name": group_name(key(memory))}),
+        group=fill_template(layer.group, {"key": memory_key(memory), "name": group_name(memory_key(memory))}),
         place=placed.place,
         day=memory.created,
         keep=layer.keep,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Ask, Data, Found, Fragment, Problem, Reason
+from contextasm.model import Data, Fragment, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.query_signals import intent, keywords
-from contextasm.retrieval.reading import values
-from contextasm.text.rows import rows
-from contextasm.text.templates import fill
+from contextasm.retrieval.reading import read_data
+from contextasm.text.rows import parse_rows
+from contextasm.text.templates import fill_template
 
 LINE = "**{name}**: {text}"
 """The form of a pattern where the layer names none."""
@@ -35,12 +35,12 @@ class Pattern(NamedTuple):
         return (self.succeeded + 1) / (self.applied + 2) if self.applied else 0.0
 
 
-def patterns(ask: Ask) -> Found:
+def patterns(ask: SourceQuery) -> RetrievalResult:
     """The patterns of the layer's files, those that fit the topic by how often they worked.
 
     One fits by a keyword, by the intent, or by the type of an entity that the topic names (`layer.start`).
     """
-    read, problems = values(ask)
+    read, problems = read_data(ask)
     known = [pattern for data in read for pattern in _patterns(data, problems)]
     words, meant, types = set(keywords(ask.request.topic)), intent(ask.request.topic), _types(ask)
     fragments = []
@@ -49,10 +49,10 @@ def patterns(ask: Ask) -> Found:
         fits = by_word or meant in pattern.intents or bool(types & {each.casefold() for each in pattern.entities})
         fragments.append(_fragment(pattern, ask, number, fits=fits))
     fragments.sort(key=lambda each: (each.out is not None, -dict(each.score).get("rate", 0.0), each.text))
-    return Found(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
-def _types(ask: Ask) -> set[str]:
+def _types(ask: SourceQuery) -> set[str]:
     """The types of the entities that the topic names."""
     found: Sequence[Fragment] = [each for layer in ask.found.values() for each in layer.fragments]
     return {each.kind.casefold() for each in found if dict(each.score).get("named")}
@@ -60,7 +60,7 @@ def _types(ask: Ask) -> set[str]:
 
 def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
     """The patterns of one file."""
-    for row in rows(data, "patterns", problems):
+    for row in parse_rows(data, "patterns", problems):
         name = row.word("name") or row.word("text")
         applied, succeeded = row.count("applied"), row.count("succeeded")
         if not name:
@@ -81,7 +81,7 @@ def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
         )
 
 
-def _fragment(pattern: Pattern, ask: Ask, number: int, *, fits: bool) -> Fragment:
+def _fragment(pattern: Pattern, ask: SourceQuery, number: int, *, fits: bool) -> Fragment:
     """A pattern as a list item."""
     tried = f"worked {pattern.succeeded} of {pattern.applied} times" if pattern.applied else "not tried yet"
     given = {"name": pattern.name, "text": " ".join(pattern.text.split()), "tried": tried}
@@ -89,7 +89,7 @@ def _fragment(pattern: Pattern, ask: Ask, number: int, *, fits: bool) -> Fragmen
         id=f"{pattern.path}#{number}",
         path=pattern.path,
         line=pattern.line,
-        text=fill(ask.layer.line or LINE, given),
+        text=fill_template(ask.layer.line or LINE, given),
         heading=ask.layer.heading[0],
         keep=ask.layer.keep,
         rows=1,

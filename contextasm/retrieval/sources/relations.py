@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Ask, Data, Found, Fragment, Problem, Reason
-from contextasm.retrieval.reading import values
-from contextasm.text.rows import rows
-from contextasm.text.templates import fill
+from contextasm.model import Data, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading import read_data
+from contextasm.text.rows import parse_rows
+from contextasm.text.templates import fill_template
 
 LINE = "{source} --[{type}]--> {target}"
 """The form of a relation where the layer names none (digest 2.1)."""
@@ -40,12 +40,12 @@ class Relation(NamedTuple):
         return self.source.casefold(), self.type.casefold(), self.target.casefold()
 
 
-def relations(ask: Ask) -> Found:
+def relations(ask: SourceQuery) -> RetrievalResult:
     """Every relation of the layer's files, those within `layer.depth` steps with their scores, nearest first.
 
     An edge that stands there twice is merged into its first row; one out of reach says so.
     """
-    read, problems = values(ask)
+    read, problems = read_data(ask)
     known = [relation for data in read for relation in _relations(data, problems)]
     first: dict[tuple[str, str, str], Relation] = {}
     for relation in known:
@@ -63,10 +63,10 @@ def relations(ask: Ask) -> Found:
             _fragment(relation, ask, steps.get(relation.edge, 0), out)._replace(id=f"{relation.path}#{number}")
         )
     fragments.sort(key=lambda each: (each.out is not None, -dict(each.score).get("weight", 0.0)))
-    return Found(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
-def _begun(ask: Ask) -> set[str]:
+def _begun(ask: SourceQuery) -> set[str]:
     """The ids of the entities from which relations are followed: those that the topic names, else all that count."""
     found = [each for layer in ask.found.values() for each in layer.fragments if each.out is None]
     named = [each for each in found if dict(each.score).get("named")]
@@ -75,7 +75,7 @@ def _begun(ask: Ask) -> set[str]:
 
 def _relations(data: Data, problems: list[Problem]) -> Iterator[Relation]:
     """The relations of one file."""
-    for row in rows(data, "relations", problems):
+    for row in parse_rows(data, "relations", problems):
         source, target = row.word("source"), row.word("target")
         if source and target:
             type_ = row.word("type", "related")
@@ -109,7 +109,7 @@ def _steps(known: Sequence[Relation], begun: set[str], depth: int) -> Mapping[tu
     return steps
 
 
-def _fragment(relation: Relation, ask: Ask, step: int, out: Reason | None) -> Fragment:
+def _fragment(relation: Relation, ask: SourceQuery, step: int, out: Reason | None) -> Fragment:
     """A relation in one line."""
     given = {"source": relation.source, "type": relation.type, "target": relation.target}
     score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and out is None else ()
@@ -117,7 +117,7 @@ def _fragment(relation: Relation, ask: Ask, step: int, out: Reason | None) -> Fr
         id=f"{relation.path}:{relation.line}",
         path=relation.path,
         line=relation.line,
-        text=fill(ask.layer.line or LINE, given) if out is None else "",
+        text=fill_template(ask.layer.line or LINE, given) if out is None else "",
         heading=ask.layer.heading[0],
         keep=ask.layer.keep,
         kind=relation.type,

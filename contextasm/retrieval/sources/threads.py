@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from datetime import date
 
-from contextasm.model import Ask, Document, Found, Fragment, Reason
-from contextasm.retrieval.reading import texts
+from contextasm.model import Document, Fragment, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading import read_documents
 from contextasm.text.markdown import trimmed
-from contextasm.text.templates import fill
+from contextasm.text.templates import fill_template
 
 
-def threads(ask: Ask) -> Found:
+def threads(ask: SourceQuery) -> RetrievalResult:
     """The threads of the layer's files, the one that was last updated first; only active ones are in question."""
-    documents, problems = texts(ask)
+    documents, problems = read_documents(ask)
     fragments = sorted((_fragment(document, ask) for document in documents), key=lambda each: each.path)
     fragments.sort(key=lambda each: each.day, reverse=True)
-    return Found(tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _fragment(document: Document, ask: Ask) -> Fragment:
+def _fragment(document: Document, ask: SourceQuery) -> Fragment:
     """All of a thread, the blank lines at its ends left off."""
     blank, text = trimmed(document.text)
     status = _front(document, "status") or "none"
@@ -30,7 +30,7 @@ def _fragment(document: Document, ask: Ask) -> Fragment:
         line=document.line + blank,
         text=text,
         heading=ask.layer.heading[0],
-        group=fill(ask.layer.group, {"title": name, "path": document.path}),
+        group=fill_template(ask.layer.group, {"title": name, "path": document.path}),
         day=_day(_front(document, "updated")),
         keep=ask.layer.keep,
         out=out if status.casefold() == "active" else Reason.of("status", status=status),

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Ask, Data, Document, Found, Fragment, Problem, Reason
-from contextasm.retrieval.reading import values
-from contextasm.text.templates import fill
+from contextasm.model import Data, Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading import read_data
+from contextasm.text.templates import fill_template
 
 LINE = "**{name}**: {text}{arguments}"
 """The form of a tool where the layer names none."""
@@ -29,9 +29,9 @@ class Tool(NamedTuple):
     """Each with its type, and a mark where it may be left out."""
 
 
-def tools(ask: Ask) -> Found:
+def tools(ask: SourceQuery) -> RetrievalResult:
     """The tools of the layer's files; with a topic, those that have to do with it, with how much."""
-    read, problems = values(ask)
+    read, problems = read_data(ask)
     known = [tool for data in read for tool in _tools(data, problems)]
     hits = _hits(ask, known)
     fragments = []
@@ -43,17 +43,18 @@ def tools(ask: Ask) -> Found:
             fragment = fragment._replace(score=score, out=None if matches else Reason("no-match"))
         fragments.append(fragment)
     fragments.sort(key=lambda each: -dict(each.score).get("similarity", 0.0))
-    return Found(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
-def _hits(ask: Ask, known: Sequence[Tool]) -> dict[int, float] | None:
+def _hits(ask: SourceQuery, known: Sequence[Tool]) -> dict[int, float] | None:
     """The tools that answer the topic, by their places; None where all count: without a topic, or with no hit."""
     if not ask.request.topic.strip() or not known:
         return None
-    from contextasm.retrieval.search.bm25 import Entry, index, similarities
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
-    entries = [Entry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in known]
-    return similarities(ask.request.topic, index(entries), ask.layer.floor) or None
+    entries = [IndexEntry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in known]
+    return similarities(ask.request.topic, build_index(entries), ask.layer.floor) or None
 
 
 def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
@@ -104,7 +105,7 @@ def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
         yield told if name in needed else f"[{told}]"
 
 
-def _fragment(tool: Tool, ask: Ask, number: int) -> Fragment:
+def _fragment(tool: Tool, ask: SourceQuery, number: int) -> Fragment:
     """A tool in one line."""
     arguments = f" ({', '.join(tool.arguments)})" if tool.arguments else ""
     given = {"name": tool.name, "text": tool.text or "no description", "arguments": arguments}
@@ -112,7 +113,7 @@ def _fragment(tool: Tool, ask: Ask, number: int) -> Fragment:
         id=f"{tool.path}#{number}",
         path=tool.path,
         line=tool.line,
-        text=fill(ask.layer.line or LINE, given),
+        text=fill_template(ask.layer.line or LINE, given),
         heading=ask.layer.heading[0],
         keep=ask.layer.keep,
         rows=1,

@@ -20,7 +20,7 @@ LOCK = ".ctxasm/lock"
 _MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
 
-class Page(NamedTuple):
+class EditableFile(NamedTuple):
     """The bytes of a file and how they are to be read."""
 
     path: str
@@ -55,7 +55,7 @@ def locked(workspace: Folder) -> Iterator[None]:
     """Hold the workspace's lock, waiting for it. The system gives it back however the process ends."""
     import fcntl
 
-    path = target(workspace, LOCK)
+    path = writable_path(workspace, LOCK)
     handle = _opened(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -85,7 +85,7 @@ def _is_there(path: Path, handle: int) -> bool:
     return False
 
 
-def target(workspace: Folder, path: str) -> Path:
+def writable_path(workspace: Folder, path: str) -> Path:
     """Where a path of the workspace lies. Raises `ContextasmError` where links lead out of it."""
     full = Path(workspace.root, path)
     real = os.path.realpath(full)
@@ -94,20 +94,20 @@ def target(workspace: Folder, path: str) -> Path:
     return full
 
 
-def page(workspace: Folder, path: str) -> Page:
+def open_file(workspace: Folder, path: str) -> EditableFile:
     """A file as it is, empty where there is none. Raises `ContextasmError` where it can't be read as text."""
-    target(workspace, path)
+    writable_path(workspace, path)
     read = workspace.read(path)
     if read is None:
-        return Page(path, b"")
+        return EditableFile(path, b"")
     if isinstance(read, Document):
-        return Page(path, read.data)
+        return EditableFile(path, read.data)
     raise ContextasmError(path, read.message, "put that right, and nothing has been written")
 
 
-def save(workspace: Folder, path: str, data: bytes) -> None:
+def save_file(workspace: Folder, path: str, data: bytes) -> None:
     """Make this the content of a file, its folder too if need be. To be called under the lock."""
-    full = target(workspace, path)
+    full = writable_path(workspace, path)
     try:
         full.parent.mkdir(parents=True, exist_ok=True)
         for left in os.listdir(full.parent):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from contextasm.workspace.editing.files import locked, page, save
+from contextasm.workspace.editing.files import locked, open_file, save_file
 from contextasm.workspace.folder import Folder
 
 
-def append(workspace: Folder, path: str, text: str) -> bool:
+def append_log(workspace: Folder, path: str, text: str) -> bool:
     """Put a text, LF lines, at the end of a log; whether the log had to be made. Raises `ContextasmError`."""
     with locked(workspace):
-        old = page(workspace, path)
+        old = open_file(workspace, path)
         between = _between(old.text)
-        save(workspace, path, old.data + old.encoded(f"{between}{text}\n"))
+        save_file(workspace, path, old.data + old.encoded(f"{between}{text}\n"))
     return not old.data
 
 

@@ -9,25 +9,25 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from contextasm.model import ContextasmError, Document, Memory
-from contextasm.retrieval.memory_pool import COUNTING, replaced
-from contextasm.text.decode_decode import decoded
-from contextasm.text.memory_parser import distinct, memories
+from contextasm.retrieval.memory_pool import ACTIVE_STATUSES, superseded_by
+from contextasm.text.decode_decode import decode_document
+from contextasm.text.memory_parser import distinct_memories, parse_memories
 from contextasm.text.memory_writer import with_fields
-from contextasm.text.similarity import folded, is_same, nearest, nearly, said, share
-from contextasm.workspace.editing.files import Page, page
+from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, nearest_of_many, similarity
+from contextasm.workspace.editing.files import EditableFile, open_file
 from contextasm.workspace.folder import Folder
 
 
-class Known:
+class MemoryEditor:
     """The memories of a folder, with the changes that are to be made to them."""
 
     def __init__(self, workspace: Folder, path: str, folder: str = "") -> None:
         """Read the file at `path`, and those of `folder`. Raises `ContextasmError` where that one can't be read."""
-        self.pages: dict[str, Page] = {path: page(workspace, path)}
+        self.pages: dict[str, EditableFile] = {path: open_file(workspace, path)}
         for each in workspace.list(f"{folder}/*.md") if folder else ():
             # What can't be read is a problem of `build`, not of what is to be remembered.
             with suppress(ContextasmError):
-                self.pages.setdefault(each, page(workspace, each))
+                self.pages.setdefault(each, open_file(workspace, each))
         self.changed: dict[str, bytes] = {}
         """The new content of each file that is to be written."""
         self._memories: dict[str, tuple[Memory, ...]] = {}
@@ -39,7 +39,7 @@ class Known:
         """Those of one file, as it will be."""
         if path not in self._memories:
             read = self._document(path)
-            self._memories[path] = distinct(memories(read)[0])[0]
+            self._memories[path] = distinct_memories(parse_memories(read)[0])[0]
         return self._memories[path]
 
     def ids(self) -> list[str]:
@@ -70,14 +70,14 @@ class Known:
         """
         if not self._paths:
             for path in self.pages:
-                own = said(self._document(path))
+                own = memory_texts(self._document(path))
                 self._said += own
                 self._paths += [path] * len(own)
         found = [
-            (memory, share(text, words))
-            for path in dict.fromkeys(self._paths[alike.at] for alike in nearly(text, self._said))
+            (memory, similarity(text, words))
+            for path in dict.fromkeys(self._paths[alike.at] for alike in find_similar(text, self._said))
             for memory in self.memories(path)
-            if is_same(text, words := folded(memory.text)) and memory.id not in but and self._counts(memory)
+            if is_same(text, words := fold_text(memory.text)) and memory.id not in but and self._counts(memory)
         ]
         return max(found, key=lambda each: each[1], default=None)
 
@@ -85,12 +85,12 @@ class Known:
         """Whether a memory stands for what it says: in force, and not superseded by another one."""
         if self._replaced is None:
             telling = [path for path, each in self.pages.items() if "supersedes" in each.text]
-            self._replaced = replaced(each for path in telling for each in self.memories(path))
-        return memory.status in COUNTING and memory.id not in self._replaced
+            self._replaced = superseded_by(each for path in telling for each in self.memories(path))
+        return memory.status in ACTIVE_STATUSES and memory.id not in self._replaced
 
     def _document(self, path: str) -> Document:
         """A file as it will be, taken apart."""
-        read = decoded(path, self.pages[path].data)
+        read = decode_document(path, self.pages[path].data)
         assert isinstance(read, Document)
         return read
 
@@ -99,6 +99,6 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     """Raise `ContextasmError` for an id that no memory has; the message names the nearest that one has."""
     if name in ids:
         return
-    near = nearest(name, ids)
+    near = nearest_of_many(name, ids)
     todo = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
     raise ContextasmError(where, f"there is no memory {name}", todo)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import date
 
 from contextasm.model import Context, Decision
-from contextasm.workspace.editing.files import locked, save
-from contextasm.workspace.editing.memories import Known
+from contextasm.workspace.editing.files import locked, save_file
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
 
 
-def touch(workspace: Folder, context: Context) -> int:
+def touch_memories(workspace: Folder, context: Context) -> int:
     """Set `accessed` of the memories that a context shows to its date, where none later stands there; how many.
 
     A memory that has been changed since it was read is found by its id; one that is gone is passed over.
@@ -25,13 +25,13 @@ def touch(workspace: Folder, context: Context) -> int:
         changed = {path: _touched(workspace, path, own, context.request.date) for path, own in shown.items()}
         for path, (_, data) in changed.items():
             if data:
-                save(workspace, path, data)
+                save_file(workspace, path, data)
     return sum(count for count, _ in changed.values())
 
 
 def _touched(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
     """How many memories of one file are to change, and what the file then holds; nothing where none is."""
-    known = Known(workspace, path)
+    known = MemoryEditor(workspace, path)
     count = 0
     for decision in shown:
         name = decision.fragment.partition("~")[0]

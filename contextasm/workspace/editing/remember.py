@@ -10,18 +10,18 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Memory
-from contextasm.retrieval.memory_pool import COUNTING
-from contextasm.text.memory_writer import behind, bullet, ends_under
-from contextasm.text.similarity import folded, is_same, nearly, share
-from contextasm.workspace.editing.files import locked, save
-from contextasm.workspace.editing.memories import Known, refuse_unknown
+from contextasm.retrieval.memory_pool import ACTIVE_STATUSES
+from contextasm.text.memory_writer import append_bullets, ends_under, format_bullet
+from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
+from contextasm.workspace.editing.files import locked, save_file
+from contextasm.workspace.editing.memories import MemoryEditor, refuse_unknown
 from contextasm.workspace.folder import Folder
 
 STEP = 0.1
 """What being said once more adds to a memory's importance."""
 
 
-class Entry(NamedTuple):
+class NewMemory(NamedTuple):
     """Something to remember, checked."""
 
     text: str
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     """The day on which it was said a second time; empty for none."""
 
 
-class Place(NamedTuple):
+class MemoryPlace(NamedTuple):
     """Where to remember."""
 
     folder: str
@@ -45,7 +45,7 @@ class Place(NamedTuple):
     """The file that a new one is written to."""
 
 
-class Outcome(NamedTuple):
+class RememberOutcome(NamedTuple):
     """What became of an entry."""
 
     what: str
@@ -64,24 +64,26 @@ class _New(NamedTuple):
     alike: float
 
 
-def remember(workspace: Folder, place: Place, entries: Sequence[Entry], day: date, *, force: bool) -> list[Outcome]:
+def remember(
+    workspace: Folder, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
+) -> list[RememberOutcome]:
     """Store the entries, or reinforce what says the same already; `force` stores without looking.
 
     Raises `ContextasmError`, and then nothing has been written, for an id that is not there and for a file whose end
     can't hold a list.
     """
     with locked(workspace):
-        known = Known(workspace, place.path, place.folder)
+        known = MemoryEditor(workspace, place.path, place.folder)
         _check_ids(known, entries)
-        fresh: list[Entry] = []
+        fresh: list[NewMemory] = []
         settled = [_settled(known, fresh, entry, day, force=force) for entry in entries]
         stored = _stored(known, place.path, fresh, day) if fresh else ()
         for path, data in known.changed.items():
-            save(workspace, path, data)
-    return [Outcome(e.what, stored[e.at], e.alike) if isinstance(e, _New) else e for e in settled]
+            save_file(workspace, path, data)
+    return [RememberOutcome(e.what, stored[e.at], e.alike) if isinstance(e, _New) else e for e in settled]
 
 
-def _check_ids(known: Known, entries: Sequence[Entry]) -> None:
+def _check_ids(known: MemoryEditor, entries: Sequence[NewMemory]) -> None:
     """Raise for an id to be superseded that no memory has."""
     asked = dict.fromkeys(each for entry in entries for each in entry.supersedes)
     ids = known.ids() if asked else []
@@ -89,22 +91,24 @@ def _check_ids(known: Known, entries: Sequence[Entry]) -> None:
         refuse_unknown(each, ids, "--supersedes")
 
 
-def _settled(known: Known, fresh: list[Entry], entry: Entry, day: date, *, force: bool) -> Outcome | _New:
+def _settled(
+    known: MemoryEditor, fresh: list[NewMemory], entry: NewMemory, day: date, *, force: bool
+) -> RememberOutcome | _New:
     """What becomes of one entry; one that is to be stored is put behind the others."""
-    text = folded(entry.text)
+    text = fold_text(entry.text)
     if not force and (found := known.same(text, entry.supersedes)):
         memory, alike = found
         after = memory._replace(importance=_raised(memory.importance), accessed=max(memory.accessed, str(day)))
         known.set(memory, {"importance": f"{after.importance:g}", "accessed": after.accessed}, after)
-        return Outcome("reinforced", after, alike)
+        return RememberOutcome("reinforced", after, alike)
     if not force:
-        texts = [folded(each.text) for each in fresh]
-        for near in nearly(text, texts):
+        texts = [fold_text(each.text) for each in fresh]
+        for near in find_similar(text, texts):
             if is_same(text, texts[near.at]):
                 old = fresh[near.at]
                 raised = _raised(0.5 if old.importance is None else old.importance)
                 fresh[near.at] = old._replace(importance=raised, accessed=str(day))
-                return _New("reinforced", near.at, share(text, texts[near.at]))
+                return _New("reinforced", near.at, similarity(text, texts[near.at]))
     fresh.append(entry)
     return _New("stored", len(fresh) - 1, 1.0)
 
@@ -113,7 +117,7 @@ def _raised(importance: float) -> float:
     return round(min(importance + STEP, 1.0), 4)
 
 
-def _stored(known: Known, path: str, entries: Sequence[Entry], day: date) -> Sequence[Memory]:
+def _stored(known: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:
     """The entries as the last memories of a file.
 
     A date is left out where the heading above says it. What comes of that is read back: a heading may stand in a
@@ -128,8 +132,8 @@ def _stored(known: Known, path: str, entries: Sequence[Entry], day: date) -> Seq
         else (dated, {"status": "active", **dated})
     )
     for form in forms:
-        bullets = [bullet(each.text, each.type, _fields(each) | form) for each in entries]
-        known.change(path, text + page.encoded(behind(text, bullets)).decode(page.encoding))
+        bullets = [format_bullet(each.text, each.type, _fields(each) | form) for each in entries]
+        known.change(path, text + page.encoded(append_bullets(text, bullets)).decode(page.encoding))
         found = known.memories(path)[-len(entries) :]
         if [_seen(memory) for memory in found] == [(each.text, each.type, str(day), True) for each in entries]:
             return found
@@ -139,10 +143,10 @@ def _stored(known: Known, path: str, entries: Sequence[Entry], day: date) -> Seq
 
 
 def _seen(memory: Memory) -> tuple[str, str, str, bool]:
-    return memory.text, memory.type, memory.created, memory.status in COUNTING
+    return memory.text, memory.type, memory.created, memory.status in ACTIVE_STATUSES
 
 
-def _fields(entry: Entry) -> dict[str, str]:
+def _fields(entry: NewMemory) -> dict[str, str]:
     """The attributes of an entry, but for its date."""
     fields = {
         "importance": "" if entry.importance is None else f"{entry.importance:g}",

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 
-from contextasm.workspace.watch.wakeup import Wake
+from contextasm.workspace.watch.wakeup import WakeupPipe
 
 PATIENCE = 2.0
 """Seconds that a running command has to end in before it is killed."""
 
 
-class After:
+class PostBuildCommand:
     """A shell's command, in a process group of its own; it reads nothing, and writes where this process does."""
 
-    def __init__(self, command: str, wake: Wake, fail: Callable[[str], None]) -> None:
+    def __init__(self, command: str, wake: WakeupPipe, fail: Callable[[str], None]) -> None:
         """An empty `command` does nothing; `fail` is told of one that failed."""
         self._command = command
         self._wake = wake

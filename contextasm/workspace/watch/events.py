@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol, Self
 
-from contextasm.workspace.watch.wakeup import Wake
+from contextasm.workspace.watch.wakeup import WakeupPipe
 
-Mark = tuple[bool, int, int]
+FileMark = tuple[bool, int, int]
 """Whether a folder is watched with all below it, and which folder it is on the disk."""
 
 
@@ -49,17 +49,17 @@ class _Nudging:
             self._nudge()
 
 
-class Hints:
+class FileEvents:
     """A watch on folders that follows them when they are deleted and come back."""
 
-    def __init__(self, wake: Wake, news: Callable[[str], bool], refused: Callable[[str], None]) -> None:
+    def __init__(self, wake: WakeupPipe, news: Callable[[str], bool], refused: Callable[[str], None]) -> None:
         """`news` knows the paths that are; `refused` is told once why there will be no hints."""
         self.given = True
         """Whether there are hints at all."""
         self._handler = _Nudging(wake.nudge, news)
         self._refused = refused
         self._observer: Observer | None = None
-        self._marks: Mapping[str, Mark] = {}
+        self._marks: Mapping[str, FileMark] = {}
         # What watchdog logs, such as an overflow of the kernel's queue, the next look at the disk makes up for.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
@@ -100,7 +100,7 @@ class Hints:
         self._observer = None
 
 
-def _mark(path: str, *, deep: bool) -> Mark | None:
+def _mark(path: str, *, deep: bool) -> FileMark | None:
     """Which folder this is; None where there is none."""
     try:
         status = os.stat(path)
@@ -109,7 +109,7 @@ def _mark(path: str, *, deep: bool) -> Mark | None:
     return deep, status.st_dev, status.st_ino
 
 
-def _observer(handler: Any, marks: Mapping[str, Mark]) -> Observer | None:
+def _observer(handler: Any, marks: Mapping[str, FileMark]) -> Observer | None:
     """A running watch. Raises `OSError` where the system refuses it."""
     from watchdog import events
     from watchdog.observers import Observer as Native
@@ -132,7 +132,7 @@ def _observer(handler: Any, marks: Mapping[str, Mark]) -> Observer | None:
     return observer
 
 
-def _probe(marks: Mapping[str, Mark]) -> None:
+def _probe(marks: Mapping[str, FileMark]) -> None:
     """Raise `OSError` where the user's watches are used up.
 
     watchdog says nothing of folders below the watched one that it could not get a watch for; so one more is asked for.

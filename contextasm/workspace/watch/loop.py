@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from contextasm.workspace.watch.command import After
-from contextasm.workspace.watch.events import Hints
-from contextasm.workspace.watch.rebuild import Turn, Turns, Wish
-from contextasm.workspace.watch.wakeup import Ending, Wake
+from contextasm.workspace.watch.command import PostBuildCommand
+from contextasm.workspace.watch.events import FileEvents
+from contextasm.workspace.watch.rebuild import Rebuild, Rebuilder, WatchSpec
+from contextasm.workspace.watch.wakeup import EndSignals, WakeupPipe
 
 QUIET, LIMIT = 0.05, 0.5
 """Seconds without a hint after which a change counts as complete, and seconds after which it does anyway."""
@@ -26,16 +26,16 @@ POLL = 1.0
 """Seconds between looks where no hints can be had."""
 
 
-class Voice(NamedTuple):
+class WatchReporter(NamedTuple):
     """How a watch speaks."""
 
     ready: Callable[[], None]
     """After the first turn."""
-    turn: Callable[[Turn], None]
+    turn: Callable[[Rebuild], None]
     warn: Callable[[str], None]
 
 
-def watch(wish: Wish, voice: Voice, command: str = "", poll: float | None = None) -> int:
+def watch_workspace(wish: WatchSpec, voice: WatchReporter, command: str = "", poll: float | None = None) -> int:
     """Keep the wish's files up to date; the exit code that the signal asks for which ended it.
 
     `command` runs after each change of a file. `poll` is for looking every so many seconds instead of waiting for
@@ -46,16 +46,16 @@ def watch(wish: Wish, voice: Voice, command: str = "", poll: float | None = None
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
-    turns = Turns(wish)
+    turns = Rebuilder(wish)
     news = _News(wish, turns)
 
     def refused(why: str) -> None:
         todo = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
         voice.warn(f"{wish.root}: can't be watched natively: {why}: {todo}")
 
-    with Wake() as wake, Ending(wake) as ending, Hints(wake, news.holds, refused) as hints:
+    with WakeupPipe() as wake, EndSignals(wake) as ending, FileEvents(wake, news.holds, refused) as hints:
         hints.given = poll is None
-        with After(command, wake, voice.warn) as after:
+        with PostBuildCommand(command, wake, voice.warn) as after:
             ready, hinted, looks = False, True, _Looks(poll)
             while not ending.code:
                 hints.follow(turns.folders())
@@ -81,7 +81,7 @@ class _Looks:
         self._poll = poll
         self._last = self._cost = 0.0
 
-    def timed(self, turns: Turns, *, hinted: bool) -> Turn | None:
+    def timed(self, turns: Rebuilder, *, hinted: bool) -> Rebuild | None:
         """A turn, with a look at the disk where there was a hint or where it is time."""
         started = time.monotonic()
         look = hinted or turns.restless() or started - self._last >= max(BEAT, 200 * self._cost)
@@ -101,7 +101,7 @@ class _Looks:
 class _News:
     """Which paths are worth a look when they change."""
 
-    def __init__(self, wish: Wish, turns: Turns) -> None:
+    def __init__(self, wish: WatchSpec, turns: Rebuilder) -> None:
         self._root = os.path.realpath(wish.root)
         self._turns = turns
         self._own = wish.own
@@ -117,7 +117,7 @@ class _News:
         return not below.startswith(("/.ctxasm/", "/.git/"))
 
 
-def _settle(wake: Wake) -> None:
+def _settle(wake: WakeupPipe) -> None:
     """Wait until nothing has changed for a moment, or long enough."""
     end = time.monotonic() + LIMIT
     while (left := end - time.monotonic()) > 0 and wake.wait(min(QUIET, left)):

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError
 from contextasm.workspace.atomic import as_bytes, write
-from contextasm.workspace.outputs import Target, due, refuse_inputs
-from contextasm.workspace.watch.rescan import NOTHING, Asked, Rescan, joined
+from contextasm.workspace.outputs import OutputFile, pending_writes, refuse_inputs
+from contextasm.workspace.watch.rescan import NOTHING, Rescan, WorkspaceAnswers, merge_answers
 
 AT_ONCE = ("--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """How the place of an error begins that no change of a file is likely to put right."""
 
 
-class Built(NamedTuple):
+class BuildResult(NamedTuple):
     """What a build came to."""
 
     context: Context
@@ -33,13 +33,13 @@ class Built(NamedTuple):
     """Files outside of the workspace that counted."""
 
 
-class Wish(NamedTuple):
+class WatchSpec(NamedTuple):
     """What is to be kept up to date."""
 
     root: Path
     """The workspace, links not followed: they may be changed."""
-    build: Callable[[Rescan], Built]
-    targets: Sequence[Target]
+    build: Callable[[Rescan], BuildResult]
+    targets: Sequence[OutputFile]
     others: Callable[[], Sequence[Path]]
     """Files outside of the workspace that count, as far as is known without a build."""
 
@@ -49,7 +49,7 @@ class Wish(NamedTuple):
         return frozenset(target.real for target in self.targets)
 
 
-class Turn(NamedTuple):
+class Rebuild(NamedTuple):
     """One build and what became of it."""
 
     why: Sequence[str]
@@ -63,14 +63,14 @@ class Turn(NamedTuple):
     seconds: float
 
 
-class Turns:
+class Rebuilder:
     """Turns at one wish, one after the other."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: WatchSpec) -> None:
         self.others: frozenset[str] = frozenset()
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._wish = wish
-        self._asked: Asked = NOTHING
+        self._asked: WorkspaceAnswers = NOTHING
         self._day: Callable[[], date] | None = None
         self._date: date | None = None
         self._error = ""
@@ -91,7 +91,7 @@ class Turns:
         """Whether it is worth looking soon, hint or none: the workspace has gone, and nobody tells when it is back."""
         return self._lost
 
-    def take(self, *, look: bool) -> Turn | None:
+    def take(self, *, look: bool) -> Rebuild | None:
         """Build if there is a reason to; None if there is none. Without `look` only the day may be one.
 
         Raises `ContextasmError` where the first turn fails for what no change of a file can put right.
@@ -112,14 +112,14 @@ class Turns:
         try:
             disk = Rescan(self._wish.root, self._asked, self._wish.own)
             changes = [*dict.fromkeys(disk.changes(self._asked))]
-            self._asked = joined(self._asked, disk.asked(map(Path, self._asked.others)))
+            self._asked = merge_answers(self._asked, disk.asked(map(Path, self._asked.others)))
         except ContextasmError as error:
             self._lost = True
             return None, [error.where] if not lost else []
         self._lost = False
         return disk, changes or (["again"] if lost or again else [])
 
-    def _build(self, disk: Rescan | None, why: Sequence[str]) -> Turn | None:
+    def _build(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         started = time.perf_counter()
         context, written, error = None, [], ""
         self._again = False
@@ -129,7 +129,7 @@ class Turns:
             self._remember(disk, built)
             refuse_inputs(self._wish.targets, disk.root, built.context)
             self._again = True
-            files = due(self._wish.targets, as_bytes(built.text))
+            files = pending_writes(self._wish.targets, as_bytes(built.text))
             written = [file.path for file in files if write(file.path, file.data)]
             context, self._again = built.context, False
         except (ContextasmError, OSError) as failure:
@@ -140,9 +140,9 @@ class Turns:
                 self._widen(disk)
         told = [*why] == ["again"] and error == self._error
         self._first, self._error = False, error
-        return None if told else Turn(why, context, written, error, time.perf_counter() - started)
+        return None if told else Rebuild(why, context, written, error, time.perf_counter() - started)
 
-    def _remember(self, disk: Rescan, built: Built) -> None:
+    def _remember(self, disk: Rescan, built: BuildResult) -> None:
         """Take note of what the build depends on."""
         self._asked = disk.asked(built.others)
         self._day = built.day
@@ -155,4 +155,4 @@ class Turns:
         with suppress(ContextasmError):
             for path in (*disk.list("**/*.yaml"), *disk.list("**/*.yml")):
                 disk.read(path)
-        self._asked = joined(self._asked, disk.asked(self._wish.others()))
+        self._asked = merge_answers(self._asked, disk.asked(self._wish.others()))

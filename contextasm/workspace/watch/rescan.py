@@ -28,7 +28,7 @@ class Reading(NamedTuple):
     answer: Answer
 
 
-class Asked(NamedTuple):
+class WorkspaceAnswers(NamedTuple):
     """What a build asked of the workspace, and of files elsewhere, with the answers."""
 
     lists: Mapping[str, Sequence[str]]
@@ -37,13 +37,13 @@ class Asked(NamedTuple):
     """Files that were not read through the workspace, such as a profile: what they held; None for nothing."""
 
 
-NOTHING = Asked({}, {}, {})
+NOTHING = WorkspaceAnswers({}, {}, {})
 
 
 class Rescan(Folder):
     """A workspace that remembers what it was asked, and reads only what changed since `before`."""
 
-    def __init__(self, root: Path, before: Asked = NOTHING, own: frozenset[str] = frozenset()) -> None:
+    def __init__(self, root: Path, before: WorkspaceAnswers = NOTHING, own: frozenset[str] = frozenset()) -> None:
         """`own` are the real paths of files that are written, not read: they are never seen to change."""
         super().__init__(root)
         self._before = before.reads
@@ -71,18 +71,18 @@ class Rescan(Folder):
             return known
         answer = super().read(path)
         # Equal content is the same value: whoever compares sees no change where a file was merely touched.
-        return Reading(stamp, known.answer if known and same(known.answer, answer) else answer)
+        return Reading(stamp, known.answer if known and same_answer(known.answer, answer) else answer)
 
-    def asked(self, others: Iterable[Path]) -> Asked:
+    def asked(self, others: Iterable[Path]) -> WorkspaceAnswers:
         """Everything asked so far; `others` are files elsewhere that count, too."""
-        return Asked(self._lists, self._reads, {str(path): _bytes(str(path)) for path in others})
+        return WorkspaceAnswers(self._lists, self._reads, {str(path): _bytes(str(path)) for path in others})
 
-    def changes(self, before: Asked) -> Iterator[str]:
+    def changes(self, before: WorkspaceAnswers) -> Iterator[str]:
         """The paths at which the disk no longer answers as it did before."""
         for pattern, old in before.lists.items():
             yield from (path for path in sorted({*old} ^ {*self.list(pattern)}) if not self._is_own(path))
         for path, reading in before.reads.items():
-            if not same(reading.answer, self.read(path)) and not self._is_own(path):
+            if not same_answer(reading.answer, self.read(path)) and not self._is_own(path):
                 yield path
         for path, content in before.others.items():
             if _bytes(path) != content:
@@ -92,16 +92,16 @@ class Rescan(Folder):
         return bool(self._own) and os.path.realpath(self._full(path)) in self._own
 
 
-def same(one: Answer, other: Answer) -> bool:
+def same_answer(one: Answer, other: Answer) -> bool:
     """Whether two readings of a file came to the same."""
     if isinstance(one, Document) and isinstance(other, Document):
         return one.data == other.data
     return one == other
 
 
-def joined(one: Asked, other: Asked) -> Asked:
+def merge_answers(one: WorkspaceAnswers, other: WorkspaceAnswers) -> WorkspaceAnswers:
     """What either asked; where both did, the answer to `other`."""
-    return Asked({**one.lists, **other.lists}, {**one.reads, **other.reads}, {**one.others, **other.others})
+    return WorkspaceAnswers({**one.lists, **other.lists}, {**one.reads, **other.reads}, {**one.others, **other.others})
 
 
 def _stamp(path: str) -> tuple[int, ...]:

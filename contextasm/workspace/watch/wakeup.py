@@ -15,7 +15,7 @@ from typing import Any, Self
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Wake:
+class WakeupPipe:
     """Something to wait on, which others nudge."""
 
     def __init__(self) -> None:
@@ -43,10 +43,10 @@ class Wake:
         return True
 
 
-class Ending:
+class EndSignals:
     """Signals that ask the process to end, noted instead of breaking in where something is half done."""
 
-    def __init__(self, wake: Wake) -> None:
+    def __init__(self, wake: WakeupPipe) -> None:
         self.code = 0
         """The exit code that a signal asks for; 0 while there was none."""
         self._wake = wake
