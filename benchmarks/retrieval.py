@@ -22,8 +22,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
-from contextasm.model import Layer
-from contextasm.model.score import memory_score, weighted_total
+from contextasm.model import Layer, memory_score, weighted_total
 from contextasm.retrieval.search.analyzer import analyze
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex, build_index

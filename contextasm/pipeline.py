@@ -25,14 +25,14 @@ from contextasm.ranking.conflicts import resolve_conflicts
 from contextasm.ranking.deduplicate import deduplicate
 from contextasm.ranking.filters import apply_filters, restrict
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
-from contextasm.rendering.formats import render_document, section_format
+from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.retrieve import RunSources, in_order, retrieve
 from contextasm.selection.select import Budget, select
 from contextasm.selection.tokens import Counter
 from contextasm.text.templates import may_name
 
 if TYPE_CHECKING:
-    from contextasm.rules.evaluate import RuleEvaluation
+    from contextasm.model import RuleEvaluation
 
 
 def assemble(

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.decode_decode import decode_document
+from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_writer import (
     append_bullets,

@@ -17,12 +17,12 @@ import regex
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from contextasm.model import OUTCOME, Context, Document, Fragment, Layer, Problem, Profile, Span
+from contextasm.model import OUTCOME, Context, Document, Fragment, Layer, Problem, Profile, SectionFormat, Span
 from contextasm.pipeline import assemble
 from contextasm.ranking.order import rank
-from contextasm.rendering.formats import MARKER, MARKERS
+from contextasm.rendering.frame import MARKER, MARKERS
 from contextasm.retrieval.retrieve import retrieve
-from contextasm.selection.layout import Excerpt, SectionFormat, section_body, shown_text
+from contextasm.selection.layout import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE, Counter
 from contextasm.selection.truncate import truncate
 from contextasm.text.markdown import blocks, closes_fence, fence_opening

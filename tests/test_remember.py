@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode_decode import decode_document
+from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from tests.command import ctxasm, fill, inside, refused
 

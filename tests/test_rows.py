@@ -14,7 +14,7 @@ from contextasm.config.profile_loader import layer_id, with_layer_changes
 from contextasm.config.yaml_loader import load_mapping
 from contextasm.model import Context, ContextasmError, Document, Problem
 from contextasm.pipeline import assemble
-from contextasm.rendering.formats import MARKER
+from contextasm.rendering.frame import MARKER
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.workspaces import (

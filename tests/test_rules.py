@@ -11,18 +11,10 @@ from hypothesis import strategies as st
 
 from contextasm.config.rules import WRITABLE, parse_rules, refuse_twins
 from contextasm.config.values_node import Keys
-from contextasm.model import ContextasmError
-from contextasm.rules.evaluate import (
-    Condition,
-    Rule,
-    RuleEvaluation,
-    Target,
-    boost_factor,
-    effects_on,
-    evaluate,
-    is_target,
-)
-from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS, glob_matches
+from contextasm.model import Condition, ContextasmError, Rule, RuleEvaluation, Target
+from contextasm.rules.evaluate import boost_factor, effects_on, evaluate, is_target
+from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS
+from contextasm.text.glob import glob_matches
 
 
 def line_of(keys: Keys) -> int:

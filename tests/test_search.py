@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from contextasm.model import Fragment, Layer
-from contextasm.model.score import memory_score, recency
+from contextasm.model import Fragment, Layer, memory_score, recency
 from contextasm.ranking.order import rank
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, python, refused
 from tests.workspaces import DAY, agent, ago, build, outcomes, section, team

@@ -15,7 +15,7 @@ from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Context, ContextasmError, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
-from contextasm.retrieval.retrieve import SOURCES
+from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.session_events import Event, event_text, moment
 from contextasm.text.task_stack import TaskStack, block, pop, push
@@ -242,7 +242,7 @@ def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
     stack = TaskStack()
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
-    from contextasm.text.task_file import task_file_text
+    from contextasm.workspace.editing.tasks import task_file_text
 
     folder = fill(tmp_path, {"tasks.yaml": task_file_text(stack)})
     built = json.loads(inside("build", "-q", "-f", "json", "-p", "query", "-b", "1000", "-w", folder).out)

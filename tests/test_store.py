@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.config.build import load_token_table
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.workspace import cache as store
-from contextasm.workspace.cache import TokenCountCache, load_token_table
+from contextasm.workspace.cache import TokenCountCache
 
 NAME = "o200k_base"
 

@@ -14,10 +14,10 @@ import pytest
 import tiktoken
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
+from contextasm.config.build import load_token_table
 from contextasm.model import ContextasmError
 from contextasm.selection import tokens
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, Counter, exact_counter, unpack
-from contextasm.workspace.cache import load_token_table
 
 NAMES = list(ENCODINGS)
 

@@ -15,14 +15,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from contextasm.config.build import load_token_table
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_events import load_values
 from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, Counter, exact_counter
-from contextasm.text.decode_decode import decode_document
+from contextasm.text.decode import decode_document
 from contextasm.text.templates import is_pattern
-from contextasm.workspace.cache import load_token_table
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""

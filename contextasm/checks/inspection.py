@@ -18,6 +18,7 @@ from contextasm.model import Context, ContextasmError, Document, Layer, Memory, 
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template, placeholders
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.snapshot import InspectedWorkspace
 
 WORKSPACE_PATTERNS = (
     "ctxasm.yaml",
@@ -41,33 +42,6 @@ WORKSPACE_PATTERNS = (
 
 AGENT_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
 """What makes an agent."""
-
-
-class InspectedWorkspace:
-    """A workspace that opens each file and lists each folder once (`model.Workspace`)."""
-
-    def __init__(self, folder: Folder) -> None:
-        self.folder = folder
-        self.unlisted: dict[str, ContextasmError] = {}
-        """The folders that can't be listed."""
-        self._read: dict[str, Document | Problem | None] = {}
-        self._listed: dict[str, Sequence[str]] = {}
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """As the workspace has it; nothing where a folder on the way can't be listed."""
-        if pattern not in self._listed:
-            try:
-                self._listed[pattern] = self.folder.list(pattern)
-            except ContextasmError as error:
-                self.unlisted[error.where] = error
-                self._listed[pattern] = ()
-        return self._listed[pattern]
-
-    def read(self, path: str) -> Document | Problem | None:
-        """As the workspace has it."""
-        if path not in self._read:
-            self._read[path] = self.folder.read(path)
-        return self._read[path]
 
 
 class Inspection(NamedTuple):

@@ -9,10 +9,9 @@ from datetime import date
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Context, Document, Memory
-from contextasm.retrieval.memory_pool import ACTIVE_STATUSES, superseded_by
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import blocks
-from contextasm.text.memory_parser import distinct_memories, memory_id
+from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by
 
 LEAST = 40
 """Characters of text that count as something said twice; anything shorter may stand anywhere."""

@@ -52,8 +52,7 @@ def find_owner(asked: OwnerOptions, *, needed: bool = True) -> Owner:
     flags count. Raises `ContextasmError` for a name that is not there.
     """
     from contextasm.config.options import Options
-    from contextasm.config.resolve import open_workspace, process_environment
-    from contextasm.config.resolve_names import resolve_date
+    from contextasm.config.resolve import open_workspace, process_environment, resolve_date
     from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.model import ContextasmError
 

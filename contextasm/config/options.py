@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from contextasm.config import values
+from contextasm.model import ContextasmError, Filters
 
 
 class Options(NamedTuple):
@@ -46,3 +49,20 @@ class ProcessEnvironment(NamedTuple):
     """The current one."""
     now: Callable[[], float]
     """The time in seconds since 1970; asked for once, and only where nothing else names the day."""
+
+
+def parse_filters(
+    since: str | None, event_types: Sequence[str], entity_types: Sequence[str], exclude: Sequence[str]
+) -> Filters:
+    """The filters of `--since`, `--event-type`, `--entity-type` and `--exclude`."""
+    day = values.parse_day(since, "--since").isoformat() if since else ""
+    return Filters(day, tuple(event_types), tuple(entity_types), tuple(exclude))
+
+
+def parse_deadline(deadline: str | None) -> float | None:
+    """The time that `--deadline` gives in milliseconds; None for no end."""
+    if deadline is None:
+        return None
+    if not deadline.isdecimal() or not 0 < int(deadline) <= values.LARGEST:
+        raise ContextasmError("--deadline", f"{deadline} is no time in milliseconds", "give one above 0, such as 500")
+    return int(deadline) / 1000

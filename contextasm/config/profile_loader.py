@@ -14,8 +14,8 @@ from contextasm.config.yaml_loader import YamlMapping, load_mapping
 from contextasm.model import Conflicts, ContextasmError, Layer, Profile
 from contextasm.ranking.deduplicate import METHODS
 from contextasm.ranking.order import ORDERS
-from contextasm.rendering.formats import MARKERS
-from contextasm.retrieval.retrieve import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
+from contextasm.rendering.frame import MARKERS
+from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
 from contextasm.selection.detail import LEVELS
 from contextasm.selection.overflow import STEPS
 from contextasm.text.templates import placeholders

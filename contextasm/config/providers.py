@@ -6,6 +6,7 @@ where the person who builds has named the workspace in `CTXASM_EMBEDDER`. Nothin
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -13,7 +14,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from contextasm.config import values
-from contextasm.config.providers_trust import TRUST_VARIABLE, is_allowed
 from contextasm.config.settings import FILE
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping
@@ -123,3 +123,20 @@ def describe_embedder(chosen: EmbedderConfig, refused: Problem | None) -> str:
     """What `ctxasm config` shows of it."""
     shown = f"{chosen.kind} {shlex.join(chosen.command) or chosen.url or chosen.folder}"
     return f"not used: {shown}" if refused else shown
+
+
+TRUST_VARIABLE = "CTXASM_EMBEDDER"
+
+
+def is_allowed(root: str, environment: Mapping[str, str]) -> bool:
+    """Whether the person has named this workspace, by its real path, as one whose programs may be run.
+
+    Raises `ContextasmError` for a name that means another folder wherever it is used.
+    """
+    named = [each for each in environment.get(TRUST_VARIABLE, "").split(os.pathsep) if each]
+    for folder in named:
+        if not os.path.isabs(folder):
+            raise ContextasmError(
+                TRUST_VARIABLE, f"{folder} is no absolute path", f"name workspaces in full, such as {root}"
+            )
+    return root in map(os.path.realpath, named)

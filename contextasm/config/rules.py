@@ -14,8 +14,8 @@ from math import prod
 from contextasm.config import values
 from contextasm.config.values_node import LineOf, Node
 from contextasm.config.yaml_loader import YamlMapping, line_of, load_yaml
-from contextasm.model import ContextasmError, Problem, Workspace
-from contextasm.rules.evaluate import MOST_WEIGHT, Condition, Rule, Target
+from contextasm.model import Condition, ContextasmError, Problem, Rule, Target, Workspace
+from contextasm.rules.evaluate import MOST_WEIGHT
 from contextasm.rules.operators import ALIASES, OPERATORS
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")

@@ -5,41 +5,10 @@ Nothing here decides anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
-from contextasm.model.profile import Document, Fact, Problem, Profile, Request, Span
-
-
-class Memory(NamedTuple):
-    """One remembered statement, as it stands in its file (docs/DESIGN.md section 2)."""
-
-    id: str
-    path: str
-    line: int
-    """The line of the file at which `text` begins, counted from 1."""
-    text: str
-    """Without list mark, type and attributes. Its line number n is the file's line `line + n`."""
-    type: str
-    importance: float
-    """0 to 1."""
-    created: str
-    """YYYY-MM-DD; empty for none, which counts as older than any date."""
-    accessed: str
-    status: str
-    confidence: float
-    """0 to 1."""
-    key: str
-    tier: str
-    dedup: str
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
-    private: bool
-    pin: bool
-    supersedes: tuple[str, ...]
-    expires: str = ""
-    """The last day on which it holds, YYYY-MM-DD; empty for none. A build does not look at it; `check` does."""
+from contextasm.model.document import Document
+from contextasm.model.errors import Problem
 
 
 class Reason(NamedTuple):
@@ -136,107 +105,5 @@ class RetrievalResult(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-class Decision(NamedTuple):
-    """What happened to one fragment, and why."""
-
-    fragment: str
-    layer: str
-    path: str
-    lines: Span
-    """Where the fragment stands in its file; (0, 0) where the file was not opened."""
-    reason: Reason
-    before: int | None
-    """Tokens of the whole fragment; None where it was ruled out before anything was counted."""
-    after: int
-    """Tokens of what is shown of it."""
-    kept: tuple[Span, ...]
-    """The lines that are shown, wholly or, at the end of a cut, in part."""
-    score: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def outcome(self) -> str:
-        """One of included, shortened, truncated, dropped, excluded, merged."""
-        return OUTCOME[self.reason.code]
-
-
-class Section(NamedTuple):
-    """A heading and the text under it, as emitted."""
-
-    layer: str
-    heading: str
-    text: str
-    tokens: int
-    """Heading, markers and the blank line after it included."""
-    truncated: bool
-    stable: bool
-    """Whether neither the date nor the topic can change it; such text is worth a provider's cache."""
-
-
-class LayerUsage(NamedTuple):
-    """What a layer might take and what it took, in tokens."""
-
-    layer: str
-    limit: int | None
-    """None where the layer has no limit."""
-    wanted: int
-    """Everything that it found and that was in question, whole."""
-    used: int
-
-
-class RuleTrace(NamedTuple):
-    """What became of one rule."""
-
-    rule: str
-    path: str
-    line: int
-    fired: bool
-    reason: Reason
-    """`fired`, or why not."""
-    lost: tuple[Reason, ...]
-    """What of it another rule, or a required layer, left nothing of."""
-
-
-class AfterRules(NamedTuple):
-    """What is left to rank and select from."""
-
-    profile: Profile
-    found: Mapping[str, RetrievalResult]
-    rulings: tuple[RuleTrace, ...]
-    problems: tuple[Problem, ...]
-
-
-class Selection(NamedTuple):
-    """What `select` settled."""
-
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
-
-
-class Context(NamedTuple):
-    """The finished result."""
-
-    text: str
-    """The document: what the budget was held against, byte for byte."""
-    tokens: int
-    etag: str
-    """SHA-256 of the text in UTF-8, in hexadecimal; nothing else goes into it."""
-    profile: str
-    request: Request
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
-    documents: tuple[Document, ...]
-    """Every file of the workspace that was opened."""
-    rulings: tuple[RuleTrace, ...] = ()
-    """Every rule there is, in order of precedence."""
-
-    found: Mapping[str, RetrievalResult] = MappingProxyType({})
-    """What each layer's sources brought, by id; a later build may start from it."""
-
-    @property
-    def truncated(self) -> bool:
-        """Whether anything that was in question was cut or dropped."""
-        return any(decision.outcome in {"truncated", "dropped"} for decision in self.decisions)
+Fact = str | int | float
+"""One figure or word that belongs to a reason."""

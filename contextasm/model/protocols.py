@@ -6,11 +6,11 @@ Nothing here decides anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
-from contextasm.model.fragment import Memory, Reason, RetrievalResult
-from contextasm.model.profile import Document, Layer, Parse, Problem, Request, Workspace
+from contextasm.model.document import Document, Memory
+from contextasm.model.errors import Problem
+from contextasm.model.fragment import Reason
 
 T = TypeVar("T")
 
@@ -124,19 +124,3 @@ class IndexedPools(Protocol):
 
     def keep(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Keep a pool of these files from now on, if that can be done."""
-
-
-class SourceQuery(NamedTuple):
-    """What a source is asked, and what it may lean on."""
-
-    workspace: Workspace
-    layer: Layer
-    request: Request
-    meaning: SemanticSimilarity | None = None
-    """None where none is configured."""
-    found: Mapping[str, RetrievalResult] = MappingProxyType({})
-    """What the layers found that this one starts from, by id."""
-    parse: Parse | None = None
-    """Reads YAML; None where no layer needs it."""
-    pools: IndexedPools | None = None
-    """None where every memory is to be told of by itself; else, of many, those not shown are told by number."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Problem, Profile, Reason
-from contextasm.text.similarity_saying import fingerprint
+from contextasm.text.similarity import fingerprint
 
 MINOR = 0.3
 """A severity below it is minor; at it, it no longer is."""

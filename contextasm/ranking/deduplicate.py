@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from contextasm.model import Fragment, Layer, Profile, Reason
-from contextasm.text.similarity_saying import SAME_PERCENT, Fingerprint, fingerprint
+from contextasm.text.similarity import SAME_PERCENT, Fingerprint, fingerprint
 
 METHODS = ("content", "dedup", "near")
 """How two fragments may be found to be the same: their text, their hint, or how alike they are."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Reason
-from contextasm.model.score import weighted_total
+from contextasm.model import Fragment, Layer, Problem, Profile, Reason, weighted_total
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:

@@ -21,13 +21,14 @@ from contextasm.model import (
     Profile,
     Reason,
     Request,
+    RuleEvaluation,
     RuleTrace,
     Section,
 )
 from contextasm.records.json_codec import from_json, to_json
-from contextasm.rendering.formats import FORMATS, MARKERS, decision_data, render_document
-from contextasm.retrieval.retrieve import SOURCES
-from contextasm.rules.evaluate import RuleEvaluation
+from contextasm.rendering.formats import FORMATS, decision_data
+from contextasm.rendering.frame import MARKERS, render_document
+from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
 from contextasm.workspace.snapshot import RecordingWorkspace, answer_digest

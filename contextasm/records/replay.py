@@ -15,12 +15,11 @@ from typing import NamedTuple
 from contextasm import __version__
 from contextasm.config.settings import Setting
 from contextasm.config.yaml_events import load_values
-from contextasm.model import Context, ContextasmError, Document, Problem, Profile, Workspace
+from contextasm.model import Context, ContextasmError, Document, Problem, Profile, RuleEvaluation, Workspace
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, parse_record
-from contextasm.rules.evaluate import RuleEvaluation
 from contextasm.selection.tokens import ENCODINGS, Counter
-from contextasm.text.decode_decode import decode_document
+from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.snapshot import ChangedInput, Read, changed_inputs
 

@@ -12,16 +12,26 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.model import Document, Layer, Memory, MemoryPool, Problem, Reason, Request, ScoreInputs, Workspace
-from contextasm.model.score import Score, recency, weighted_total
-from contextasm.text.memory_parser import distinct_memories, parse_memories
+from contextasm.model import (
+    Document,
+    Layer,
+    Memory,
+    MemoryPool,
+    Problem,
+    Reason,
+    Request,
+    Score,
+    ScoreInputs,
+    Workspace,
+    recency,
+    weighted_total,
+)
+from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.templates import fill_template, placeholders
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex
 
-ACTIVE_STATUSES = {"active", "approved"}
-"""The states in which a memory may be shown."""
 
 KERNEL = 0.5
 """How much a memory shares in its neighbours' matches: in a list of memories half as much as in a log."""
@@ -111,11 +121,6 @@ def _out(own: str, status: str, by: str) -> Reason | None:
     if status not in ACTIVE_STATUSES:
         return Reason.of("status", status=status)
     return None if by == own else Reason.of("superseded", by=by)
-
-
-def superseded_by(found: Iterable[Memory]) -> dict[str, str]:
-    """The ids that a memory which counts takes the place of, each with that memory's id."""
-    return {old: memory.id for memory in found if memory.status in ACTIVE_STATUSES for old in memory.supersedes}
 
 
 def count_reasons(outs: Iterable[Reason | None]) -> tuple[Reason, ...]:

@@ -9,8 +9,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Layer, Memory, MemoryPool, Problem, Reason, RetrievalResult, SourceQuery, T
-from contextasm.model.score import Score, weighted_total
+from contextasm.model import (
+    Fragment,
+    Layer,
+    Memory,
+    MemoryPool,
+    Problem,
+    Reason,
+    RetrievalResult,
+    Score,
+    SourceQuery,
+    T,
+    weighted_total,
+)
 from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, pool_patterns, read_pool, score_rows
 from contextasm.retrieval.reading import query_paths
 

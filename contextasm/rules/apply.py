@@ -12,16 +12,19 @@ from itertools import pairwise
 from contextasm.model import (
     AfterRules,
     Document,
+    Effect,
     Fragment,
     Layer,
     Problem,
     Profile,
     Reason,
     RetrievalResult,
+    RuleEvaluation,
     RuleTrace,
+    Target,
     Workspace,
 )
-from contextasm.rules.evaluate import Effect, RuleEvaluation, Target, boost_factor, effects_on
+from contextasm.rules.evaluate import boost_factor, effects_on
 from contextasm.text.markdown import heading, trimmed
 
 PINS = Layer(id="pins", source=("rules",), heading=("Pinned",), path=(), fit=("drop",), varies=True)

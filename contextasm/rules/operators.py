@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date
 from math import isfinite
 from unicodedata import category, normalize
@@ -150,26 +150,3 @@ ALIASES: Mapping[str, str] = {
     "not_equals": "neq",
     "matches": "regex",
 }
-
-
-def glob_matches(pattern: str, path: str) -> bool:
-    """Whether a pattern means a whole path: `*` any name or part of one, `**` any folders, also none."""
-    return _wild(path.split("/"), pattern.split("/"), "**", lambda name, part: _wild(name, part, "*", operator.eq))
-
-
-def _wild(items: Sequence[str], pattern: Sequence[str], star: str, same: Callable[[str, str], bool]) -> bool:
-    """Whether items match a pattern whose stars stand for any run. Only the last star is tried again: no blow-up."""
-    at = part = tried = 0
-    back = -1
-    while at < len(items):
-        if part < len(pattern) and pattern[part] == star:
-            back, tried = part, at
-            part += 1
-        elif part < len(pattern) and same(items[at], pattern[part]):
-            at, part = at + 1, part + 1
-        elif back >= 0:
-            tried += 1
-            at, part = tried, back + 1
-        else:
-            return False
-    return all(each == star for each in pattern[part:])

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Summarizer
+from contextasm.model import Fragment, Layer, Problem, Profile, SectionFormat, Summarizer
 from contextasm.selection.detail import LEVELS, at_detail
-from contextasm.selection.layout import Excerpt, SectionFormat, excerpt_at_level, section_body, whole_excerpt
+from contextasm.selection.layout import Excerpt, excerpt_at_level, section_body, whole_excerpt
 from contextasm.selection.tokens import Counter
 
 Selected = Mapping[str, Sequence[Excerpt]]

@@ -5,10 +5,10 @@ A marker stands wherever text is missing, and it ends a section that lacks anyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Span
+from contextasm.model import Fragment, Marker, Omission, Span
 from contextasm.selection.detail import DetailForm
 
 
@@ -47,28 +47,6 @@ class Excerpt(NamedTuple):
         if self.fragment.rows:
             return (source_span(self.fragment),)
         return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
-
-
-class Omission(NamedTuple):
-    """Text that is missing at one place."""
-
-    path: str
-    line: int
-    """The first missing line, as a line of the file."""
-    texts: tuple[str, ...]
-    """The missing lines."""
-
-
-Marker = Callable[[Omission], str]
-"""Words the line that stands where text is missing."""
-
-
-class SectionFormat(NamedTuple):
-    """What a format puts around the text of a section, and in place of what is missing."""
-
-    section: Callable[[str, str, str], str]
-    """Takes a layer's id, a heading and the text under it; gives what is emitted, the blank line behind it included."""
-    marker: Marker
 
 
 def whole_excerpt(fragment: Fragment) -> Excerpt:

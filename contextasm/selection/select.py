@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Profile, Selection, Summarizer
+from contextasm.model import Fragment, Profile, SectionFormat, Selection, Summarizer
 from contextasm.selection.allocation import (
     Demand,
     LayerInput,
@@ -29,7 +29,6 @@ from contextasm.selection.decisions import (
     layer_usage,
     over_budget_problem,
 )
-from contextasm.selection.layout import SectionFormat
 from contextasm.selection.overflow import expand, overflow
 from contextasm.selection.tokens import Counter
 

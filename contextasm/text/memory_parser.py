@@ -267,3 +267,12 @@ def _dedented(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         indent = len(line) - len(line.lstrip(" \t"))
         yield line[min(indent, 2) :].rstrip()
+
+
+ACTIVE_STATUSES = {"active", "approved"}
+"""The states in which a memory may be shown."""
+
+
+def superseded_by(found: Iterable[Memory]) -> dict[str, str]:
+    """The ids that a memory which counts takes the place of, each with that memory's id."""
+    return {old: memory.id for memory in found if memory.status in ACTIVE_STATUSES for old in memory.supersedes}

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
-from contextasm.model import Document
+from contextasm.model import Document, Fragment
 from contextasm.text.front_matter import attributes
+from contextasm.text.markdown import list_lead
 from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
-from contextasm.text.similarity_saying import NUMBER, SAME_PERCENT
 
 _ROUGH = 90
 """Per cent: below that, what `memory_texts` gives of a memory need not be looked at more closely."""
@@ -108,3 +108,31 @@ def _lines(text: str) -> str:
     """The lines that belong to a bullet, of those up to the next one."""
     lines = text.split("\n")
     return "\n".join(lines[: bullet_end(lines, 0)])
+
+
+SAME_PERCENT = 92
+"""Per cent: two texts this much alike say the same (digest, X7)."""
+
+
+NUMBER = r"\d+(?:[.,:/-]\d+)*"
+"""Two texts that hold other numbers never say the same."""
+
+
+_NEGATION = r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b"
+
+
+class Fingerprint(NamedTuple):
+    """What of a fragment tells it from another."""
+
+    folded: str
+    """Without list mark and type, in small letters, every run of blanks one."""
+    figures: tuple[str, ...]
+    """Its numbers and negations, in order."""
+
+
+def fingerprint(fragment: Fragment) -> Fingerprint:
+    """What of a fragment tells it from another."""
+    own = fragment.said or fragment.text[len(list_lead(fragment.text)) :]
+    folded = " ".join(own.casefold().split())
+    figures = (*re.findall(NUMBER, folded), *(each.group() for each in re.finditer(_NEGATION, folded)))
+    return Fingerprint(folded, figures)

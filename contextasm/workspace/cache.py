@@ -8,27 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from pathlib import Path
 from struct import Struct
 
-from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
-
-_TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
-
-
-def load_token_table(name: str) -> bytes:
-    """The packed token table of an encoding, as shipped with this package."""
-    path = _TABLES / f"{name}.bin"
-    todo = "install ctxasm again, or use --tokenizer estimate"
-    try:
-        packed = path.read_bytes()
-    except OSError as error:
-        raise ContextasmError(str(path), f"the token table can't be read ({error.strerror})", todo) from error
-    if sha256(packed).hexdigest() != ENCODINGS[name].packed:
-        raise ContextasmError(str(path), "the token table is damaged", todo)
-    return packed
 
 
 def is_cache_allowed(environment: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
-from contextasm.text.decode_decode import decode_document
+from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
 
 MARKS = ("ctxasm.yaml", "agents")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.text.decode_decode import decode_document
+from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
 
 if TYPE_CHECKING:
@@ -216,3 +216,60 @@ def _content(out: IO[bytes], commit: str) -> bytes:
         todo = "fetch the whole history, or run `git fsck`"
         raise ContextasmError(commit, "the repository does not have all of its files", todo)
     return data[:-1]
+
+
+WORKSPACE_PREFIXES = (
+    "agents/",
+    "teams/",
+    "rules/",
+    "memories/",
+    "knowledge/",
+    "sessions/",
+    "graph/",
+    "threads/",
+    "tools/",
+    "ctxasm.",
+)
+
+
+WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
+"""What makes the workspace (docs/DESIGN.md section 2): other layers show it, and it is no file that is worked on."""
+
+
+def changed_files(root: str) -> tuple[str, ...]:
+    """What differs from the last commit and what is new, as paths below `root`; none where there is no git.
+
+    The files that make the workspace are left out.
+    """
+    there = (path for path in _changed(root) if os.path.lexists(os.path.join(root, path)))
+    found = {path for path in there if not path.startswith((*WORKSPACE_PREFIXES, ".")) and path not in WORKSPACE_FILES}
+    return tuple(sorted(found))
+
+
+def _changed(root: str) -> tuple[str, ...]:
+    """The paths in the workspace that differ from the last commit, new and deleted ones included."""
+    changed = _git_lines(root, "diff", "--name-only", "--relative", "-z", "HEAD")
+    new = _git_lines(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return tuple(sorted({*changed, *new}))
+
+
+def _git_lines(folder: str, *words: str) -> Sequence[str]:
+    """What git lists, one item for each NUL. Nothing is written, and no setting of the repository starts a program."""
+    import subprocess
+
+    settings = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+    try:
+        done = subprocess.run(  # noqa: S603 - the words are ours, the folder is the workspace's
+            ["git", *settings, "-C", folder, *words],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+        )
+    except FileNotFoundError:
+        return ()
+    except subprocess.TimeoutExpired as error:
+        raise ContextasmError(
+            "git", "took over 10 seconds", "leave out the layer or the rule that asks for it"
+        ) from error
+    return [os.fsdecode(path) for path in done.stdout.split(b"\0") if path] if done.returncode == 0 else ()

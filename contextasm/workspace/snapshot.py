@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document, Problem, Workspace
+from contextasm.workspace.folder import Folder
 
 Read = Document | Problem | None
 """What reading a path came to."""
@@ -92,3 +93,30 @@ def answer_digest(read: Read) -> str:
     if isinstance(read, Problem):
         return f"{read.code}: {read.message}"
     return read.digest if read else ""
+
+
+class InspectedWorkspace:
+    """A workspace that opens each file and lists each folder once (`model.Workspace`)."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.unlisted: dict[str, ContextasmError] = {}
+        """The folders that can't be listed."""
+        self._read: dict[str, Document | Problem | None] = {}
+        self._listed: dict[str, Sequence[str]] = {}
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """As the workspace has it; nothing where a folder on the way can't be listed."""
+        if pattern not in self._listed:
+            try:
+                self._listed[pattern] = self.folder.list(pattern)
+            except ContextasmError as error:
+                self.unlisted[error.where] = error
+                self._listed[pattern] = ()
+        return self._listed[pattern]
+
+    def read(self, path: str) -> Document | Problem | None:
+        """As the workspace has it."""
+        if path not in self._read:
+            self._read[path] = self.folder.read(path)
+        return self._read[path]

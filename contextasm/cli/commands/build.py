@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import (
-    prepare_request,
-    show_problems,
-    strict_failure,
-    takes_request,
-    write_stderr,
-    write_stdout,
-)
+from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
@@ -91,13 +85,13 @@ def build(
     if not check and (output == "-" or not targets):
         write_stdout(text)
     if manifest and not check:
-        from contextasm.cli.options import format_json
+        from contextasm.cli.output import format_json
         from contextasm.rendering.formats import manifest_data
         from contextasm.workspace.atomic import as_bytes, write
 
         write(Path(manifest), as_bytes(format_json(manifest_data(context))))
     if touch:
-        from contextasm.workspace.editing.memories_touch import touch_memories as note
+        from contextasm.workspace.editing.memories import touch_memories as note
         from contextasm.workspace.folder import Folder
 
         assert isinstance(job.workspace, Folder)

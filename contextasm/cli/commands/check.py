@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from contextasm.cli.options import takes_request, write_stderr, write_stdout
+from contextasm.cli.options import takes_request
+from contextasm.cli.output import write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.checks.finding import Finding

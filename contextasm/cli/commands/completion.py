@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from contextasm.cli.options import write_stdout
+from contextasm.cli.output import write_stdout
 
 
 def run(

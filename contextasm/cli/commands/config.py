@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import format_json, format_table, prepare_request, takes_request, write_stdout
+from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.output import format_json, format_table, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.config.options import Options

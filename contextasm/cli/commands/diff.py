@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contextasm.cli.options import format_json, format_table, takes_request, write_stdout
+from contextasm.cli.options import takes_request
+from contextasm.cli.output import format_json, format_table, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord

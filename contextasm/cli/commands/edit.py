@@ -31,7 +31,7 @@ def run(
     import os
 
     from contextasm.model import ContextasmError
-    from contextasm.workspace.editing.memories_find import find_memories
+    from contextasm.workspace.editing.memories import find_memories
 
     owner = find_owner(OwnerOptions(agent, team, workspace), needed=False)
     found = find_memories(owner.workspace, name, owner.path)

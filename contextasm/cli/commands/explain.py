@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import (
-    format_json,
-    format_table,
-    prepare_request,
-    show_problems,
-    takes_request,
-    write_stderr,
-    write_stdout,
-)
+from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord

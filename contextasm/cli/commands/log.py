@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import read_stdin, write_stdout
+from contextasm.cli.output import read_stdin, write_stdout
 from contextasm.cli.owner import (
     AgentOption,
     DateOption,
@@ -30,7 +30,7 @@ def run(
     quiet: QuietOption = False,
 ) -> int:
     """Append to the log of the day, a blank line between; the log is made if need be."""
-    from contextasm.workspace.editing.files_log import append_log
+    from contextasm.workspace.editing.files import append_log
 
     entry = storable_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(OwnerOptions(agent, team, workspace, date, tz))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from contextasm.cli.options import write_stderr, write_stdout
+from contextasm.cli.output import write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.config.options import ProcessEnvironment

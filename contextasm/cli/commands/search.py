@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import format_json, read_stdin, show_problems, takes_request, write_stderr, write_stdout
+from contextasm.cli.options import takes_request
+from contextasm.cli.output import format_json, read_stdin, show_problems, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from contextasm.config.build import PreparedBuild
     from contextasm.config.options import Options
-    from contextasm.model import Memory, Problem, Profile
-    from contextasm.model.score import Score
+    from contextasm.model import Memory, Problem, Profile, Score
 
 EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
 """Where memories lie, whoever's they are."""

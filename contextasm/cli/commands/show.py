@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import format_json, write_stdout
+from contextasm.cli.output import format_json, write_stdout
 from contextasm.cli.owner import AgentOption, OwnerOptions, TeamOption, WorkspaceOption, find_owner
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def run(
     workspace: WorkspaceOption = None,
 ) -> int:
     """Print a memory: where it stands, its fields, its text. An id that several owners use shows one of each."""
-    from contextasm.workspace.editing.memories_find import find_memories
+    from contextasm.workspace.editing.memories import find_memories
 
     owner = find_owner(OwnerOptions(agent, team, workspace), needed=False)
     found = find_memories(owner.workspace, name, owner.path)

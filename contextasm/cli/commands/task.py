@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import show_problems, write_stderr, write_stdout
+from contextasm.cli.output import show_problems, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.text.task_stack import TaskStack
@@ -29,15 +29,15 @@ def run(
 
     It is kept in tasks.yaml. A profile that shows it takes the current goal for the topic, where no other is named.
     """
-    from contextasm.cli.options import format_json
+    from contextasm.cli.output import format_json
     from contextasm.config.options import Options
     from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.values import require_known
     from contextasm.config.yaml_events import load_values
     from contextasm.model import Document
     from contextasm.text.decode import parse_data
-    from contextasm.text.task_file import TASK_FILE, task_file_text
     from contextasm.workspace.atomic import as_bytes, write
+    from contextasm.workspace.editing.tasks import TASK_FILE, task_file_text
 
     require_known(action, (*_changes(), "show"), "task", "action")
     folder = open_workspace(Options(workspace=workspace), process_environment())

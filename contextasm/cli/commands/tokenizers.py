@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import format_json, format_table, write_stdout
+from contextasm.cli.output import format_json, format_table, write_stdout
 
 
 def run(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> int:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import show_problems, takes_request, write_stderr
+from contextasm.cli.options import takes_request
+from contextasm.cli.output import show_problems, write_stderr
 
 if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
@@ -110,7 +111,7 @@ def _built(flags: Options, around: ProcessEnvironment, disk: Rescan, counters: C
 
 def _day(job: PreparedBuild, around: ProcessEnvironment) -> Callable[[], date] | None:
     """What tells which day it is; None where the build's day is named."""
-    from contextasm.config.resolve_names import today
+    from contextasm.config.resolve import today
 
     if not job.settings["date"].origin.startswith("the clock"):
         return None

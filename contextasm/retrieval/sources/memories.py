@@ -6,8 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from contextasm.model import Fragment, Layer, Memory, Problem, Reason, Request, RetrievalResult, SourceQuery
-from contextasm.model.score import Score, memory_score
+from contextasm.model import (
+    Fragment,
+    Layer,
+    Memory,
+    Problem,
+    Reason,
+    Request,
+    RetrievalResult,
+    Score,
+    SourceQuery,
+    memory_score,
+)
 from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
 from contextasm.retrieval.memory_pool import ReadPool, index_entry, read_pool, score_inputs
 from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores

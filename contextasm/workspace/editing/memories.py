@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from datetime import date
 
-from contextasm.model import ContextasmError, Document, Memory
-from contextasm.retrieval.memory_pool import ACTIVE_STATUSES, superseded_by
-from contextasm.text.decode_decode import decode_document
-from contextasm.text.memory_parser import distinct_memories, parse_memories
+from contextasm.model import Context, ContextasmError, Decision, Document, Memory
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, nearest_of_many, similarity
-from contextasm.workspace.editing.files import EditableFile, open_file
+from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file
 from contextasm.workspace.folder import Folder
 
 
@@ -102,3 +102,56 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     near = nearest_of_many(name, ids)
     todo = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
     raise ContextasmError(where, f"there is no memory {name}", todo)
+
+
+HOMES = ("agents/*/memories", "teams/*/memories", "memories")
+"""Where memories stand (docs/DESIGN.md section 2)."""
+
+
+def find_memories(workspace: Folder, name: str, home: str = "") -> list[Memory]:
+    """The memories of this id, in path order: one for each owner that has one. `home` asks for those of one owner.
+
+    Raises `ContextasmError`, with the nearest id, where there is none.
+    """
+    folders = (f"{home}/memories",) if home else HOMES
+    owners: dict[str, list[Memory]] = {}
+    for path in sorted({path for folder in folders for path in workspace.list(f"{folder}/*.md")}):
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            owners.setdefault(path.rpartition("/")[0], []).extend(parse_memories(read)[0])
+    every = [each for own in owners.values() for each in distinct_memories(own)[0]]
+    refuse_unknown(name, [each.id for each in every], "id")
+    return [each for each in every if each.id == name]
+
+
+def touch_memories(workspace: Folder, context: Context) -> int:
+    """Set `accessed` of the memories that a context shows to its date, where none later stands there; how many.
+
+    A memory that has been changed since it was read is found by its id; one that is gone is passed over.
+    """
+    shown: dict[str, list[Decision]] = {}
+    for each in context.decisions:
+        if each.kept and each.fragment != each.path:
+            shown.setdefault(each.path, []).append(each)
+    if not shown:
+        return 0
+    with locked(workspace):
+        changed = {path: _touched(workspace, path, own, context.request.date) for path, own in shown.items()}
+        for path, (_, data) in changed.items():
+            if data:
+                save_file(workspace, path, data)
+    return sum(count for count, _ in changed.values())
+
+
+def _touched(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
+    """How many memories of one file are to change, and what the file then holds; nothing where none is."""
+    known = MemoryEditor(workspace, path)
+    count = 0
+    for decision in shown:
+        name = decision.fragment.partition("~")[0]
+        own = [each for each in known.memories(path) if each.id.partition("~")[0] == name]
+        memory = next((each for each in own if each.line == decision.lines[0]), own[0] if own else None)
+        if memory and memory.accessed < str(day):
+            known.set(memory, {"accessed": str(day)}, memory._replace(accessed=str(day)))
+            count += 1
+    return count, known.changed.get(path, b"")

@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Memory
-from contextasm.retrieval.memory_pool import ACTIVE_STATUSES
+from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.memory_writer import append_bullets, ends_under, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
 from contextasm.workspace.editing.files import locked, save_file

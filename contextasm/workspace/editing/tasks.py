@@ -1,4 +1,4 @@
-"""Tasks: the text of the file that keeps the stack. What is in it is for `text.frames` to say."""
+"""The file that holds the task stack, as YAML text."""
 
 from __future__ import annotations
 
