@@ -27,7 +27,8 @@ from contextasm.text.decode import parse_data
 from contextasm.text.templates import placeholders
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
-from contextasm.workspace.git import changed_files
+from contextasm.workspace.git_commands import changed_files
+from contextasm.workspace.recording import RecordingWorkspace
 
 if TYPE_CHECKING:
     from contextasm.model import Rule
@@ -62,18 +63,19 @@ def prepare_build(
     profile = narrowed(resolve_profile(flags, settings, file, workspace, around))
     settings |= layer_settings(profile, file, flags)
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
-    settings["agent"] = resolve_agent(settings["agent"], profile, workspace)
-    check_team(settings["team"], profile, workspace)
+    recording = RecordingWorkspace(workspace)  # what the steps before the build ask for, the build need not ask again
+    settings["agent"] = resolve_agent(settings["agent"], profile, recording)
+    check_team(settings["team"], profile, recording)
     settings["date"] = resolve_date(settings, around)
     tokenizer = str(settings["tokenizer"].value)
     counters = {} if counters is None else counters
     if tokenizer not in counters:
         counters[tokenizer] = load_counter(tokenizer, around.environment)
     counter, counts = counters[tokenizer]
-    request = _request(flags, settings, profile, workspace, tokenizer)
+    request = _request(flags, settings, profile, workspace, around)
     is_cached = is_cache_allowed(around.environment)
     build = Build(
-        workspace=workspace,
+        workspace=recording,
         profile=profile,
         request=request,
         counter=counter,
@@ -87,7 +89,11 @@ def prepare_build(
 
 
 def _request(
-    flags: Options, settings: Mapping[str, Setting], profile: Profile, workspace: Folder | GitWorkspace, tokenizer: str
+    flags: Options,
+    settings: Mapping[str, Setting],
+    profile: Profile,
+    workspace: Folder | GitWorkspace,
+    around: ProcessEnvironment,
 ) -> Request:
     """What is asked for, with nothing left open. A profile that shows the current task takes its goal for the topic."""
     day = settings["date"].value
@@ -99,11 +105,11 @@ def _request(
         topic=flags.topic or goal,
         date=day,
         budget=values.parse_tokens(settings["budget"].value, "budget"),
-        tokenizer=tokenizer,
+        tokenizer=str(settings["tokenizer"].value),
         format=str(settings["format"].value),
         session=values.parse_name(flags.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in flags.open),
-        changed=changed_files(workspace.root) if uses(profile, "changed") else (),
+        changed=changed_files(workspace.root, around.environment) if uses(profile, "changed") else (),
         additional=flags.additional or "",
         filters=options.parse_filters(flags.since, flags.event_types, flags.entity_types, flags.exclude),
         prefer=flags.prefer,
@@ -145,7 +151,7 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     return ""
 
 
-def resolve_agent(setting: Setting, profile: Profile, workspace: Folder | GitWorkspace) -> Setting:
+def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace) -> Setting:
     """The agent: the one named, else the only one. It has an IDENTITY.md and an INSTRUCTIONS.md."""
     if not uses(profile, "agent"):
         _refuse_unused(setting, profile, "agent")
@@ -166,7 +172,7 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Folder | GitWor
     return setting
 
 
-def check_team(setting: Setting, profile: Profile, workspace: Folder | GitWorkspace) -> None:
+def check_team(setting: Setting, profile: Profile, workspace: Workspace) -> None:
     """Raise for a team that is not there."""
     if not uses(profile, "team"):
         _refuse_unused(setting, profile, "team")

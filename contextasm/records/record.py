@@ -31,7 +31,8 @@ from contextasm.rendering.frame import MARKERS, render_document
 from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
-from contextasm.workspace.snapshot import RecordingWorkspace, answer_digest
+from contextasm.workspace.recording import RecordingWorkspace
+from contextasm.workspace.snapshot import answer_digest
 
 SCHEMA = "ctxasm.record/1"
 

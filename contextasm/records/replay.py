@@ -31,7 +31,8 @@ from contextasm.records.record import BuildFacts, Chosen, Record, encode_record,
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
-from contextasm.workspace.snapshot import ChangedInput, Read, changed_inputs
+from contextasm.workspace.recording import Read
+from contextasm.workspace.snapshot import ChangedInput, changed_inputs
 
 FOLDER = ".ctxasm"
 
