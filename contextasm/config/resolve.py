@@ -63,7 +63,8 @@ def prepare_build(
     profile = narrowed(resolve_profile(flags, settings, file, workspace, around))
     settings |= layer_settings(profile, file, flags)
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
-    recording = RecordingWorkspace(workspace)  # what the steps before the build ask for, the build need not ask again
+    # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
+    recording = RecordingWorkspace(workspace)
     settings["agent"] = resolve_agent(settings["agent"], profile, recording)
     check_team(settings["team"], profile, recording)
     settings["date"] = resolve_date(settings, around)
