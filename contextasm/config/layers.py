@@ -131,7 +131,7 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
         for start in layers[name].query.start_from:
             values.require_known(start, earlier, f"{table.where('start_from')}: start_from", "layer before it")
     _check_shares(layers.values(), where)
-    return profile._replace(layers=tuple(layers.values()), disabled=frozenset(disabled))
+    return profile._replace(layers=tuple(layers.values()), disabled=tuple(sorted(disabled)))
 
 
 def _check_shares(layers: Iterable[Layer], where: str) -> None:

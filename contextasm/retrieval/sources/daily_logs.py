@@ -1,4 +1,4 @@
-"""Source `daily_logs`: dated logs of the days up to today.
+"""Source `daily`: dated logs of the days up to today.
 
 A log's name tells its date, so a log outside the window is never opened.
 """

@@ -1,4 +1,4 @@
-"""Source `documents`: whole files, one a heading or all under one."""
+"""Source `document`: whole files, one a heading or all under one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source `parse_events`: what happened in the session that goes on, and the highlights of the latest others.
+"""Source `events`: what happened in the session that goes on, and the highlights of the latest others.
 
 A session is a file of one JSON object a line. Its id is the file's name without `.jsonl`.
 """

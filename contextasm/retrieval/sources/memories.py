@@ -1,4 +1,4 @@
-"""Sources `search_memories`, `recent_memories` and `weighed_memories`: memories that match the topic, all of them, or all with scores."""
+"""Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores."""
 
 from __future__ import annotations
 
