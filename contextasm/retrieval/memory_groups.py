@@ -59,7 +59,6 @@ def memory_tier(memory: Memory, layer: Layer) -> str:
 
 
 def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
-    """Problems of a tier that no layer has, and of fields over their limits."""
     tiers = dict.fromkeys(tier for _, tier in layer.memories.tier_of_key)
     if memory.tier and tiers and memory.tier not in tiers:
         message = f"tier {memory.tier} is none of {', '.join(tiers)}, so no layer shows it"
@@ -74,7 +73,7 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
 
 
 def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory]:
-    """The most important memories for each pattern of keys, up to its quota; each memory once."""
+    # The most important first; each memory is taken once, by the first pattern with room for it.
     best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
     taken: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
@@ -87,7 +86,7 @@ def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedM
 
 
 def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
-    """Place of each key: in the layer's order, and behind it by name where the layer does not name it."""
+    # In the layer's order; keys that the layer does not name are behind it, by name.
 
     def sort_key(key: str) -> tuple[int, str]:
         patterns = (number for number, pattern in enumerate(layer.display.group_order) if fnmatchcase(key, pattern))

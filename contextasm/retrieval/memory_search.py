@@ -137,7 +137,6 @@ def _best_and_counts(
 
 
 def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    """A fragment without text, in place of all memories that share a reason."""
     patterns = " ".join(pool_patterns(query.layer, query.build.request))
     status = "".join(f" {value}" for name, value in reason.facts if name == "status")
     return Fragment(

@@ -25,8 +25,7 @@ class _SourceEntry(NamedTuple):
     reads_files: bool = True
 
 
-def _lazy(module: str, function: str) -> Source:
-    """A source that imports its module when it is called."""
+def _import_on_call(module: str, function: str) -> Source:
 
     def source(query: SourceQuery) -> RetrievalResult:
         imported: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), function)
@@ -45,19 +44,19 @@ _ENTRIES: Mapping[str, _SourceEntry] = {
     "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
     "search": _SourceEntry(search_memories, _MEMORY, _KEY),
     "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY),
-    "events": _SourceEntry(_lazy("events", "events"), ("type", "text"), ("session",)),
-    "knowledge": _SourceEntry(_lazy("knowledge", "knowledge"), group_fields=_PAGE),
-    "entities": _SourceEntry(_lazy("entities", "entities"), ("type", "name", "fields")),
-    "relations": _SourceEntry(_lazy("relations", "relations"), ("source", "type", "target")),
-    "patterns": _SourceEntry(_lazy("patterns", "patterns"), ("name", "text", "tried")),
-    "threads": _SourceEntry(_lazy("threads", "threads"), group_fields=_PAGE),
-    "files": _SourceEntry(_lazy("files", "files"), group_fields=_PAGE),
-    "tools": _SourceEntry(_lazy("tools", "tools"), ("name", "text", "arguments")),
-    "root-goal": _SourceEntry(_lazy("tasks", "root_goal")),
-    "ancestor-goals": _SourceEntry(_lazy("tasks", "ancestor_goals")),
-    "sibling-results": _SourceEntry(_lazy("tasks", "sibling_results")),
-    "current-goal": _SourceEntry(_lazy("tasks", "current_goals")),
-    "additional": _SourceEntry(_lazy("additional", "additional"), reads_files=False),
+    "events": _SourceEntry(_import_on_call("events", "events"), ("type", "text"), ("session",)),
+    "knowledge": _SourceEntry(_import_on_call("knowledge", "knowledge"), group_fields=_PAGE),
+    "entities": _SourceEntry(_import_on_call("entities", "entities"), ("type", "name", "fields")),
+    "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target")),
+    "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried")),
+    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE),
+    "files": _SourceEntry(_import_on_call("files", "files"), group_fields=_PAGE),
+    "tools": _SourceEntry(_import_on_call("tools", "tools"), ("name", "text", "arguments")),
+    "root-goal": _SourceEntry(_import_on_call("tasks", "root_goal")),
+    "ancestor-goals": _SourceEntry(_import_on_call("tasks", "ancestor_goals")),
+    "sibling-results": _SourceEntry(_import_on_call("tasks", "sibling_results")),
+    "current-goal": _SourceEntry(_import_on_call("tasks", "current_goals")),
+    "additional": _SourceEntry(_import_on_call("additional", "additional"), reads_files=False),
 }
 
 SOURCES: Mapping[str, Source] = {name: entry.source for name, entry in _ENTRIES.items()}

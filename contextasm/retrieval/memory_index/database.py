@@ -79,7 +79,7 @@ def remove(path: Path) -> None:
 
 
 def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
-    """Stamp of each file as text; empty where an equal stamp would not prove the file unchanged."""
+    # Empty where an equal stamp would not prove a file unchanged.
     stamps = {}
     for path in paths:
         stamp = workspace.stamp(path)
@@ -130,7 +130,7 @@ def _changes(connection: sqlite3.Connection, stamps: Mapping[str, str], read: Ca
 
 
 def _store_stamps(connection: sqlite3.Connection, stamps: Mapping[str, str]) -> None:
-    """Store new stamps of files with the same content; where that can't be done, the next build opens them again."""
+    # Where another process prevents it, the next build opens the files again.
     if stamps:
         with suppress(sqlite3.OperationalError):
             connection.execute("BEGIN IMMEDIATE")

@@ -51,7 +51,7 @@ class MemoryIndexes:
     def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Make the index of these files, where the workspace can be written to."""
         path = self._path(patterns)
-        if path is None or not self._make_folder(path.parent):
+        if path is None or not self._make_ignored_folder(path.parent):
             return
         from contextasm.retrieval.memory_index.database import UnusableIndex, query_database, remove
 
@@ -65,8 +65,8 @@ class MemoryIndexes:
         name = sha256("\0".join(patterns).encode(errors="surrogatepass")).hexdigest()[:16]
         return self._folder / f"{name}.sqlite" if self._folder else None
 
-    def _make_folder(self, folder: Path) -> bool:
-        """Make the folder, and have git ignore it; whether it is there, and inside the workspace."""
+    def _make_ignored_folder(self, folder: Path) -> bool:
+        # False where it can't be made, or where a link leads out of the workspace.
         gitignore = Path(self._workspace.root, ".ctxasm", ".gitignore")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

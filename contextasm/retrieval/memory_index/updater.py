@@ -43,7 +43,7 @@ class IndexedFile(NamedTuple):
 
 
 class _MemoryState(NamedTuple):
-    """The facts of a memory that decide on others, and its final id and exclusion as stored."""
+    """The facts of a memory that decide on other memories, and its final id and exclusion as stored."""
 
     path: str
     place: int
@@ -110,7 +110,6 @@ def update_index(
 
 
 def _is_mostly_holes(connection: sqlite3.Connection, removed: Iterable[str]) -> bool:
-    """Whether more rows would be empty than in use once files are removed."""
     rows = dict(connection.execute("SELECT path, rows FROM files"))
     end = connection.execute("SELECT max(first + rows) FROM files").fetchone()[0] or 0
     in_use = sum(rows.values()) - sum(rows.get(path, 0) for path in removed)
@@ -120,7 +119,6 @@ def _is_mostly_holes(connection: sqlite3.Connection, removed: Iterable[str]) -> 
 def _pool_state(
     connection: sqlite3.Connection, paths: Iterable[str], changed: Iterable[str], read: Callable[[str], IndexedFile]
 ) -> _PoolState:
-    """Ids and exclusions of the whole pool once the changed files are as they are now."""
     stored = _stored_states(connection)
     new = {path: _memory_states(read(path).memories) for path in changed}
     states = [state for path in paths for state in (new[path] if path in new else stored.get(path, ()))]
@@ -181,7 +179,10 @@ def _exclusion_text(exclusion: Reason | None) -> str:
 def _remove_files(
     connection: sqlite3.Connection, paths: Sequence[str], columns: Mapping[str, Numbers]
 ) -> tuple[set[int], bytearray]:
-    """Empty the rows of files; numbers of the terms that they held, and a 1 for each row that is removed."""
+    """Empty the rows of files in all tables and columns.
+
+    Returns the numbers of the terms in them, and a byte for each row: 1 where it was removed.
+    """
     lost_terms: set[int] = set()
     is_dead = bytearray(len(columns["sections"]))
     for path in paths:
@@ -199,7 +200,7 @@ def _remove_files(
 def _add_file(
     connection: sqlite3.Connection, path: str, stamp: str, file: IndexedFile, pool: _PoolState, writes: _Writes
 ) -> None:
-    """Add the memories of a file, active ones in rows behind all others."""
+    # Active memories get rows behind all others, so that no row of another file moves.
     first = row = len(writes.columns["sections"])
     terms: set[int] = set()
     sections: dict[str, int] = {}
@@ -225,7 +226,7 @@ def _add_file(
 def _add_row(
     connection: sqlite3.Connection, memory: Memory, row: int, sections: dict[str, int], writes: _Writes
 ) -> set[int]:
-    """Add an active memory to columns and postings; the numbers of its terms."""
+    # Returns the numbers of its terms.
     entry, inputs = index_entry(memory), score_inputs(memory)
     length, flag, counts = count_terms(entry.text)
     last, created = (writes.dates.setdefault(day, len(writes.dates)) for day in (inputs.last, inputs.created))
@@ -236,7 +237,7 @@ def _add_row(
         writes.columns[name].append(value)
     numbers = set()
     for term, count in counts.items():
-        number = writes.term_ids.get(term) or _term_number(connection, term, writes.term_ids)
+        number = writes.term_ids.get(term) or _stored_or_new_term(connection, term, writes.term_ids)
         numbers.add(number)
         rows, row_counts = writes.postings.setdefault(number, (array("I"), array("I")))
         rows.append(row)
@@ -244,8 +245,7 @@ def _add_row(
     return numbers
 
 
-def _term_number(connection: sqlite3.Connection, term: str, term_ids: dict[str, int]) -> int:
-    """Number of a stored term; a term that is not stored yet gets one."""
+def _stored_or_new_term(connection: sqlite3.Connection, term: str, term_ids: dict[str, int]) -> int:
     row = connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
     if row is None:
         row = connection.execute("INSERT INTO terms (term) VALUES (?) RETURNING id", (term,)).fetchone()
@@ -260,7 +260,7 @@ def _write_postings(
     is_dead: bytearray,
     added: Mapping[int, tuple[Numbers, Numbers]],
 ) -> None:
-    """Rewrite the postings of every term that lost or gained a row; a term without any row is deleted."""
+    # Each term is rewritten once; a term without any row is deleted.
     for number in sorted(lost_terms | added.keys()):
         stored = connection.execute("SELECT held FROM postings WHERE id = ?", (number,)).fetchone()
         rows, counts = halves(stored[0] if stored else None)
@@ -282,7 +282,6 @@ def _write_postings(
 
 
 def _write_values(connection: sqlite3.Connection, writes: _Writes, pool: _PoolState) -> None:
-    """Write the columns, and the values of the whole pool."""
     exclusions = [exclusion for file_exclusions in pool.exclusions.values() for exclusion in file_exclusions]
     for name, column in writes.columns.items():
         save_value(connection, name, column)

@@ -45,7 +45,7 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
 
     A log outside the window is an excluded fragment without text, and a file whose name is no date is a problem.
     """
-    logs, problems = _logs(query)
+    logs, problems = _logs_in_display_order(query)
     oldest = query.layer.query.max_age_days
     if not any(0 <= log.age <= oldest for log in logs):
         oldest = max(oldest, query.layer.query.fallback_days)
@@ -75,8 +75,7 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _logs(query: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
-    """Logs of the layer's paths in display order, and the problems of files that are no logs."""
+def _logs_in_display_order(query: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
     logs: list[_Log] = []
     problems: list[Problem] = []
     for number, template in enumerate(query.layer.query.paths):

@@ -56,7 +56,7 @@ def events(query: SourceQuery) -> RetrievalResult:
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     """
-    sessions, problems = _sessions(query)
+    sessions, problems = _latest_sessions_first(query)
     named = query.build.request.session
     current = next((session for session in sessions if session.id == named), None)
     if named and not current and (sessions or query.layer.query.paths):
@@ -74,8 +74,7 @@ def events(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(_merge_same_ids(fragments)), documents, tuple(problems))
 
 
-def _sessions(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
-    """Sessions of the layer's paths, the latest first, with their events of the layer's types."""
+def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
     types = query.layer.query.event_types
     sessions: list[_Session] = []
@@ -107,7 +106,7 @@ def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
-    """The latest failures and writes of a session, else its last event."""
+    # A session without failures and writes shows its last event.
     events = [event for event in session.events if _is_highlight(event)] or session.events[-1:]
     return [_event_fragment(event, session.id, (number, event.line), query) for event in reversed(events[-HIGHLIGHTS:])]
 
@@ -155,7 +154,7 @@ def _event_id(event: Event) -> str:
 
 
 def _merge_same_ids(fragments: Sequence[Fragment]) -> list[Fragment]:
-    """The fragments; a later one with the id of an earlier one loses its text, and is excluded (digest 2.1)."""
+    # A later fragment with the id of an earlier one loses its text, and is excluded (digest 2.1).
     first_of: dict[str, Fragment] = {}
     distinct: list[Fragment] = []
     for fragment in fragments:

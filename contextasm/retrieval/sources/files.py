@@ -69,7 +69,7 @@ def files(query: SourceQuery) -> RetrievalResult:
             problems.append(read)
         elif path in query.build.request.open:
             problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
-    fragments.sort(key=lambda each: -sum(value for _, value in each.score))
+    fragments.sort(key=lambda fragment: -sum(value for _, value in fragment.score))
     placed = (
         tuple(
             fragment._replace(display=fragment.display._replace(place=(place,)))

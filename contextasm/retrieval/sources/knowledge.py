@@ -77,30 +77,28 @@ def split_sections(document: Document) -> Iterator[_PageSection]:
     start, end = 0, 0
     for block in blocks(lines):
         if block.levels:
-            yield from _section(document, lines[start : block.first], start, _titles(trail, name), day)
+            yield from _section_unless_blank(document, lines[start : block.first], start, _titles(trail, name), day)
             start = block.body
             for line in lines[block.first : block.body]:
                 if title := heading(line):
                     trail = [outer for outer in trail if outer[0] < title[0]] + [title]
         end = block.stop
-    yield from _section(document, lines[start:end], start, _titles(trail, name), day)
+    yield from _section_unless_blank(document, lines[start:end], start, _titles(trail, name), day)
 
 
 def _titles(trail: Sequence[tuple[int, str]], name: str) -> tuple[str, ...]:
     return tuple(title for _, title in trail if title) or (name,)
 
 
-def _section(
+def _section_unless_blank(
     document: Document, lines: Sequence[str], start: int, trail: tuple[str, ...], day: str
 ) -> Iterator[_PageSection]:
-    """The section of these lines; none where they are blank."""
     blank, text = trimmed("\n".join(lines))
     if text:
         yield _PageSection(document.path, document.line + start + blank, text, trail, day)
 
 
 def _page_day(document: Document) -> str:
-    """Day of a page by its front matter, as YYYY-MM-DD; empty for none."""
     for key in ("updated", "date", "created"):
         written = document.front.get(key)
         try:

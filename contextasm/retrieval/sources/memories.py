@@ -53,7 +53,6 @@ def _scored_fragment(memory: Memory, layer: Layer, score: Score) -> Fragment:
 
 
 def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
-    """Memories of a pool as fragments: matching ones with their scores, the others excluded."""
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
@@ -69,7 +68,7 @@ def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
 
 
 def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
-    """Hits of the topic by position: by words, and by embeddings, too, where these are configured and in time."""
+    # By position; by words, and by embeddings, too, where these are configured and in time.
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.hybrid import HybridHit, fuse
     from contextasm.retrieval.search.inverted_index import build_index
@@ -101,7 +100,7 @@ def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Scor
 
 
 def _weighted_parts(memory: Memory, query: SourceQuery) -> Score:
-    """Score parts that a memory gets only where the layer gives them a weight: `confidence` and `open`."""
+    # Parts that a memory gets only where the layer gives them a weight.
     weights = dict(query.layer.ranking.weights)
     parts = (("confidence", memory.confidence), ("open", float(names_open(memory, query.build.request))))
     return tuple(part for part in parts if part[0] in weights)
@@ -115,7 +114,7 @@ def names_open(memory: Memory, request: Request) -> bool:
 
 
 def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
-    """The layer's memories as fragments, and the memories themselves in the same order."""
+    # With the memories of the fragments, in the same order.
     exclusions = {
         memory.id: reason for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True) if reason
     }

@@ -79,7 +79,7 @@ def relations(query: SourceQuery) -> RetrievalResult:
 
 
 def _start_entities(query: SourceQuery) -> set[str]:
-    """Case-folded ids of the entities that the topic names, else of all that are not excluded."""
+    # Those that the topic names, else all that are not excluded.
     entities = [
         fragment
         for result in query.found.values()

@@ -65,7 +65,7 @@ def tools(query: SourceQuery) -> RetrievalResult:
 
 
 def _similarities(query: SourceQuery, tools: Sequence[Tool]) -> dict[int, float] | None:
-    """Similarity of the tools that match the topic, by position; None without a topic, or where none matches."""
+    # By position; None without a topic, or where no tool matches.
     if not query.build.request.topic.strip() or not tools:
         return None
     from contextasm.retrieval.search.bm25 import similarities
@@ -76,7 +76,7 @@ def _similarities(query: SourceQuery, tools: Sequence[Tool]) -> dict[int, float]
 
 
 def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
-    """Tools of a file that holds a list, a list under `tools`, or a single tool."""
+    # A file holds a list, a list under `tools`, or a single tool.
     value = data.value
     if isinstance(value, Mapping):
         value = value.get("tools", value.get("result", value))
@@ -98,7 +98,6 @@ def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
 
 
 def _lines_of_names(document: Document) -> Mapping[str, int]:
-    """Line at which each name is first written, by name."""
     lines: dict[str, int] = {}
     position = line = 0
     for match in re.finditer(r'"(?:name|title)"\s*:\s*"([^"\\]*)"', document.text):
@@ -109,7 +108,7 @@ def _lines_of_names(document: Document) -> Mapping[str, int]:
 
 
 def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
-    """Arguments that a tool's schema names, required ones first."""
+    # Required ones first.
     schema = next((tool[key] for key in SCHEMAS if isinstance(tool.get(key), Mapping)), tool)
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping):
