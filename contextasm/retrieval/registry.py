@@ -26,7 +26,6 @@ class _SourceEntry(NamedTuple):
 
 
 def _import_on_call(module: str, function: str) -> Source:
-
     def source(query: SourceQuery) -> RetrievalResult:
         imported: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), function)
         return imported(query)
