@@ -80,7 +80,7 @@ def prepare_build(
         rules=evaluate_rules(workspace, file, flags, request, around),
         semantics=semantic_similarity(file, settings, flags.topic or "", workspace, around.environment),
         summarizer=make_summarizer(file, workspace, around, seconds),
-        memory_index=MemoryIndexes(workspace, around.now, kept=is_cached) if isinstance(workspace, Folder) else None,
+        memory_index=MemoryIndexes(workspace, around.now, enabled=is_cached) if isinstance(workspace, Folder) else None,
         parse_yaml=load_values,
     )
     return PreparedBuild(build, workspace, settings, counts, seconds)
