@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.profile_loader import load_profile, shipped
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import (
     Conflicts,
     Context,
@@ -48,7 +48,7 @@ def profile(*layers: Layer, **more: Any) -> Profile:
 
 def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
     """A build under a profile of the test's own."""
-    return assemble(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse=load_values)
+    return assemble(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse=load_yaml)
 
 
 def outcomes(context: Context) -> dict[str, str]:
@@ -285,7 +285,7 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = Slow(files, "low", 5)
     context = assemble(
-        slow, profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_values, run_all=run_until_deadline(0.3)
+        slow, profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_yaml, run_all=run_until_deadline(0.3)
     )
     assert context.text == "## High\n- [fact] In time\n"
     assert [(each.code, each.path) for each in context.problems] == [("source-timeout", "low")]
@@ -302,7 +302,7 @@ def test_row_103_each_code_has_its_result() -> None:
         profile(*TWO),
         request(agent="", team=""),
         ESTIMATE,
-        parse=load_values,
+        parse=load_yaml,
         run_all=run_until_deadline(0.3),
     )
     assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
@@ -314,7 +314,7 @@ def test_row_103_each_code_has_its_result() -> None:
 def test_with_time_enough_a_deadline_changes_nothing() -> None:
     """Byte for byte."""
     asked = request(agent="", team="")
-    assert assemble(Files(FILTERED), ALL, asked, ESTIMATE, parse=load_values, run_all=run_until_deadline(60)) == build(
+    assert assemble(Files(FILTERED), ALL, asked, ESTIMATE, parse=load_yaml, run_all=run_until_deadline(60)) == build(
         FILTERED, ALL
     )
 
@@ -328,7 +328,7 @@ def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None
         return [None for _ in tasks]
 
     context = assemble(
-        Files(FILTERED), profile(late, after), request(agent="", team=""), ESTIMATE, parse=load_values, run_all=all_late
+        Files(FILTERED), profile(late, after), request(agent="", team=""), ESTIMATE, parse=load_yaml, run_all=all_late
     )
     assert codes(context) == ["source-timeout"] * 2
 
@@ -407,9 +407,9 @@ def test_row_62_update_gives_what_a_full_build_would_give(
     if not {"agents/luna/IDENTITY.md", "agents/luna/INSTRUCTIONS.md"} <= after.keys():
         return
     asked = request(budget=budget, topic=topic)
-    before = assemble(Files(files), own, asked, ESTIMATE, parse=load_values)
-    updated = update(before, Change((path,), Files(after), own, ESTIMATE, parse=load_values))
-    assert updated == assemble(Files(after), own, asked, ESTIMATE, parse=load_values)
+    before = assemble(Files(files), own, asked, ESTIMATE, parse=load_yaml)
+    updated = update(before, Change((path,), Files(after), own, ESTIMATE, parse=load_yaml))
+    assert updated == assemble(Files(after), own, asked, ESTIMATE, parse=load_yaml)
 
 
 def test_update_reads_only_the_layers_that_a_changed_file_belongs_to() -> None:
@@ -426,7 +426,7 @@ def test_update_reads_only_the_layers_that_a_changed_file_belongs_to() -> None:
 
     seen: list[str] = []
     now = Watched({**files, "low/b.md": "- [fact] Three\n"})
-    assert "Three" in update(before, Change(("low/b.md",), now, profile(*TWO), ESTIMATE, parse=load_values)).text
+    assert "Three" in update(before, Change(("low/b.md",), now, profile(*TWO), ESTIMATE, parse=load_yaml)).text
     assert seen == ["low/b.md"]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_values
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Context, ContextasmError, Layer, Profile
 from contextasm.pipeline import assemble
@@ -28,7 +27,7 @@ CASES = Path(__file__).parent / "cases" / "profiles"
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
     """What these layers show of a workspace."""
     profile = Profile("tests", "", budget, "plain", layers)
-    return assemble(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse=load_values)
+    return assemble(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse=load_yaml)
 
 
 def layer(source: str, path: str, **more: Any) -> Layer:
@@ -466,36 +465,6 @@ def test_row_96_only_the_layers_in_scope_are_read() -> None:
     assert [each["layer"] for each in built["sections"]] == ["world", "workshop"]
     refused(inside(*words, "--scope", "wolrd"), "did you mean world?")
     refused(inside("build", "-w", CASES / "query" / "workspace", "--scope", "relations"), "starts from entities")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "- a: 1\n  b: [x, 2.5, .5, 1., -3, ~, null, true, 'true', \"1\", 1e5, 0x1, on, 2025-03-14]\n",
-        "a: |\n  two\n  lines\nb: >\n  folded\n  text\nc:\n",
-        "x: &a {k: v}\ny: *a\n",
-        "a: 1\na: 2\n",
-        "1: a\n",
-        "- [\n",
-        "- !!str 1\n",
-        "a: 1\n---\nb: 2\n",
-        "plain",
-        "[" * 3000,
-    ],
-    ids=range(11),
-)
-def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
-    """Values, lines and messages."""
-
-    def result(read: Any) -> object:
-        try:
-            value = read(text, "f.yaml")
-        except ContextasmError as error:
-            return str(error)
-        return value, getattr(value, "lines", None), repr(value)
-
-    assert result(load_values) == result(load_yaml)
 
 
 @pytest.mark.parametrize("source", SOURCES)

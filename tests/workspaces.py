@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.build import load_token_table
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Context, Document, Problem, Profile, Request
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, Counter, exact_counter
@@ -88,7 +88,7 @@ def build(
     files: Mapping[str, Content], profile: Profile = DEFAULT, counter: Counter = ESTIMATE, **asked: Any
 ) -> Context:
     """The context of a workspace given as a dict."""
-    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse=load_values)
+    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse=load_yaml)
 
 
 def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contextasm.config.facts import gather_facts
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_events import load_values
-from contextasm.config.yaml_loader import YamlMapping
+from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import (
     Context,
     ContextasmError,
@@ -72,7 +71,7 @@ class PreparedBuild(NamedTuple):
             self.counter,
             meaning=self.meaning,
             fired=self.fired,
-            parse=load_values,
+            parse=load_yaml,
             summarizer=self.summarizer,
             run_all=_run_all(self.seconds),
             pools=self.pools if brief else None,

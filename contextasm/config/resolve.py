@@ -20,7 +20,7 @@ from contextasm.config.build import (
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.overrides import layer_settings, resolve_profile
 from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.decode import parse_data
@@ -96,7 +96,7 @@ def _request(
     """What is asked for, with nothing left open. A profile that shows the current task takes its goal for the topic."""
     day = settings["date"].value
     assert isinstance(day, date)
-    goal = "" if flags.topic else current_goal(profile, workspace, load_values)
+    goal = "" if flags.topic else current_goal(profile, workspace, load_yaml)
     return Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),

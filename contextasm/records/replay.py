@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from contextasm import __version__
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Context, ContextasmError, Document, Problem, Profile, RuleEvaluation, Workspace
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, parse_record
@@ -132,7 +132,7 @@ def replay(record: Record, workspace: Workspace, counter: Counter) -> Replay:
     found, source = changed_inputs(record.lists, record.digests, workspace)
     try:
         context = assemble(
-            source, record.making.profile, record.request, counter, fired=record.making.fired, parse=load_values
+            source, record.making.profile, record.request, counter, fired=record.making.fired, parse=load_yaml
         )
     except ContextasmError:
         if not found:
