@@ -141,8 +141,9 @@ def semantic_similarity(
     if refused or not topic.strip():
         return (lambda _topic, _texts: refused) if refused else None
     from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
+    from contextasm.workspace.processes import run_program
 
-    return EmbeddingSimilarity(chosen, workspace.root, environment, cache_folder(environment))
+    return EmbeddingSimilarity(chosen, workspace.root, environment, cache_folder(environment), run_program)
 
 
 def make_summarizer(
@@ -154,15 +155,15 @@ def make_summarizer(
     """
     if file.get("summarizer") is None:
         return None
-    from contextasm.config.providers import TRUST_VARIABLE, is_allowed
-    from contextasm.config.providers_summarizer import parse_summarizer
+    from contextasm.config.providers import TRUST_VARIABLE, is_allowed, parse_summarizer
     from contextasm.selection.summarizer import CommandSummarizer
+    from contextasm.workspace.processes import run_program
 
     command = parse_summarizer(file)
-    assert command
     if seconds is not None:
         command = command._replace(timeout=min(command.timeout, seconds * (1 - SOURCE_SHARE)))
-    summaries = CommandSummarizer(command, workspace.root, around.environment, cache_folder(around.environment))
+    environment = around.environment
+    summaries = CommandSummarizer(command, workspace.root, environment, cache_folder(environment), run_program)
     if not is_allowed(workspace.root, around.environment):
         summaries.forbid(TRUST_VARIABLE)
     return summaries

@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from typing import TypeVar
 
 from contextasm.config import values
 from contextasm.config.patterns import parse_pattern
 from contextasm.config.yaml_loader import YamlMapping, load_yaml, parse_mapping, parse_sequence
-from contextasm.model import Condition, ContextasmError, Problem, Rule, Target, Workspace
+from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT
 from contextasm.rules.operators import ALIASES, OPERATORS
-
-T = TypeVar("T")
 
 WhereOfLine = Callable[[int], str]
 """Gives `FILE:LINE: rule NAME` of a line, for messages."""
