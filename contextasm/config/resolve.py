@@ -107,7 +107,7 @@ def _request(
         format=str(settings["format"].value),
         session=values.parse_name(flags.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in flags.open),
-        changed=changed_files(workspace.root) if uses(profile, "with_layer_changes") else (),
+        changed=changed_files(workspace.root) if uses(profile, "changed") else (),
         additional=flags.additional or "",
         filters=options.parse_filters(flags.since, flags.event_types, flags.entity_types, flags.exclude),
         prefer=flags.prefer,
