@@ -149,9 +149,9 @@ def semantic_similarity(
 def make_summarizer(
     file: YamlMapping, workspace: Folder | GitWorkspace, around: ProcessEnvironment, seconds: float | None
 ) -> Summarizer | None:
-    """What the file names to say texts in fewer words; its modules are loaded for those who have one.
+    """The summarizer that the file configures; None where there is none, and then no module of it is loaded.
 
-    Under a deadline of so many seconds it has the part of it that is kept for assembly.
+    `seconds` is the time that the whole build may take: the summarizer gets the part that is reserved for assembly.
     """
     if file.get("summarizer") is None:
         return None

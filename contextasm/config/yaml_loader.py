@@ -6,7 +6,6 @@ are refused. It reads the parser's events one by one, so that no text can make a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, NoReturn
@@ -31,9 +30,7 @@ _CONSTANTS: dict[str, object] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_NUMBER = re.compile(r"[-+]?(?:([0-9]+)|[0-9]*\.[0-9]+|[0-9]+\.[0-9]*)")
 _NUMBER_STARTS = frozenset("-+.0123456789")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class YamlMapping(dict[str, object]):
@@ -183,15 +180,15 @@ class _EventReader:
         if event.implicit[0]:
             if text in _CONSTANTS:
                 return _CONSTANTS[text]
-            if text[0] in _NUMBER_STARTS and (number := _NUMBER.fullmatch(text)):
-                return self._number(event, whole=bool(number[1]))
-        elif event.style == '"' and _SURROGATE.search(text):
+            if text[0] in _NUMBER_STARTS and (kind := _number_type(text)):
+                return self._number(event, kind)
+        elif not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
             self._refuse(event, "an escape for half a character", "write the character itself")
         return text
 
-    def _number(self, event: Any, *, whole: bool) -> float:
+    def _number(self, event: Any, kind: type[float]) -> float:
         try:
-            number = int(event.value) if whole else float(event.value)
+            number = kind(event.value)
         except ValueError:
             number = inf
         if abs(number) == inf:
@@ -207,3 +204,14 @@ class _EventReader:
 
     def _refuse(self, event: Any, what: str, hint: str) -> NoReturn:
         raise ContextasmError(f"{self._path}:{event.start_mark.line + 1}", what, hint)
+
+
+def _number_type(text: str) -> type[float] | None:
+    """The type of a number that is written in decimal digits; None for a word."""
+    digits = text[1:] if text[0] in "+-" else text
+    if not digits.isascii():
+        return None
+    if digits.isdigit():
+        return int
+    whole, point, fraction = digits.partition(".")
+    return float if point and (whole + fraction).isdigit() else None
