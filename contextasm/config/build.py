@@ -129,8 +129,9 @@ def semantic_similarity(
     if not topic.strip():
         return None
     from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
+    from contextasm.workspace.processes import run_program
 
-    return EmbeddingSimilarity(embedder, workspace.root, environment, cache_folder(environment))
+    return EmbeddingSimilarity(embedder, workspace.root, environment, cache_folder(environment), run_program)
 
 
 def make_summarizer(
@@ -142,15 +143,17 @@ def make_summarizer(
     """
     if settings_file.get("summarizer") is None:
         return None
-    from contextasm.config.providers import TRUST_VARIABLE, is_allowed
-    from contextasm.config.providers_summarizer import parse_summarizer
+    from contextasm.config.providers import TRUST_VARIABLE, is_allowed, parse_summarizer
     from contextasm.selection.summarizer import CommandSummarizer
+    from contextasm.workspace.processes import run_program
 
     command = parse_summarizer(settings_file)
     assert command
     if seconds is not None:
         command = command._replace(timeout=min(command.timeout, seconds * (1 - SOURCE_SHARE)))
-    summarizer = CommandSummarizer(command, workspace.root, process.environment, cache_folder(process.environment))
+    summarizer = CommandSummarizer(
+        command, workspace.root, process.environment, cache_folder(process.environment), run_program
+    )
     if not is_allowed(workspace.root, process.environment):
         summarizer.forbid(TRUST_VARIABLE)
     return summarizer

@@ -23,8 +23,7 @@ from contextasm.config.build import (
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
 from contextasm.config.overrides import layer_settings, resolve_profile
 from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
-from contextasm.config.yaml_events import load_values
-from contextasm.config.yaml_loader import YamlMapping
+from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import Build, ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.decode import parse_data
@@ -93,8 +92,10 @@ def prepare_build(
         rules=evaluate_rules(workspace, settings_file, options, request, process),
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
-        memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached) if isinstance(workspace, Folder) else None,
-        parse_yaml=load_values,
+        memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)
+        if isinstance(workspace, Folder)
+        else None,
+        parse_yaml=load_yaml,
     )
     return PreparedBuild(build, workspace, settings, counts, seconds)
 
@@ -121,7 +122,7 @@ def _resolve_request(
     return Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=options.topic or current_goal(profile, workspace, load_values),
+        topic=options.topic or current_goal(profile, workspace, load_yaml),
         date=day,
         budget=values.parse_tokens(settings["budget"].value, "budget"),
         tokenizer=str(settings["tokenizer"].value),

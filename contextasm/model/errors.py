@@ -1,4 +1,4 @@
-"""The one error class, and problems: what is wrong without stopping a build."""
+"""The one error class, a program's failure, and problems: anything wrong that does not stop a build."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ class ContextasmError(Exception):
         self.what = what
         self.hint = hint
         self.code = code
+
+
+class ProgramFailed(Exception):  # noqa: N818 - it is no error of the build
+    """Why a program of the workspace gave no output: the rest of a sentence that begins with the program's name."""
 
 
 class Problem(NamedTuple):

@@ -5,7 +5,7 @@ Nothing here decides anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from contextasm.model.document import Document, Memory
@@ -13,6 +13,24 @@ from contextasm.model.errors import Problem
 from contextasm.model.fragment import Reason
 
 T = TypeVar("T")
+
+
+class RunProgram(Protocol):
+    """Runs a program of the workspace's, for as long as its output is read."""
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        folder: str,
+        environment: Mapping[str, str],
+        given: Iterable[bytes],
+        seconds_left: Callable[[], float],
+    ) -> Generator[bytes, None, None]:
+        """The lines of the program's standard output as they come, each without its line end.
+
+        `given` is its standard input. `seconds_left` gives the seconds until the deadline and raises where it is over;
+        that error passes through. Raises `ProgramFailed` where the program can't be run or fails.
+        """
 
 
 class SemanticSimilarity(Protocol):
