@@ -10,10 +10,8 @@ from typing import NamedTuple
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Document
+from contextasm.text.dates import leading_date_form, parse_date, split_dated_name
 from contextasm.text.markdown import heading
-
-_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d).*\.md")
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 
 class _Log(NamedTuple):
@@ -26,24 +24,16 @@ class _Log(NamedTuple):
 def _logs(scene: Inspection) -> Iterator[_Log]:
     """The logs with the day that their names say."""
     for path in scene.logs:
-        named = _NAME.fullmatch(path.rpartition("/")[2])
-        if named and (day := _day(named[1])):
+        parts = split_dated_name(path.rpartition("/")[2])
+        if parts and (day := parse_date(parts[0])):
             yield _Log(path, day)
-
-
-def _day(written: str) -> date | None:
-    """A date of the calendar; None for any other."""
-    try:
-        return date.fromisoformat(written)
-    except ValueError:
-        return None
 
 
 def check_log_names(scene: Inspection) -> Iterator[Finding]:
     """Files among the logs whose name is no date: no build ever reads them."""
     for path in scene.logs:
         name = path.rpartition("/")[2]
-        if not _NAME.fullmatch(name):
+        if not split_dated_name(name):
             hint = "name it YYYY-MM-DD.md, or move it to where it is read"
             yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", hint)
 
@@ -51,10 +41,10 @@ def check_log_names(scene: Inspection) -> Iterator[Finding]:
 def check_bad_dates(scene: Inspection) -> Iterator[Finding]:
     """Dates that no calendar has, in the names of logs, in memories and in the headings above them."""
     for path in scene.logs:
-        named = _NAME.fullmatch(path.rpartition("/")[2])
-        if named and not _day(named[1]):
+        parts = split_dated_name(path.rpartition("/")[2])
+        if parts and not parse_date(parts[0]):
             yield error_finding(
-                path, 0, f"there is no {named[1]}, so the log is never read", "rename it to the day it is of"
+                path, 0, f"there is no {parts[0]}, so the log is never read", "rename it to the day it is of"
             )
     for path, (_, problems) in scene.memories.items():
         for problem in problems:
@@ -63,9 +53,9 @@ def check_bad_dates(scene: Inspection) -> Iterator[Finding]:
         document = scene.documents[path]
         for number, line in enumerate(document.text.split("\n"), document.line):
             title = heading(line)
-            stated = _ISO.match(title[1]) if title else None
-            if stated and not _day(stated[0]):
-                message = f"there is no {stated[0]}, so the memories below count as undated"
+            stated = leading_date_form(title[1]) if title else ""
+            if stated and not parse_date(stated):
+                message = f"there is no {stated}, so the memories below count as undated"
                 yield error_finding(path, number, message, "correct the heading")
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from math import isfinite
 from unicodedata import category, normalize
+
+from contextasm.text.dates import parse_date
 
 Words = tuple[str, ...]
 
@@ -64,8 +65,8 @@ def _measured(compare: Callable[[tuple[str, float], tuple[str, float]], bool]) -
 def _measure(text: str) -> tuple[str, float] | None:
     """Kind and size of a number or of a day written YYYY-MM-DD."""
     try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-            return "day", date.fromisoformat(text).toordinal()
+        if day := parse_date(text):
+            return "day", day.toordinal()
         size = float(text)
     except ValueError:
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from contextasm.model import (
     Document,
     Fragment,
@@ -16,6 +14,7 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.retrieval.reading import read_documents
+from contextasm.text.dates import leading_iso_day
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template
 
@@ -43,7 +42,7 @@ def _fragment(document: Document, query: SourceQuery) -> Fragment:
             group=fill_template(query.layer.display.group_template, {"title": name, "path": document.path}),
             keep=query.layer.overflow.keep,
         ),
-        labels=Labels(day=_day(_front(document, "updated"))),
+        labels=Labels(day=leading_iso_day(_front(document, "updated"))),
         verdict=Verdict(excluded=out if status.casefold() == "active" else Reason.of("status", status=status)),
     )
 
@@ -52,11 +51,3 @@ def _front(document: Document, key: str) -> str:
     """A word of the front matter; empty where it is not there."""
     value = document.front.get(key, "")
     return value if isinstance(value, str) else ", ".join(value)
-
-
-def _day(written: str) -> str:
-    """A date as YYYY-MM-DD; empty for anything else."""
-    try:
-        return date.fromisoformat(written[:10]).isoformat()
-    except ValueError:
-        return ""
