@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
 
 from contextasm.model import Filters, Fragment, Layer, Profile, Reason, RetrievalResult
+from contextasm.text.glob import wildcard_matches
 
 TYPES: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
 """The filter of types that holds for a source's finds."""
@@ -68,5 +68,5 @@ def _against(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str
         wanted = getattr(filters, name)
         if source in layer.query.sources and wanted and fragment.labels.kind not in wanted:
             yield name
-    if any(each == fragment.id or fnmatchcase(fragment.location.path, each) for each in filters.exclude):
+    if any(each == fragment.id or wildcard_matches(each, fragment.location.path) for each in filters.exclude):
         yield "exclude"

@@ -6,10 +6,10 @@ A memory that belongs to another layer is no fragment of this one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from contextasm.model import Layer, Memory, Problem
+from contextasm.text.glob import wildcard_matches
 
 NO_KEY = "root/other"
 """The key of a memory that has none."""
@@ -51,7 +51,9 @@ def memory_tier(memory: Memory, layer: Layer) -> str:
     """The tier of a memory: its own, else that of its key."""
     if memory.tier:
         return memory.tier
-    return next((tier for pattern, tier in layer.memories.tier_of_key if fnmatchcase(memory_key(memory), pattern)), "")
+    return next(
+        (tier for pattern, tier in layer.memories.tier_of_key if wildcard_matches(pattern, memory_key(memory))), ""
+    )
 
 
 def _wrong(memory: Memory, layer: Layer) -> Iterator[Problem]:
@@ -74,7 +76,7 @@ def _within_quota(own: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory
     best = sorted(own, key=lambda each: (-each.importance, -each.confidence, each.text, each.id))
     taken: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
-        fitting = [each for each in best if each.id not in taken and fnmatchcase(memory_key(each), pattern)]
+        fitting = [each for each in best if each.id not in taken and wildcard_matches(pattern, memory_key(each))]
         for number, memory in enumerate(fitting[:count]):
             taken.add(memory.id)
             yield GroupedMemory(memory, (place, number))
@@ -84,7 +86,7 @@ def _group_order(keys: set[str], layer: Layer) -> dict[str, int]:
     """The place of each group: in the layer's order, those that it does not name behind, by name."""
 
     def place(key: str) -> tuple[int, str]:
-        fitting = (number for number, pattern in enumerate(layer.display.group_order) if fnmatchcase(key, pattern))
+        fitting = (number for number, pattern in enumerate(layer.display.group_order) if wildcard_matches(pattern, key))
         return next(fitting, len(layer.display.group_order)), key
 
     return {key: number for number, key in enumerate(sorted(keys, key=place))}
