@@ -17,7 +17,8 @@ from contextasm.pipeline import assemble
 from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.session_events import Event, event_text, moment
+from contextasm.text.dates import moment
+from contextasm.text.session_events import Event, event_text
 from contextasm.text.task_stack import TaskStack, block, pop, push
 from tests.command import SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section

@@ -61,6 +61,13 @@ def test_build_loads_nothing_heavy(tmp_path: Path, words: tuple[str, ...]) -> No
     assert loaded(tmp_path, *words) & set(HEAVY) == set()
 
 
+def test_build_with_foreign_front_matter_loads_nothing_heavy(tmp_path: Path) -> None:
+    """A key of another tool in a list of memories is no slip, and finding that out is cheap."""
+    fill(tmp_path, {"agents/a/IDENTITY.md": "A\n", "agents/a/memories/m.md": "---\ntitle: T\n---\n- [fact] One\n"})
+    words = ("build", "-w", str(tmp_path), "-a", "a", "--date", "2025-03-14")
+    assert loaded(tmp_path, *words) & set(HEAVY) == set()
+
+
 def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     """What other commands and slips alone need stays away, too."""
     modules = loaded(tmp_path, "build", *LUNA)

@@ -10,10 +10,8 @@ from typing import NamedTuple
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Document
+from contextasm.text.dates import leading_date_form, parse_date, split_dated_name
 from contextasm.text.markdown import heading
-
-_LOG_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d).*\.md")
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 
 class _DatedLog(NamedTuple):
@@ -25,23 +23,16 @@ class _DatedLog(NamedTuple):
 
 def _dated_logs(inspection: Inspection) -> Iterator[_DatedLog]:
     for path in inspection.logs:
-        name = _LOG_NAME.fullmatch(path.rpartition("/")[2])
-        if name and (day := _calendar_date(name[1])):
+        name = split_dated_name(path.rpartition("/")[2])
+        if name and (day := parse_date(name[0])):
             yield _DatedLog(path, day)
-
-
-def _calendar_date(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def check_log_names(inspection: Inspection) -> Iterator[Finding]:
     """Report files among the logs whose name is no date: no build reads them."""
     for path in inspection.logs:
         name = path.rpartition("/")[2]
-        if not _LOG_NAME.fullmatch(name):
+        if not split_dated_name(name):
             hint = "name it YYYY-MM-DD.md, or move it to where it is read"
             yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", hint)
 
@@ -49,9 +40,9 @@ def check_log_names(inspection: Inspection) -> Iterator[Finding]:
 def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
     """Report dates that no calendar has: in names of logs, in memories and in the headings above them."""
     for path in inspection.logs:
-        name = _LOG_NAME.fullmatch(path.rpartition("/")[2])
-        if name and not _calendar_date(name[1]):
-            message = f"there is no {name[1]}, so the log is never read"
+        name = split_dated_name(path.rpartition("/")[2])
+        if name and not parse_date(name[0]):
+            message = f"there is no {name[0]}, so the log is never read"
             yield error_finding(path, 0, message, "rename it to the day it is of")
     for path, (_, problems) in inspection.memories.items():
         for problem in problems:
@@ -60,9 +51,9 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
         document = inspection.documents[path]
         for number, line in enumerate(document.text.split("\n"), document.line):
             title = heading(line)
-            title_date = _ISO_DATE.match(title[1]) if title else None
-            if title_date and not _calendar_date(title_date[0]):
-                message = f"there is no {title_date[0]}, so the memories below count as undated"
+            title_date = leading_date_form(title[1]) if title else ""
+            if title_date and not parse_date(title_date):
+                message = f"there is no {title_date}, so the memories below count as undated"
                 yield error_finding(path, number, message, "correct the heading")
 
 

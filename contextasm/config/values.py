@@ -11,6 +11,7 @@ from datetime import date
 from typing import TypeGuard
 
 from contextasm.model import ContextasmError
+from contextasm.text.dates import parse_date
 from contextasm.text.matching import nearest
 
 ParseValue = Callable[[object, str], object]
@@ -216,12 +217,10 @@ def parse_name(value: object, where: str) -> str:
 
 def parse_day(value: object, where: str) -> date:
     """A date, YYYY-MM-DD."""
-    try:
-        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
-            return date.fromisoformat(value)
-    except ValueError:
-        pass
-    raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+    day = parse_date(value) if isinstance(value, str) else None
+    if day is None:
+        raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+    return day
 
 
 def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:

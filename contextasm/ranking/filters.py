@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
 
 from contextasm.model import Filters, Fragment, Layer, Profile, Reason, RetrievalResult
+from contextasm.text.glob import wildcard_matches
 
 TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
 """The filter of types that applies to the fragments of a source."""
@@ -63,5 +63,5 @@ def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Itera
         if source in layer.query.sources and types and fragment.labels.kind not in types:
             yield name
     path = fragment.location.path
-    if any(pattern == fragment.id or fnmatchcase(path, pattern) for pattern in filters.exclude):
+    if any(pattern == fragment.id or wildcard_matches(pattern, path) for pattern in filters.exclude):
         yield "exclude"

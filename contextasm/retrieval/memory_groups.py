@@ -6,10 +6,10 @@ A memory that belongs to another layer is no fragment of this one. Scores nothin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from contextasm.model import Layer, Memory, Problem
+from contextasm.text.glob import wildcard_matches
 
 NO_KEY = "root/other"
 """Key of a memory that has none."""
@@ -55,7 +55,9 @@ def memory_tier(memory: Memory, layer: Layer) -> str:
     """Tier of a memory, as it says itself or as the layer gives its key one; empty for none."""
     if memory.tier:
         return memory.tier
-    return next((tier for pattern, tier in layer.memories.tier_of_key if fnmatchcase(memory_key(memory), pattern)), "")
+    return next(
+        (tier for pattern, tier in layer.memories.tier_of_key if wildcard_matches(pattern, memory_key(memory))), ""
+    )
 
 
 def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
@@ -78,7 +80,7 @@ def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedM
     taken: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
         matching = [
-            memory for memory in best_first if memory.id not in taken and fnmatchcase(memory_key(memory), pattern)
+            memory for memory in best_first if memory.id not in taken and wildcard_matches(pattern, memory_key(memory))
         ]
         for number, memory in enumerate(matching[:count]):
             taken.add(memory.id)
@@ -89,7 +91,9 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
     # In the layer's order; keys that the layer does not name are behind it, by name.
 
     def sort_key(key: str) -> tuple[int, str]:
-        patterns = (number for number, pattern in enumerate(layer.display.group_order) if fnmatchcase(key, pattern))
+        patterns = (
+            number for number, pattern in enumerate(layer.display.group_order) if wildcard_matches(pattern, key)
+        )
         return next(patterns, len(layer.display.group_order)), key
 
     return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}

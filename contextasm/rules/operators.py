@@ -8,9 +8,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from math import isfinite
 from unicodedata import category, normalize
+
+from contextasm.text.dates import parse_date
 
 Words = tuple[str, ...]
 
@@ -62,8 +63,8 @@ def _comparison(compare: Callable[[tuple[str, float], tuple[str, float]], bool])
 
 def _number_or_day(text: str) -> tuple[str, float] | None:
     try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-            return "day", date.fromisoformat(text).toordinal()
+        if day := parse_date(text):
+            return "day", day.toordinal()
         size = float(text)
     except ValueError:
         return None

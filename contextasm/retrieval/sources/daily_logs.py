@@ -5,7 +5,6 @@ The file name holds the date, so a log outside the window is never opened.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
@@ -23,10 +22,9 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
+from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template, layer_paths
-
-_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md")
 
 
 class _Log(NamedTuple):
@@ -81,14 +79,11 @@ def _logs_in_display_order(query: SourceQuery) -> tuple[Sequence[_Log], list[Pro
     for number, template in enumerate(query.layer.query.paths):
         for path in layer_paths(query.build.workspace, template, query.build.request):
             name = path.rpartition("/")[2]
-            match = _NAME.fullmatch(name)
-            try:
-                day = date.fromisoformat(match[1]) if match else None
-            except ValueError:
-                day = None
-            if match and day:
+            parts = split_dated_name(name)
+            day = parse_date(parts[0]) if parts else None
+            if parts and day:
                 age = (query.build.request.date - day).days
-                logs.append(_Log(path, day, age, (-day.toordinal(), number, match[2])))
+                logs.append(_Log(path, day, age, (-day.toordinal(), number, parts[1])))
             elif isinstance(read := query.build.workspace.read(path), Problem):
                 problems.append(read)
             else:

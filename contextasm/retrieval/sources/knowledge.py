@@ -13,6 +13,7 @@ from typing import NamedTuple
 from contextasm.model import Document, Fragment, FragmentDisplay, Labels, Location, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.query_signals import boosted, keywords
 from contextasm.retrieval.reading import read_documents
+from contextasm.text.dates import leading_iso_day
 from contextasm.text.markdown import blocks, heading, trimmed
 from contextasm.text.templates import fill_template
 
@@ -101,11 +102,8 @@ def _section_unless_blank(
 def _page_day(document: Document) -> str:
     for key in ("updated", "date", "created"):
         written = document.front.get(key)
-        try:
-            if isinstance(written, str):
-                return date.fromisoformat(written[:10]).isoformat()
-        except ValueError:
-            continue
+        if isinstance(written, str) and (day := leading_iso_day(written)):
+            return day
     return ""
 
 

@@ -5,8 +5,6 @@ Excludes threads that are not active. Knows nothing of their text.
 
 from __future__ import annotations
 
-from datetime import date
-
 from contextasm.model import (
     Document,
     Fragment,
@@ -19,6 +17,7 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.retrieval.reading import read_documents
+from contextasm.text.dates import leading_iso_day
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template
 
@@ -47,7 +46,7 @@ def _thread_fragment(document: Document, query: SourceQuery) -> Fragment:
             group=fill_template(query.layer.display.group_template, {"title": name, "path": document.path}),
             keep=query.layer.overflow.keep,
         ),
-        labels=Labels(day=_iso_day(_front_text(document, "updated"))),
+        labels=Labels(day=leading_iso_day(_front_text(document, "updated"))),
         verdict=Verdict(excluded=exclusion if status.casefold() == "active" else Reason.of("status", status=status)),
     )
 
@@ -55,10 +54,3 @@ def _thread_fragment(document: Document, query: SourceQuery) -> Fragment:
 def _front_text(document: Document, key: str) -> str:
     value = document.front.get(key, "")
     return value if isinstance(value, str) else ", ".join(value)
-
-
-def _iso_day(written: str) -> str:
-    try:
-        return date.fromisoformat(written[:10]).isoformat()
-    except ValueError:
-        return ""
