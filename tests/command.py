@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -155,3 +156,16 @@ def python(script: str, *words: str | Path, env: Mapping[str, str] | None = None
 def lines_of(path: Path) -> Sequence[str]:
     """The lines of a file."""
     return path.read_text(encoding="utf-8").split("\n")
+
+
+def ends(process: int) -> bool:
+    """Whether a process is gone within a while, or is nothing but an entry in its parent's table."""
+    for _ in range(200):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False

@@ -61,6 +61,7 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pytest.param(("build", "-b", "4.5"), ("--budget", "4.5 is no number"), id="half a token"),
         pytest.param(("build", "-b", "4.0005k"), ("--budget", "4.0005k"), id="half a token in thousands"),
         pytest.param(("build", "-b", "99999999999"), ("--budget", "99999999999"), id="budget beyond reason"),
+        pytest.param(("build", "-b", "9" * 400), ("--budget", "no number of tokens"), id="budget beyond any number"),
         pytest.param(("build", "-b", ""), ("--budget", "no number"), id="empty budget"),
         pytest.param(("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "YYYY-MM-DD"), id="date of no day"),
         pytest.param(
@@ -332,11 +333,11 @@ def test_log_whose_name_is_no_date_is_a_problem(tmp_path: Path, name: str) -> No
         pytest.param("layers:\n  L3:\n    top: 1\n", ("ctxasm.yaml:1", "list of layers"), id="table of layers"),
         pytest.param("- agent\n- a\n", ("ctxasm.yaml:1", "key: value"), id="list instead of table"),
         pytest.param("a\n", ("ctxasm.yaml:1", "key: value"), id="word instead of table"),
-        pytest.param("agent: a\n---\nagent: b\n", ("ctxasm.yaml", "no valid YAML"), id="two documents"),
-        pytest.param("agent: !!python/name:os.system a\n", ("ctxasm.yaml:1", "no valid YAML"), id="tag"),
-        pytest.param("[" * 5000, ("ctxasm.yaml", ""), id="deep"),
+        pytest.param("agent: a\n---\nagent: b\n", ("ctxasm.yaml:2", "a second document"), id="two documents"),
+        pytest.param("agent: !!python/name:os.system a\n", ("ctxasm.yaml:1", "tag !!python/name:os.system"), id="tag"),
+        pytest.param("[" * 5000, ("ctxasm.yaml:1", "nested too deeply"), id="deep"),
         pytest.param(b"agent: \xff\n", ("ctxasm.yaml", "byte 7"), id="no text"),
-        pytest.param("agent: *x\n", ("ctxasm.yaml:1", "no valid YAML"), id="reference to nothing"),
+        pytest.param("agent: *x\n", ("ctxasm.yaml:1", "unsupported alias *x"), id="alias"),
         pytest.param("team: ghosts\n", ("ctxasm.yaml:1", "unknown team ghosts"), id="team that is not there"),
     ],
 )

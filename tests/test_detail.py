@@ -17,7 +17,7 @@ from contextasm.pipeline import assemble
 from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown import heading
-from tests.command import ctxasm, fill
+from tests.command import ctxasm, ends, fill
 from tests.test_laws import law
 from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, memory_files, request
 
@@ -290,6 +290,14 @@ def test_summaries_are_remembered_by_their_text(tmp_path: Path) -> None:
     assert (root / "asked").read_text() == asked
 
 
+def test_child_that_a_command_leaves_behind_is_killed_and_not_waited_for(tmp_path: Path) -> None:
+    """Though it holds the output open."""
+    yaml = YAML.replace("cat >> asked; echo In short.", "sleep 600 & echo $! > pid; echo In short.")
+    root = workspace(tmp_path / "w", yaml)
+    assert run(root, allowed=True, cache=tmp_path / "c").out.count("- [note] In short.\n") == 2
+    assert ends(int((root / "pid").read_text()))
+
+
 @pytest.mark.parametrize(
     ("command", "what"),
     [
@@ -297,6 +305,9 @@ def test_summaries_are_remembered_by_their_text(tmp_path: Path) -> None:
         pytest.param("[sh, -c, 'exit 3']", "exit code 3", id="failing"),
         pytest.param("[no-such-program]", "can't be run", id="not there"),
         pytest.param("'true'", "printed nothing", id="silent"),
+        pytest.param("'yes'", "gave an output that does not end", id="endless"),
+        pytest.param("[sh, -c, 'echo no model here >&2; exit 1']", "exit code 1 (no model here)", id="telling why"),
+        pytest.param("[printf, '\\377']", "not UTF-8: byte 0", id="no text"),
     ],
 )
 def test_command_that_fails_is_a_warning(tmp_path: Path, command: str, what: str) -> None:

@@ -22,7 +22,8 @@ from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
 from contextasm.retrieval.embeddings.vector_cache import VectorCache
 from contextasm.retrieval.search.hybrid import fuse
 from contextasm.retrieval.search.inverted_index import IndexEntry
-from tests.command import Result, ctxasm, fill, inside, python, refused
+from contextasm.workspace.processes import run_program
+from tests.command import Result, ctxasm, ends, fill, inside, python, refused
 
 CONCEPTS = (("pizza", "dinner", "supper", "meal"), ("boat", "harbor", "sail"), ("invoice", "tax"))
 """Words of one meaning, an axis each."""
@@ -274,20 +275,7 @@ def test_a_command_is_killed_with_its_children(tmp_path: Path) -> None:
     quick = workspace(tmp_path / "quick", command("-c", script + "[print('[1]', flush=True) for n in range(5)]"))
     for root in (slow, quick):
         assert ("took longer" in build(root).err) == (root == slow)
-        assert _ends(int((root / "pid").read_text()))
-
-
-def _ends(process: int) -> bool:
-    """Whether a process is gone within a while, or is nothing but an entry in its parent's table."""
-    for _ in range(200):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
+        assert ends(int((root / "pid").read_text()))
 
 
 def test_what_came_in_time_is_remembered(tmp_path: Path) -> None:
@@ -539,7 +527,7 @@ def model_folder() -> str:
 def test_model_in_a_folder_gives_the_published_vectors(tmp_path: Path) -> None:
     """The cosine of the two sentences on the model's page, and of an unrelated one."""
     opinion = EmbeddingSimilarity(
-        EmbedderConfig("folder", 1, folder=model_folder(), timeout=60, near=0.0), "/", {}, tmp_path
+        EmbedderConfig("folder", 1, folder=model_folder(), timeout=60, near=0.0), "/", {}, tmp_path, run_program
     )
     near = opinion(
         "That is a happy person",
@@ -578,9 +566,7 @@ def test_folder_without_a_model_that_can_be_used(tmp_path: Path, config: str | N
 def test_without_the_extra_the_message_says_what_to_install(tmp_path: Path) -> None:
     """And the build goes on."""
     root = workspace(tmp_path, {"folder": "model"})
-    script = (
-        "import sys; sys.modules['numpy'] = None; from contextasm.cli import run; sys.exit(run(sys.argv[1:]))"  # none
-    )
+    script = "import sys; sys.modules['numpy'] = None; from contextasm.cli.app import run; sys.exit(run(sys.argv[1:]))"  # none
     result = python(script, "build", "-w", root, "--topic", "harbor", env={"CTXASM_EMBEDDER": str(root)})
     assert result.code == 0
     assert "The harbor closes at nine" in result.out

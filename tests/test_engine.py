@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contextasm.config.layers import with_layer_values
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import (
     Build,
     Conflicts,
@@ -56,7 +56,7 @@ def profile(*layers: Layer, **more: Any) -> Profile:
 
 def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
     """A build under a profile of the test's own."""
-    return assemble(Build(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse_yaml=load_values))
+    return assemble(Build(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse_yaml=load_yaml))
 
 
 def outcomes(context: Context) -> dict[str, str]:
@@ -310,7 +310,7 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
             profile(*TWO),
             request(agent="", team=""),
             ESTIMATE,
-            parse_yaml=load_values,
+            parse_yaml=load_yaml,
             run_sources=run_until_deadline(0.3),
         )
     )
@@ -330,7 +330,7 @@ def test_row_103_each_code_has_its_result() -> None:
             profile(*TWO),
             request(agent="", team=""),
             ESTIMATE,
-            parse_yaml=load_values,
+            parse_yaml=load_yaml,
             run_sources=run_until_deadline(0.3),
         )
     )
@@ -344,7 +344,7 @@ def test_with_time_enough_a_deadline_changes_nothing() -> None:
     """Byte for byte."""
     asked = request(agent="", team="")
     assert assemble(
-        Build(Files(FILTERED), ALL, asked, ESTIMATE, parse_yaml=load_values, run_sources=run_until_deadline(60))
+        Build(Files(FILTERED), ALL, asked, ESTIMATE, parse_yaml=load_yaml, run_sources=run_until_deadline(60))
     ) == build(FILTERED, ALL)
 
 
@@ -372,7 +372,7 @@ def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None
             profile(late, after),
             request(agent="", team=""),
             ESTIMATE,
-            parse_yaml=load_values,
+            parse_yaml=load_yaml,
             run_sources=all_late,
         )
     )
@@ -391,12 +391,12 @@ def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
 
 SLEEPING = """
 import sys, time
-import contextasm.sources as sources
-plain = sources.SOURCES["recent"]
+from contextasm.retrieval.registry import SOURCES
+plain = SOURCES["recent"]
 def sleeping(ask):
     time.sleep(60)
     return plain(ask)
-sources.SOURCES["recent"] = sleeping
+SOURCES["recent"] = sleeping
 from contextasm.__main__ import main
 main()
 """

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile, shipped
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import OUTCOME, Build, Context, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import retrieve
@@ -95,7 +96,7 @@ def variants(draw: st.DrawFn) -> Profile:
         {key: each for key, each in limits.items() if key != "share"}
     )
     layers = (
-        each._replace(**draw(changes)) if not each.limits.required and draw(st.integers(0, 4)) == 0 else each
+        with_layer_values(each, draw(changes)) if not each.limits.required and draw(st.integers(0, 4)) == 0 else each
         for each in profile.layers
     )
     return profile._replace(layers=tuple(layers))
@@ -110,7 +111,7 @@ def build(files: Mapping[str, Content], profile: Profile, budget: int, topic: st
             profile,
             asked,
             ESTIMATE,
-            parse_yaml=load_values,
+            parse_yaml=load_yaml,
             summarizer=lambda text: text[: len(text) // 2],
         )
     )
@@ -153,7 +154,7 @@ def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile
 def _decides_once(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
     """Each fragment that was found, and no other; what is out keeps nothing, and nothing gets longer."""
     asked = request(topic=topic, open=("docs/d.md",), additional="And this.")
-    found = retrieve(Build(Files(files), profile, asked, ESTIMATE, parse_yaml=load_values))
+    found = retrieve(Build(Files(files), profile, asked, ESTIMATE, parse_yaml=load_yaml))
     there = sorted((layer, each.id) for layer, own in found.items() for each in own.fragments)
     assert sorted((each.layer, each.fragment) for each in context.decisions) == there
     assert len({*there}) == len(there)

@@ -10,21 +10,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.rules import WRITABLE, parse_rules, refuse_twins
-from contextasm.config.values_node import Keys
+from contextasm.config.yaml_loader import YamlMapping, YamlSequence, load_yaml
 from contextasm.model import Condition, ContextasmError, Rule, RuleEvaluation, Target
 from contextasm.rules.evaluate import boost_factor, effects_on, evaluate, is_target
 from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS
 from contextasm.text.glob import glob_matches
 
 
-def line_of(keys: Keys) -> int:
+def line_of(*keys: str | int) -> int:
     """A made-up line that tells the way: one for each key, and a hundred for each place in a list."""
     return 1 + sum(100 * (key + 1) if isinstance(key, int) else 1 for key in keys)
 
 
+def as_yaml(data: object, path: str, *keys: str | int) -> object:
+    """The data as it would be loaded, with a made-up line for each key and item."""
+    if isinstance(data, dict):
+        mapping = YamlMapping(path, line_of(*keys))
+        for key, value in data.items():
+            mapping[key] = as_yaml(value, path, *keys, key)
+            mapping.lines[key] = line_of(*keys, key)
+        return mapping
+    if isinstance(data, list):
+        items = YamlSequence()
+        items += (as_yaml(item, path, *keys, number) for number, item in enumerate(data))
+        items.lines += (line_of(*keys, number) for number in range(len(data)))
+        return items
+    return data
+
+
 def read(data: object, path: str = "rules/a.yaml", env: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """The rules of data as YAML would give it."""
-    return parse_rules(data, path, line_of, env)
+    return parse_rules(as_yaml(data, path), path, env)
 
 
 def rule(name: str = "r", *, when: object = None, priority: float = 0, path: str = "rules/a.yaml", **then: Any) -> Rule:
@@ -160,7 +176,7 @@ def test_row_71_the_first_failing_condition_stops_the_rule() -> None:
     (_, reason), *_ = evaluate([rule(when=when)], {"var.x": "1", "var.y": "no"}).verdicts
     assert reason.code == "no-match"
     facts = dict(reason.facts)
-    assert facts == {"condition": 2, "line": line_of((0, "when", 1)), "field": "var.y", "op": "eq", "value": "2"}
+    assert facts == {"condition": 2, "line": line_of(0, "when", 1), "field": "var.y", "op": "eq", "value": "2"}
 
 
 def test_a_verdict_never_holds_the_value_found() -> None:
@@ -407,16 +423,16 @@ def test_values_that_yaml_gave_as_numbers_are_text() -> None:
 def test_row_70_an_unknown_operator_names_file_line_rule_and_the_nearest() -> None:
     """Row 70: never a silent non-match."""
     said = error([{"name": "auth", "when": condition("start_with", "a"), "then": {"cap": {"L3": 1}}}])
-    line = line_of((0, "when", 0, "op"))
-    assert said == f"rules/a.yaml:{line}: rule `auth`: unknown operator `start_with`: did you mean `starts_with`?"
+    line = line_of(0, "when", 0, "op")
+    assert said == f"rules/a.yaml:{line}: rule `auth`: unknown operator start_with: did you mean starts_with?"
 
 
 THEN = {"cap": {"L3": 1}}
 BAD_WHEN = [
-    (condition("any_word", "a"), "unknown operator `any_word`"),
-    (condition("eq", "a", "task.txt"), "unknown field `task.txt`: did you mean `task.text`?"),
+    (condition("any_word", "a"), "unknown operator any_word"),
+    (condition("eq", "a", "task.txt"), "unknown field task.txt: did you mean task.text?"),
     (condition("eq", "a", "env.HOME"), "`env.HOME` is not open to rules"),
-    (condition("eq", "a", "var."), "unknown field `var.`"),
+    (condition("eq", "a", "var."), "unknown field var."),
     (condition("eq"), "`eq` without `value`"),
     (condition("eq", ["a"]), "a list where text belongs"),
     (condition("eq", " "), "an empty value"),
@@ -429,7 +445,7 @@ BAD_WHEN = [
     (condition("regex", "((a{1000}){1000}){1000}b{0}"), "repeats too often"),
     (condition("regex", "(?:" + "a?" * 400 + "){1000}"), "repeats too often"),
     (condition("regex", "(?x)a{ 1000 }"), "the flag `x`"),
-    ([{"field": "agent", "operator": "eq", "value": "a"}], "unknown key `operator`"),
+    ([{"field": "agent", "operator": "eq", "value": "a"}], "unknown key operator"),
     ([{"field": "agent", "value": "a"}], "a condition without `op`"),
     ([{"op": "eq", "value": "a"}], "a condition without `field`"),
     ({"task_contains": "auth"}, "`auth` where a list belongs"),
@@ -450,31 +466,32 @@ def test_row_88_a_bad_condition_stops_the_run(when: object, says: str) -> None:
 BAD_THEN: list[tuple[object, str]] = [
     ({}, "asks for nothing"),
     (None, "nothing where a mapping belongs"),
-    ({"includes": ["a.md"]}, "unknown action `includes`"),
-    ({"setPriority": {"L3": 1}}, "unknown action `setPriority`: did you mean `set_priority`?"),
+    ({"includes": ["a.md"]}, "unknown action includes"),
+    ({"setPriority": {"L3": 1}}, "unknown action setPriority: did you mean set_priority?"),
     ({"always_include": "a.md"}, "`a.md` where a list belongs"),
     ({"always_include": ["a.md", "./a.md"]}, "`path a.md` twice"),
     ({"always_include": ["a.md#"]}, "a `#` without a heading"),
     ({"always_include": ["docs/*.md"]}, "means many files"),
     ({"always_include": ["docs/"]}, "means many files"),
-    ({"always_include": [{"type": "t"}]}, "unknown key `type`"),
+    ({"always_include": [{"type": "t"}]}, "unknown key type"),
     ({"always_include": [{"path": "a.md", "tag": "t"}]}, "2 targets in one item"),
     ({"always_include": [{}]}, "0 targets in one item"),
-    ({"exclude": [{"entity": "e"}]}, "unknown key `entity`"),
+    ({"exclude": [{"entity": "e"}]}, "unknown key entity"),
     ({"exclude": [7]}, "`7` where a mapping belongs"),
     ({"boost": ["a.md"]}, "`a.md` where a mapping belongs"),
-    ({"boost": [{"tag": "x"}]}, "a boost without `boost_factor`"),
+    ({"boost": [{"tag": "x"}]}, "a boost without `weight`"),
     ({"boost": [{"tag": "x", "weight": 0}]}, "a weight of 0"),
     ({"boost": [{"tag": "x", "weight": -1}]}, "a weight of -1"),
     ({"boost": [{"tag": "x", "weight": float("inf")}]}, "`inf` where a number belongs"),
     ({"boost": [{"tag": "x", "weight": "2"}]}, "`2` where a number belongs"),
     ({"boost": [{"tag": "x", "weight": 2}, {"tag": "x", "weight": 3}]}, "`tag x` twice"),
-    ({"cap": {"L3": -1}}, "-1 tokens"),
-    ({"cap": {"L3": 1.5}}, "1.5 where a whole number belongs"),
-    ({"cap": {"L3": True}}, "true where a number belongs"),
-    ({"cap": {3: 100}}, "unknown layer `3`: put the name in quotes"),
+    ({"cap": {"L3": -1}}, "-1 is no number of tokens"),
+    ({"cap": {"L3": 1.5}}, "1.5 is no number of tokens"),
+    ({"cap": {"L3": True}}, "True is no number of tokens"),
     ({"cap": ["L3"]}, "a list where a mapping belongs"),
     ({"set_priority": {"L3": "high"}}, "`high` where a number belongs"),
+    ({"set_priority": {"L3": 1.5}}, "1.5 where a whole number belongs"),
+    ({"set_priority": {"L3": True}}, "true where a number belongs"),
 ]
 
 
@@ -485,15 +502,21 @@ def test_row_88_a_bad_action_stops_the_run(then: object, says: str) -> None:
     assert said.startswith("rules/a.yaml:") and "rule `r`: " in said and says in said  # noqa: PT018  # one message
 
 
+def test_a_layer_that_is_a_number_must_be_put_in_quotes() -> None:
+    """A key is a word, in any YAML file."""
+    with pytest.raises(ContextasmError, match=r"rules/a.yaml:2: the key `3` is no word: put it in quotes"):
+        load_yaml("- name: r\n  then: {cap: {3: 100}}\n", "rules/a.yaml")
+
+
 BAD_RULE = [
     ("auth", "`auth` where a list belongs"),
     (["auth"], "rule `rules/a.yaml#1`: `auth` where a mapping belongs"),
     ([{"name": "r"}], "asks for nothing"),
-    ([{"name": "r", "prioritty": 1, "then": THEN}], "unknown key `prioritty`: did you mean `priority`?"),
+    ([{"name": "r", "prioritty": 1, "then": THEN}], "unknown key prioritty: did you mean priority?"),
     ([{"name": "r", "priority": "high", "then": THEN}], "`high` where a number belongs"),
     ([{"name": "r", "priority": float("nan"), "then": THEN}], "`nan` where a number belongs"),
     ([{"name": "r", "priority": True, "then": THEN}], "true where a number belongs"),
-    ([{"name": "r", "enabled": "no", "then": THEN}], "`no` where true or false belongs"),
+    ([{"name": "r", "enabled": "no", "then": THEN}], "no is neither true nor false"),
     ([{"name": "", "then": THEN}], "an empty value"),
     ([{"name": ["r"], "then": THEN}], "a list where text belongs"),
     ([{"name": "r", "then": THEN}, {"name": "r", "then": THEN}], "the name is taken by the rule at rules/a.yaml:101"),

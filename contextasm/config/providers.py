@@ -1,7 +1,7 @@
-"""The key `parse_embedder` of `ctxasm.yaml`: what makes vectors of texts, checked; and whether it may be used.
+"""The keys `embedder` and `summarizer` of `ctxasm.yaml`, checked; and whether they may be used.
 
-A workspace may come from anybody, and this key can have a program run or texts sent away. So what it says holds only
-where the person who builds has named the workspace in `CTXASM_EMBEDDER`. Nothing is run, opened or sent here.
+A workspace may come from anybody, and these keys can have a program run or texts sent away. So they hold only where the
+person who builds has named the workspace in `CTXASM_EMBEDDER`. Nothing is run, opened or sent here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from urllib.parse import urlsplit
 from contextasm.config import values
 from contextasm.config.settings import FILE
 from contextasm.config.values import ParseValue
-from contextasm.config.yaml_loader import YamlMapping
-from contextasm.model import ContextasmError, EmbedderConfig, Problem
+from contextasm.config.yaml_loader import YamlMapping, parse_mapping
+from contextasm.model import ContextasmError, EmbedderConfig, Problem, SummarizerConfig
+
+TRUST_VARIABLE = "CTXASM_EMBEDDER"
 
 LONGEST_TIMEOUT = 600
 """Seconds; a longer wait is a slip of the finger."""
@@ -31,22 +33,29 @@ def _command(value: object, where: str) -> tuple[str, ...]:
         except ValueError as error:
             raise ContextasmError(where, f"{value} ends inside quotes", "close them, or write a list") from error
     else:
-        words = values.parse_texts(value, where)
+        words = values.parse_texts([] if value is None else value, where)
     if not words or not words[0] or any("\0" in word for word in words):
         raise ContextasmError(where, "names no program", "write [PROGRAM, ARGUMENT, ...]")
     return words
 
 
+def _seconds(value: object, where: str) -> float:
+    if not values.is_number(value, 0, LONGEST_TIMEOUT) or not value:
+        hint = f"give a number above 0, up to {LONGEST_TIMEOUT}"
+        raise ContextasmError(where, f"{value} is no time in seconds", hint)
+    return float(value)
+
+
 def _url(value: object, where: str) -> str:
     """An address of the web, whole and without a password."""
     url = values.parse_text(value, where)
-    hint = "give one such as http://localhost:11434/v1/embeddings"
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
-        sound = False
-    if not sound or re.search(r"[^!-~]", url):
+        is_address = False
+    if not is_address or re.search(r"[^!-~]", url):
+        hint = "give one such as http://localhost:11434/v1/embeddings"
         raise ContextasmError(where, f"{url} is no http or https address", hint)
     if parts.username is not None or parts.fragment:
         raise ContextasmError(where, "the address holds more than host, path and query", "use key_env for a key")
@@ -69,26 +78,21 @@ def _word(value: object, where: str) -> str:
     return word
 
 
-def _seconds(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LONGEST_TIMEOUT:
-        raise ContextasmError(
-            where, f"{value} is no time in seconds", f"give a number above 0, up to {LONGEST_TIMEOUT}"
-        )
-    return float(value)
-
-
 KINDS: Mapping[str, Mapping[str, ParseValue]] = {
     "command": {"command": _command, "model": _word},
     "url": {"url": _url, "model": _word, "key_env": _variable},
     "folder": {"folder": _word},
 }
-"""What each kind of embedder may be told, by the key that makes it one."""
+"""The keys of each kind of embedder, by the key that makes it one."""
 
 COMMON: Mapping[str, ParseValue] = {"timeout": _seconds, "near": values.parse_fraction}
+"""The keys of every embedder."""
+
+SUMMARIZER_KEYS: Mapping[str, ParseValue] = {"command": _command, "timeout": _seconds}
 
 
 def parse_embedder(file: YamlMapping) -> EmbedderConfig:
-    """What the file configures. Raises `ContextasmError` for anything that can't be used."""
+    """The embedder that the file configures. Raises `ContextasmError` for anything that can't be used."""
     table = file["embedder"]
     where = f"{file.where('embedder')}: embedder"
     hint = f"write one of {', '.join(KINDS)} under it"
@@ -98,16 +102,29 @@ def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     if len(kinds) != 1:
         table.refuse_unknown((*{key for keys in KINDS.values() for key in keys}, *COMMON))
         raise ContextasmError(where, f"{' and '.join(kinds) or 'nothing'} makes the vectors", hint)
-    readers = {**KINDS[kinds[0]], **COMMON}
-    table.refuse_unknown(readers)
-    checked: dict[str, Any] = {key: readers[key](table[key], f"{table.where(key)}: {key}") for key in table}
+    checked = _checked(table, {**KINDS[kinds[0]], **COMMON})
     if kinds[0] == "url" and "model" not in checked:
         raise ContextasmError(where, "no model is named", "add `model:`, as the server calls it")
     return EmbedderConfig(kinds[0], file.lines["embedder"], **checked)
 
 
+def parse_summarizer(file: YamlMapping) -> SummarizerConfig:
+    """The summarizer that the file configures. Raises `ContextasmError` for anything that can't be used."""
+    where = f"{file.where('summarizer')}: summarizer"
+    table = parse_mapping(file["summarizer"], where, "write `command: [PROGRAM, ARGUMENT, ...]` under it")
+    checked = _checked(table, SUMMARIZER_KEYS)
+    words = checked.pop("command", None) or _command(None, f"{table.where('command')}: command")
+    return SummarizerConfig(words, file.lines["summarizer"], **checked)
+
+
+def _checked(table: YamlMapping, keys: Mapping[str, ParseValue]) -> dict[str, Any]:
+    """The values of a table that may have these keys alone."""
+    table.refuse_unknown(keys)
+    return {key: keys[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+
+
 def trust_refusal(chosen: EmbedderConfig, root: str, environment: Mapping[str, str]) -> Problem | None:
-    """Why the embedder is not used: the person has not named this workspace, by its real path; None where it is.
+    """The reason why the embedder is not used: no person has named this workspace, by its real path; None otherwise.
 
     Raises `ContextasmError` for a name that means another folder wherever it is used.
     """
@@ -120,12 +137,9 @@ def trust_refusal(chosen: EmbedderConfig, root: str, environment: Mapping[str, s
 
 
 def describe_embedder(chosen: EmbedderConfig, refused: Problem | None) -> str:
-    """What `ctxasm config` shows of it."""
+    """The embedder in one line, for `ctxasm config`."""
     shown = f"{chosen.kind} {shlex.join(chosen.command) or chosen.url or chosen.folder}"
     return f"not used: {shown}" if refused else shown
-
-
-TRUST_VARIABLE = "CTXASM_EMBEDDER"
 
 
 def is_allowed(root: str, environment: Mapping[str, str]) -> bool:
@@ -133,10 +147,9 @@ def is_allowed(root: str, environment: Mapping[str, str]) -> bool:
 
     Raises `ContextasmError` for a name that means another folder wherever it is used.
     """
-    named = [each for each in environment.get(TRUST_VARIABLE, "").split(os.pathsep) if each]
-    for folder in named:
+    folders = [folder for folder in environment.get(TRUST_VARIABLE, "").split(os.pathsep) if folder]
+    for folder in folders:
         if not os.path.isabs(folder):
-            raise ContextasmError(
-                TRUST_VARIABLE, f"{folder} is no absolute path", f"name workspaces in full, such as {root}"
-            )
-    return root in map(os.path.realpath, named)
+            hint = f"name workspaces in full, such as {root}"
+            raise ContextasmError(TRUST_VARIABLE, f"{folder} is no absolute path", hint)
+    return root in map(os.path.realpath, folders)

@@ -1,46 +1,42 @@
-"""Rule files: what YAML gave, checked once, becomes `Rule` values.
+"""Rule files: YAML, checked once, becomes `Rule` values.
 
-Nothing is guessed and nothing is dropped: what is not understood ends the run, with file, line, rule and the nearest
-name. Files are found and read elsewhere.
+Nothing is guessed and nothing is dropped: anything that is not understood ends the run, with file, line, rule and the
+nearest name. Files are found and read elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from math import prod
 
 from contextasm.config import values
-from contextasm.config.values_node import LineOf, Node
-from contextasm.config.yaml_loader import YamlMapping, line_of, load_yaml
-from contextasm.model import Condition, ContextasmError, Problem, Rule, Target, Workspace
+from contextasm.config.patterns import parse_pattern
+from contextasm.config.yaml_loader import YamlMapping, load_yaml, parse_mapping, parse_sequence
+from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT
 from contextasm.rules.operators import ALIASES, OPERATORS
 
+WhereOfLine = Callable[[int], str]
+"""Gives `FILE:LINE: rule NAME` of a line, for messages."""
+
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
-"""Beside these, `env.NAME` for names listed in the config and `var.NAME` for what `--var` gives."""
+"""Beside these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
 
 TARGETS = {
     "always_include": ("path", "id", "tag"),
     "exclude": ("path", "tag", "type"),
     "boost": ("path", "tag", "type", "entity", "kg_entity"),
 }
-"""What each action may be about. `kg_entity` is another spelling of `entity`."""
-
-LONGEST_PATTERN = 1000
-"""Characters of a regular expression."""
-
-LARGEST_PATTERN = 200_000
-"""Characters, repetitions written out: `regex` unrolls `(a{1000}){1000}` as it compiles, where no time limit holds."""
+"""The kinds of targets of each action. `kg_entity` is another spelling of `entity`."""
 
 WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
-"""What `op` may say; `any_word` is only for `task_contains` to mean."""
+"""The values of `op`; `any_word` is the operator of `task_contains` alone."""
 
+RULE_KEYS = ("name", "priority", "enabled", "when", "then")
+CONDITION_KEYS = ("field", "op", "value", "task_contains")
 ACTIONS = (*TARGETS, "cap", "set_priority")
 
-_COUNT = r"(\)?)\{(\d+)"
-_VERBOSE = r"(?<!\\)(?:\\\\)*\(\?[\w-]*x"
 _HEADING = r"(.+?\.\w+)#(.*)"
 _ROOTED = r"[/\\]|~/|[A-Za-z]:"
 
@@ -48,7 +44,7 @@ _ROOTED = r"[/\\]|~/|[A-Za-z]:"
 def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
     """The rules of `rules/*.yaml`, in file-name order, and those under `rules` in the workspace's config.
 
-    Raises `ContextasmError` for a file that can't be read and for whatever in it is not understood.
+    Raises `ContextasmError` for a file that can't be read and for anything in it that is not understood.
     """
     env = values.parse_texts(file.get("env", []), f"{file.where('env')}: env")
     rules: list[Rule] = []
@@ -57,192 +53,217 @@ def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
         if isinstance(document, Problem):
             raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")
         if document:
-            data = load_yaml(document.data, path)
-            rules += parse_rules(data, path, partial(line_of, data), env)
+            rules += parse_rules(load_yaml(document.data, path), path, env)
     if "rules" in file:
-        rules += parse_rules(file["rules"], file.path, partial(line_of, file["rules"], first=file.lines["rules"]), env)
+        rules += parse_rules(file["rules"], file.path, env, file.lines["rules"])
     refuse_twins(rules)
     return tuple(rules)
 
 
-def parse_rules(data: object, path: str, line_of: LineOf, env: Collection[str] = ()) -> tuple[Rule, ...]:
-    """The rules of one file: a list of them, a single one, or nothing. `env` names the variables that may be asked."""
-    root = Node(data, (), path, line_of)
+def parse_rules(data: object, path: str, env: Collection[str] = (), line: int = 1) -> tuple[Rule, ...]:
+    """The rules of one file, whose data begins at `line`: a list of them, a single one, or nothing.
+
+    `env` names the environment variables that conditions may use. Raises `ContextasmError` for anything that is not
+    understood.
+    """
     if data is None:
         return ()
-    nodes = [root] if isinstance(data, dict) else root.items()
-    rules = tuple(_rule(node, number, env) for number, node in enumerate(nodes, 1))
+    items = [(data, data.line)] if isinstance(data, YamlMapping) else _items(data, f"{path}:{line}")
+    rules = tuple(_rule(item, path, number, env) for number, item in enumerate(items, 1))
     refuse_twins(rules)
     return rules
 
 
 def refuse_twins(rules: Iterable[Rule]) -> None:
-    """Stop at a rule whose name is taken: records and messages know a rule by its name alone."""
-    seen: dict[str, Rule] = {}
+    """Raise `ContextasmError` for a rule whose name is taken: records and messages know a rule by its name alone."""
+    by_name: dict[str, Rule] = {}
     for rule in rules:
-        first = seen.setdefault(rule.name, rule)
+        first = by_name.setdefault(rule.name, rule)
         if first is not rule:
             what = f"rule `{rule.name}`: the name is taken by the rule at {first.path}:{first.line}"
             raise ContextasmError(f"{rule.path}:{rule.line}", what, "give each rule a name of its own")
 
 
-def _rule(node: Node, number: int, env: Collection[str]) -> Rule:
-    """One rule. One without a name goes by its file and its place there."""
-    name = f"{node.path}#{number}"
-    if isinstance(node.value, dict) and isinstance(node.value.get("name"), str):
-        name = node.value["name"]
-    node.about = f"rule `{name}`"
-    parts = node.mapping("key", ("name", "priority", "enabled", "when", "then"))
-    then = parts["then"].mapping("action", ACTIONS) if "then" in parts else {}
+def _items(value: object, where: str) -> list[tuple[object, int]]:
+    """The items of a list, each with its line."""
+    items = parse_sequence(value, where)
+    return [*zip(items, items.lines, strict=True)]
+
+
+def _mapping(
+    value: object, line: int, where: WhereOfLine, known: Collection[str] = (), kind: str = "key"
+) -> YamlMapping:
+    """A mapping of known keys; of any keys where none are known."""
+    mapping = parse_mapping(value, where(line), f"write `{kind}: value` on a line of its own")
+    for key in mapping if known else ():
+        values.require_known(key, known, where(mapping.lines[key]), kind)
+    return mapping
+
+
+def _parsed(mapping: YamlMapping, key: str, where: WhereOfLine, parse: Callable[[object, str], T]) -> T:
+    return parse(mapping[key], where(mapping.lines[key]))
+
+
+def _where(path: str, name: str, line: int) -> str:
+    return f"{path}:{line}: rule `{name}`"
+
+
+def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]) -> Rule:
+    """A rule; one without a name is called after its file and its number there."""
+    value, line = item
+    default_name = f"{path}#{number}"
+    name = value.get("name") if isinstance(value, YamlMapping) else None
+    where = partial(_where, path, name if isinstance(name, str) else default_name)
+    parts = _mapping(value, line, where, RULE_KEYS)
+    then = _mapping(parts["then"], parts.lines["then"], where, ACTIONS, "action") if "then" in parts else None
     if not then:
-        node.fail("asks for nothing", f"give it `then:` with any of {', '.join(ACTIONS)}")
-    boosts = list(_boosts(then))
-    _each_once((each, target) for each, target, _ in boosts)
+        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(ACTIONS)}")
+    boosts = list(_boosts(then, where))
+    _refuse_repeated(((target, target_line) for target, _, target_line in boosts), where)
     return Rule(
-        name=parts["name"].text() if "name" in parts else name,
-        path=node.path,
-        line=node.line,
-        priority=parts["priority"].number() if "priority" in parts else 0,
-        enabled=parts["enabled"].flag() if "enabled" in parts else True,
-        when=tuple(_conditions(parts["when"], env)) if "when" in parts else (),
-        include=_each_once(_targets(then, "always_include")),
-        exclude=_each_once(_targets(then, "exclude")),
-        boost=tuple((target, size) for _, target, size in boosts),
-        cap=tuple((layer, each.tokens()) for layer, each in _layers(then, "cap")),
-        set_priority=tuple((layer, each.whole()) for layer, each in _layers(then, "set_priority")),
+        name=_parsed(parts, "name", where, values.parse_scalar) if "name" in parts else default_name,
+        path=path,
+        line=line,
+        priority=_parsed(parts, "priority", where, values.parse_number) if "priority" in parts else 0,
+        enabled=_parsed(parts, "enabled", where, values.parse_flag) if "enabled" in parts else True,
+        when=tuple(_conditions(parts, where, env)) if "when" in parts else (),
+        include=_refuse_repeated(_targets(then, "always_include", where), where),
+        exclude=_refuse_repeated(_targets(then, "exclude", where), where),
+        boost=tuple((target, weight) for target, weight, _ in boosts),
+        cap=tuple(_layers(then, "cap", where, values.parse_tokens)),
+        set_priority=tuple(_layers(then, "set_priority", where, values.parse_whole)),
     )
 
 
-def _conditions(node: Node, env: Collection[str]) -> Iterator[Condition]:
-    """A list of conditions, or a single one. None at all always hold."""
-    if node.value is None or node.value == {}:
+def _conditions(parts: YamlMapping, where: WhereOfLine, env: Collection[str]) -> Iterator[Condition]:
+    """A list of conditions, or a single one. A rule without conditions always fires."""
+    when, line = parts["when"], parts.lines["when"]
+    if when is None or when == {}:
         return
-    for each in [node] if isinstance(node.value, dict) else node.items():
-        parts = each.mapping("key", ("field", "op", "value", "task_contains"))
-        if "task_contains" not in parts:
-            yield _condition(each, parts, env)
-        elif len(parts) == 1:
-            yield Condition("task.text", "any_word", _words(parts["task_contains"]), each.line)
+    for item, item_line in [(when, line)] if isinstance(when, YamlMapping) else _items(when, where(line)):
+        keys = _mapping(item, item_line, where, CONDITION_KEYS)
+        if "task_contains" not in keys:
+            yield _condition(keys, item_line, where, env)
+        elif len(keys) == 1:
+            yield Condition("task.text", "any_word", _words(keys, "task_contains", where), item_line)
         else:
-            each.fail("`task_contains` beside other keys", "make `when` a list, one condition an item")
+            hint = "make `when` a list, one condition an item"
+            raise ContextasmError(where(item_line), "`task_contains` beside other keys", hint)
 
 
-def _condition(node: Node, parts: dict[str, Node], env: Collection[str]) -> Condition:
-    """A condition written in full."""
+def _condition(keys: YamlMapping, line: int, where: WhereOfLine, env: Collection[str]) -> Condition:
+    """A condition of `field`, `op` and `value`."""
     for key in ("field", "op"):
-        if key not in parts:
-            node.fail(f"a condition without `{key}`", "write `{field: ..., op: ..., value: ...}`")
-    field, op = parts["field"].text(), parts["op"].text()
-    _check_field(parts["field"], field, env)
-    if op not in WRITABLE:
-        parts["op"].refuse("operator", op, WRITABLE)
+        if key not in keys:
+            hint = "write `{field: ..., op: ..., value: ...}`"
+            raise ContextasmError(where(line), f"a condition without `{key}`", hint)
+    field = _parsed(keys, "field", where, values.parse_scalar)
+    _check_field(field, where(keys.lines["field"]), env)
+    op = _parsed(keys, "op", where, values.parse_scalar)
+    values.require_known(op, WRITABLE, where(keys.lines["op"]), "operator")
     op = ALIASES.get(op, op)
     if op in {"exists", "not_exists"}:
-        if "value" in parts and parts["value"].value is not True:
-            parts["value"].fail(f"`{op}` takes no value", "leave it out; `exists` and `not_exists` are opposites")
-        return Condition(field, op, "", node.line)
-    if "value" not in parts:
-        node.fail(f"`{op}` without `value`", "say what the field is held against")
-    value = _words(parts["value"]) if op in {"in", "not_in"} else parts["value"].text()
-    if op == "regex":
-        _check_pattern(parts["value"])
-    return Condition(field, op, value, node.line)
+        if keys.get("value", True) is not True:
+            hint = "leave it out; `exists` and `not_exists` are opposites"
+            raise ContextasmError(where(keys.lines["value"]), f"`{op}` takes no value", hint)
+        return Condition(field, op, "", line)
+    if "value" not in keys:
+        raise ContextasmError(where(line), f"`{op}` without `value`", "add the value to compare the field with")
+    if op in {"in", "not_in"}:
+        return Condition(field, op, _words(keys, "value", where), line)
+    parse = parse_pattern if op == "regex" else values.parse_scalar
+    return Condition(field, op, _parsed(keys, "value", where, parse), line)
 
 
-def _check_field(node: Node, field: str, env: Collection[str]) -> None:
+def _check_field(field: str, where: str, env: Collection[str]) -> None:
     prefix, _, name = field.partition(".")
     if prefix == "env" and name and name not in env:
-        node.fail(f"`{field}` is not open to rules", f"list `{name}` under `env` in the config")
-    if field not in FIELDS and not (prefix in {"env", "var"} and name):
-        node.refuse("field", field, (*FIELDS, "env.NAME", "var.NAME"))
+        raise ContextasmError(where, f"`{field}` is not open to rules", f"list `{name}` under `env` in the config")
+    if not (prefix in {"env", "var"} and name):
+        values.require_known(field, (*FIELDS, "env.NAME", "var.NAME"), where, "field")
 
 
-def _words(node: Node) -> tuple[str, ...]:
+def _words(mapping: YamlMapping, key: str, where: WhereOfLine) -> tuple[str, ...]:
     """A list of at least one word."""
-    return tuple(each.text() for each in node.items()) or node.fail("an empty list", "nothing is in it: add a value")
+    place = where(mapping.lines[key])
+    words = tuple(values.parse_scalar(word, where(line)) for word, line in _items(mapping[key], place))
+    if not words:
+        raise ContextasmError(place, "an empty list", "add a value")
+    return words
 
 
-def _check_pattern(node: Node) -> None:
-    """Refuse a pattern that is wrong, or that would take for ever to compile."""
-    import regex
-
-    pattern = node.text()
-    if len(pattern) > LONGEST_PATTERN:
-        node.fail(f"a pattern of {len(pattern)} characters", f"keep it to {LONGEST_PATTERN}")
-    if re.search(_VERBOSE, pattern):
-        node.fail("a pattern with the flag `x`", "write it without blanks and comments")
-    if _unrolled(pattern) > LARGEST_PATTERN:
-        node.fail("a pattern that repeats too often", "make its counts smaller")
-    try:
-        regex.compile(pattern)
-    except (regex.error, RecursionError, OverflowError) as error:
-        node.fail(f"bad pattern: {error}", "put it right; in single quotes YAML leaves a backslash alone")
-
-
-def _unrolled(pattern: str) -> int:
-    """At most so many characters make the pattern with its repetitions written out: groups may be nested."""
-    counts = [(closing, max(1, int(count))) for closing, count in re.findall(_COUNT, pattern)]
-    groups = prod(count for closing, count in counts if closing)
-    return len(pattern) * groups * max((count for closing, count in counts if not closing), default=1)
-
-
-def _targets(then: dict[str, Node], action: str) -> Iterator[tuple[Node, Target]]:
-    """What an action is about, and where it says so: plain text means a path."""
-    for node in then[action].items() if action in then else ():
-        if isinstance(node.value, str):
-            yield node, _path(node, action)
+def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> Iterator[tuple[Target, int]]:
+    """The targets of an action, each with its line; plain text is a path."""
+    for item, line in _items(then[action], where(then.lines[action])) if action in then else ():
+        if isinstance(item, str):
+            yield _path(values.parse_scalar(item, where(line)), where(line), action), line
         else:
-            yield node, _target(node, action, node.mapping("key", TARGETS[action]))
+            yield _target(_mapping(item, line, where, TARGETS[action]), line, where, action), line
 
 
-def _boosts(then: dict[str, Node]) -> Iterator[tuple[Node, Target, float]]:
-    """What is boosted, and where the rule says so, and by how much."""
-    for node in then["boost"].items() if "boost" in then else ():
-        parts = node.mapping("key", (*TARGETS["boost"], "weight"))
+def _boosts(then: YamlMapping, where: WhereOfLine) -> Iterator[tuple[Target, float, int]]:
+    """The targets that are boosted, each with its weight and its line."""
+    for item, line in _items(then["boost"], where(then.lines["boost"])) if "boost" in then else ():
+        parts = _mapping(item, line, where, (*TARGETS["boost"], "weight"))
         if "weight" not in parts:
-            node.fail("a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
-        size = parts.pop("weight")
-        if not 0 < size.number() <= MOST_WEIGHT:
-            size.fail(f"a weight of {size.value}", f"write a number above 0, up to {MOST_WEIGHT:.0f}")
-        yield node, _target(node, "boost", parts), size.number()
+            raise ContextasmError(where(line), "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
+        weight = _parsed(parts, "weight", where, values.parse_number)
+        if not 0 < weight <= MOST_WEIGHT:
+            hint = f"write a number above 0, up to {MOST_WEIGHT:.0f}"
+            raise ContextasmError(where(parts.lines["weight"]), f"a weight of {weight}", hint)
+        yield _target(parts, line, where, "boost"), weight, line
 
 
-def _each_once(targets: Iterable[tuple[Node, Target]]) -> tuple[Target, ...]:
-    """The targets of one action. One that is named twice is a slip: a weight would count twice."""
-    seen: dict[Target, Node] = {}
-    for node, target in targets:
-        if seen.setdefault(target, node) is not node:
-            node.fail(f"`{target}` twice", "leave one out")
-    return tuple(seen)
+def _refuse_repeated(targets: Iterable[tuple[Target, int]], where: WhereOfLine) -> tuple[Target, ...]:
+    """The targets of one action. A target that is named twice is a slip: a weight would count twice."""
+    lines: dict[Target, int] = {}
+    for target, line in targets:
+        if target in lines:
+            raise ContextasmError(where(line), f"`{target}` twice", "leave one out")
+        lines[target] = line
+    return tuple(lines)
 
 
-def _target(node: Node, action: str, parts: dict[str, Node]) -> Target:
+def _target(parts: YamlMapping, line: int, where: WhereOfLine, action: str) -> Target:
     """The one target that an item names."""
-    if len(parts) != 1:
-        node.fail(f"{len(parts)} targets in one item of `{action}`", f"name one of {', '.join(TARGETS[action])}")
-    kind, part = next(iter(parts.items()))
-    return _path(part, action) if kind == "path" else Target("entity" if kind == "kg_entity" else kind, part.text())
+    kinds = [kind for kind in parts if kind != "weight"]
+    if len(kinds) != 1:
+        what = f"{len(kinds)} targets in one item of `{action}`"
+        raise ContextasmError(where(line), what, f"name one of {', '.join(TARGETS[action])}")
+    kind = kinds[0]
+    text = _parsed(parts, kind, where, values.parse_scalar)
+    if kind == "path":
+        return _path(text, where(parts.lines[kind]), action)
+    return Target("entity" if kind == "kg_entity" else kind, text)
 
 
-def _path(node: Node, action: str) -> Target:
+def _path(path: str, where: str, action: str) -> Target:
     """A path or pattern inside the workspace; one to include may name a heading and is no pattern.
 
     A word to include without a slash or a dot is a memory's id.
     """
-    path, heading = node.text(), ""
+    heading = ""
     if action == "always_include" and not re.search(r"[/.\\]", path):
         return Target("id", path)
-    if action == "always_include" and (found := re.fullmatch(_HEADING, path)):
-        path, heading = found[1], found[2].strip() or node.fail("a `#` without a heading", "name it, or take `#` away")
+    if action == "always_include" and (match := re.fullmatch(_HEADING, path)):
+        path, heading = match[1], match[2].strip()
+        if not heading:
+            raise ContextasmError(where, "a `#` without a heading", "name it, or take `#` away")
     parts = [part for part in path.split("/") if part not in {"", "."}]
     if re.match(_ROOTED, path) or ".." in parts or not parts:
-        node.fail(f"`{path}` is not in the workspace", "write it relative to the workspace's folder, without `..`")
+        hint = "write it relative to the workspace's folder, without `..`"
+        raise ContextasmError(where, f"`{path}` is not in the workspace", hint)
     if action == "always_include" and ("*" in path or path.endswith("/")):
-        node.fail(f"`{path}` means many files", "name each one; what may be there goes under `boost`")
+        hint = "name each one; files that may be missing go under `boost`"
+        raise ContextasmError(where, f"`{path}` means many files", hint)
     path = "/".join([*parts, "**"] if path.endswith("/") else parts)
     return Target("heading-path", path, heading) if heading else Target("path", path)
 
 
-def _layers(then: dict[str, Node], action: str) -> Iterable[tuple[str, Node]]:
-    """The layers that an action names."""
-    return then[action].mapping("layer").items() if action in then else ()
+def _layers(
+    then: YamlMapping, action: str, where: WhereOfLine, parse: Callable[[object, str], int]
+) -> Iterator[tuple[str, int]]:
+    """The layers that an action names, each with its number."""
+    if action in then:
+        layers = _mapping(then[action], then.lines[action], where, kind="layer")
+        yield from ((layer, _parsed(layers, layer, where, parse)) for layer in layers)

@@ -1,6 +1,6 @@
-"""Checked values: from what YAML, a flag or the environment says to what the program needs.
+"""Checked values: from YAML, a flag or the environment to the type that the program needs.
 
-Each function takes the value and where it stands, and raises `ContextasmError` there if it can't be used.
+Each function takes the value and where it stands, and raises `ContextasmError` there if the value can't be used.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from datetime import date
+from typing import TypeGuard
 
 from contextasm.model import ContextasmError
+from contextasm.text.dates import parse_date
 from contextasm.text.matching import nearest
 
 ParseValue = Callable[[object, str], object]
@@ -30,19 +32,25 @@ SCORE_PARTS = (
     "open",
     "changed",
 )
-"""What a score is made of."""
+"""The parts of a score."""
 
 LARGEST = 10**9
 """Tokens; anything larger is a slip of the finger."""
 
+LARGEST_NUMBER = 10**15
+"""Above it a float can't tell whole numbers apart for long."""
+
+_FEW_NAMES = 12
+"""A message that suggests a name lists the others, too, if there are no more than this."""
+
 
 def parse_tokens(value: object, where: str) -> int:
     """A number of tokens, such as 4000 or `4k`."""
-    found = re.fullmatch(_TOKENS, str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
-    number = float(found[1]) * (1000 if found[2] else 1) if found else -1.0
-    if number < 0 or number != int(number) or number > LARGEST:
+    match = re.fullmatch(_TOKENS, str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
+    tokens = float(match[1]) * (1000 if match[2] else 1) if match else -1.0
+    if not 0 <= tokens <= LARGEST or tokens != int(tokens):
         raise ContextasmError(where, f"{value} is no number of tokens", "give one such as 4000 or 4k")
-    return int(number)
+    return int(tokens)
 
 
 def parse_limit(value: object, where: str) -> int | None:
@@ -50,9 +58,29 @@ def parse_limit(value: object, where: str) -> int | None:
     return None if value is None else parse_tokens(value, where)
 
 
+def is_number(value: object, least: float, most: float) -> TypeGuard[float]:
+    """Whether a value is a number from `least` to `most`; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def parse_number(value: object, where: str) -> float:
+    """A number of either sign; infinity is none."""
+    if not is_number(value, -LARGEST_NUMBER, LARGEST_NUMBER):
+        raise ContextasmError(where, f"{describe_value(value)} where a number belongs", "write one, without quotes")
+    return value
+
+
+def parse_whole(value: object, where: str) -> int:
+    """A whole number of either sign."""
+    parse_number(value, where)
+    if isinstance(value, int):
+        return value
+    raise ContextasmError(where, f"{value} where a whole number belongs", "write it without a fraction")
+
+
 def parse_count(value: object, where: str) -> int:
     """A whole number, 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
+    if not is_number(value, 0, LARGEST) or not isinstance(value, int):
         raise ContextasmError(where, f"{value} is no whole number", "give 0 or more")
     return value
 
@@ -61,7 +89,7 @@ def parse_percent(value: object, where: str) -> float | None:
     """Per cents of the budget, over 1 to 100, or null for none."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+    if not is_number(value, 0, 100):
         raise ContextasmError(where, f"{value} is no per cent", "give a number from 0 to 100")
     if 0 < value <= 1:
         raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
@@ -70,32 +98,32 @@ def parse_percent(value: object, where: str) -> float | None:
 
 def parse_fraction(value: object, where: str) -> float:
     """A number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if not is_number(value, 0, 1):
         raise ContextasmError(where, f"{value} is no share", "give a number from 0 to 1")
     return float(value)
 
 
 def parse_weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
-    """What each part of a score counts, such as `{similarity: 0.5, importance: 0.3, recency: 0.2}`."""
+    """The weight of each part of a score, such as `{similarity: 0.5, importance: 0.3, recency: 0.2}`."""
     if not isinstance(value, dict):
         raise ContextasmError(where, f"{value} names no weights", "write {NAME: WEIGHT, ...}")
     for part in value:
         require_known(part, SCORE_PARTS, where, "part of a score")
-    read = tuple((part, parse_fraction(value[part], f"{where}: {part}")) for part in SCORE_PARTS if part in value)
-    if abs(sum(weight for _, weight in read) - 1) > 1e-9:
-        total = round(sum(weight for _, weight in read), 9)
-        raise ContextasmError(where, f"the weights add up to {total:g}", "have them add up to 1")
-    return read
+    weights = tuple((part, parse_fraction(value[part], f"{where}: {part}")) for part in SCORE_PARTS if part in value)
+    total = sum(weight for _, weight in weights)
+    if abs(total - 1) > 1e-9:
+        raise ContextasmError(where, f"the weights add up to {round(total, 9):g}", "have them add up to 1")
+    return weights
 
 
 def parse_counts(value: object, where: str) -> tuple[tuple[str, int], ...]:
     """Whole numbers by name, such as `{root/decisions*: 3}`."""
-    return tuple((name, parse_count(each, f"{where}: {name}")) for name, each in _pairs(value, where))
+    return tuple((name, parse_count(count, f"{where}: {name}")) for name, count in _pairs(value, where))
 
 
 def parse_words(value: object, where: str) -> tuple[tuple[str, str], ...]:
     """Words by name, such as `{root/conventions*: 1}`; a number counts as a word."""
-    return tuple((name, parse_text(str(each), f"{where}: {name}")) for name, each in _pairs(value, where))
+    return tuple((name, parse_text(str(word), f"{where}: {name}")) for name, word in _pairs(value, where))
 
 
 def parse_word(value: object, where: str) -> str:
@@ -117,42 +145,65 @@ def parse_flag(value: object, where: str) -> bool:
 
 
 def parse_text(value: object, where: str) -> str:
-    """Words."""
+    """Text of one line."""
     if not isinstance(value, str) or "\n" in value:
         raise ContextasmError(where, f"{value!r} is no text of one line", "put it in quotes")
     return value
 
 
 def parse_texts(value: object, where: str) -> tuple[str, ...]:
-    """Words, or a list of them."""
-    return tuple(parse_text(each, where) for each in (value if isinstance(value, list) else [value]))
+    """Texts of one line each: a list of them, or a single one."""
+    return tuple(parse_text(text, where) for text in (value if isinstance(value, list) else [value]))
+
+
+def parse_scalar(value: object, where: str) -> str:
+    """The text of a word, a number or a truth value, as a person would write it; never blank."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float):
+        what = f"{describe_value(value)} where text belongs"
+        raise ContextasmError(where, what, "write one value, in quotes if need be")
+    text = str(value)
+    if not text.strip():
+        raise ContextasmError(where, "an empty value", "give it one, or leave the line out")
+    return text
+
+
+def describe_value(value: object) -> str:
+    """The sort of a value, or the value itself, for a message."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    kinds = ((dict, "a mapping"), (list, "a list"), (type(None), "nothing"))
+    return next((kind for type_, kind in kinds if isinstance(value, type_)), f"`{value}`")
 
 
 def one_of(known: Collection[str]) -> ParseValue:
-    """One of the known names."""
+    """A parser of one of the known names."""
 
-    def read(value: object, where: str) -> str:
+    def parse(value: object, where: str) -> str:
         return require_known(parse_text(value, where), known, where)
 
-    return read
+    return parse
 
 
 def some_of(known: Collection[str]) -> ParseValue:
-    """Some of the known names, in the order given."""
+    """A parser of some of the known names, in the order given."""
 
-    def read(value: object, where: str) -> tuple[str, ...]:
-        return tuple(require_known(each, known, where) for each in parse_texts(value, where))
+    def parse(value: object, where: str) -> tuple[str, ...]:
+        return tuple(require_known(name, known, where) for name in parse_texts(value, where))
 
-    return read
+    return parse
 
 
 def require_known(name: str, known: Collection[str], where: str, kind: str = "value") -> str:
-    """A name that is known; the message for any other gives the nearest and all."""
+    """A name that is known; the message for any other gives the nearest one, or all."""
     if name in known:
         return name
     near = nearest(name, known)
-    listed = ", ".join(known) or "none"
-    hint = f"did you mean {near}? (there are: {listed})" if near else f"choose one of: {listed}"
+    names = ", ".join(known) or "none"
+    hint = f"choose one of: {names}"
+    if near:
+        hint = f"did you mean {near}?{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
     raise ContextasmError(where, f"unknown {kind} {name}", hint)
 
 
@@ -166,18 +217,16 @@ def parse_name(value: object, where: str) -> str:
 
 def parse_day(value: object, where: str) -> date:
     """A date, YYYY-MM-DD."""
-    try:
-        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
-            return date.fromisoformat(value)
-    except ValueError:
-        pass
-    raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+    day = parse_date(value) if isinstance(value, str) else None
+    if day is None:
+        raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+    return day
 
 
 def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
     """Paths or patterns that stay inside the workspace."""
-    found = parse_texts(value, where)
-    for path in found:
+    paths = parse_texts(value, where)
+    for path in paths:
         if path.startswith(("/", "~")) or "\\" in path or not path or {"", ".", ".."} & set(path.split("/")):
             raise ContextasmError(where, f"{path} is no path inside the workspace", "give it relative to the workspace")
-    return found
+    return paths

@@ -1,19 +1,36 @@
-"""YAML as tables that know their lines, so that every message can name one.
+"""YAML as mappings and lists that know their lines, so that every message can name one. The one reader of YAML.
 
-Plain YAML without its surprises: a key given twice is refused, `on` and `yes` are words, a date is a word.
+Plain YAML without its surprises: `on`, `yes` and dates are text; duplicate keys, anchors, aliases, tags and merge keys
+are refused. It reads the parser's events one by one, so that no text can make a library construct or recurse.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import Any, NoReturn
 
 import yaml
+from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, StreamEndEvent
+from yaml.reader import ReaderError
 
+from contextasm.config.values import describe_value, require_known
 from contextasm.model import ContextasmError
-from contextasm.text.matching import nearest
 
-_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DEEPEST = 50
+"""Levels of mappings and lists inside each other."""
+
+_Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_PARSER_FAILURES = (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError)
+"""Families of errors that a parser may let through beside YAML's own: an escape beyond Unicode is a ValueError."""
+
+_CONSTANTS: dict[str, object] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMBER_STARTS = frozenset("-+.0123456789")
 
 
 class YamlMapping(dict[str, object]):
@@ -26,96 +43,36 @@ class YamlMapping(dict[str, object]):
         self.lines: dict[str, int] = {}
 
     def where(self, key: str = "") -> str:
-        """`FILE:LINE` of a key, or of the table."""
+        """`FILE:LINE` of a key, or of the mapping."""
         return f"{self.path}:{self.lines.get(key, self.line)}"
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
-        """Raise for the first key that is not known, with the nearest one that is."""
-        names = list(known)
+        """Raise `ContextasmError` for the first key that is not known, with the nearest one that is."""
+        names = tuple(known)
         for key in self:
-            if key not in names:
-                near = nearest(key, names)
-                hint = f"did you mean {near}?" if near else "use one of " + ", ".join(names)
-                raise ContextasmError(self.where(key), f"unknown key {key}", hint)
+            require_known(key, names, self.where(key), "key")
 
 
 class YamlSequence(list[object]):
-    """A sequence that knows the line of each item."""
+    """A list that knows the line of each item."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[int] = []
 
 
-class _Loader(_Base):  # type: ignore[misc, valid-type, unused-ignore]
-    """Words, numbers, true, false and null; tables and items with their lines."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - the parent's attribute
-    path = ""
-
-
-for _tag, _form, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+", "-+0123456789"),
-    ("float", r"[-+]?[0-9]*\.[0-9]+|[-+]?[0-9]+\.[0-9]*", "-+.0123456789"),
-    ("null", r"~|null|Null|NULL|", "~nN\0"),
-):
-    _pattern = re.compile(f"^(?:{_form})$")
-    for _letter in [*_first.replace("\0", ""), *([""] if "\0" in _first else [])]:
-        _Loader.yaml_implicit_resolvers.setdefault(_letter, []).append((f"tag:yaml.org,2002:{_tag}", _pattern))
+def parse_mapping(value: object, where: str, hint: str = "write `key: value` lines") -> YamlMapping:
+    """A mapping. Raises `ContextasmError` for any other value."""
+    if not isinstance(value, YamlMapping):
+        raise ContextasmError(where, f"{describe_value(value)} where a mapping belongs", hint)
+    return value
 
 
-def _table(loader: _Loader, node: yaml.MappingNode) -> YamlMapping:
-    table = YamlMapping(loader.path, node.start_mark.line + 1)
-    for key_node, value_node in node.value:
-        line = key_node.start_mark.line + 1
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str):
-            raise ContextasmError(f"{loader.path}:{line}", f"the key {key_node.value} is no word", "put it in quotes")
-        if key in table:
-            first = table.lines[key]
-            raise ContextasmError(f"{loader.path}:{line}", f"{key} stands here and in line {first}", "keep one of them")
-        table.lines[key] = line
-        table[key] = loader.construct_object(value_node, deep=True)
-    return table
-
-
-def _items(loader: _Loader, node: yaml.SequenceNode) -> YamlSequence:
-    items = YamlSequence()
-    for each in node.value:
-        items.append(loader.construct_object(each, deep=True))
-        items.lines.append(each.start_mark.line + 1)
-    return items
-
-
-def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
-    return int(loader.construct_scalar(node))
-
-
-_Loader.add_constructor("tag:yaml.org,2002:map", _table)
-_Loader.add_constructor("tag:yaml.org,2002:seq", _items)
-_Loader.add_constructor("tag:yaml.org,2002:int", _int)
-
-
-def load_yaml(text: str | bytes, path: str) -> object:
-    """The value that a YAML text holds; `path` is named in messages. None for an empty text.
-
-    Raises `ContextasmError` with file and line for anything that is not plain YAML.
-    """
-    loader = _Loader(text)
-    loader.path = path
-    try:
-        return loader.get_single_data()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path}:{mark.line + 1}" if mark else path
-        raise ContextasmError(where, f"no valid YAML: {error.problem or error}", "correct this line") from error
-    except yaml.YAMLError as error:
-        raise ContextasmError(path, f"no valid YAML: {str(error).splitlines()[0]}", "correct the file") from error
-    except RecursionError as error:
-        raise ContextasmError(path, "nested too deeply", "write it flatter") from error
-    finally:
-        loader.dispose()
+def parse_sequence(value: object, where: str, hint: str = "put `- ` before each item") -> YamlSequence:
+    """A list. Raises `ContextasmError` for any other value."""
+    if not isinstance(value, YamlSequence):
+        raise ContextasmError(where, f"{describe_value(value)} where a list belongs", hint)
+    return value
 
 
 def load_mapping(text: str | bytes, path: str) -> YamlMapping:
@@ -128,17 +85,133 @@ def load_mapping(text: str | bytes, path: str) -> YamlMapping:
     return value
 
 
-def line_of(data: object, keys: Sequence[str | int], first: int = 1) -> int:
-    """The line of a value inside loaded data, by the way to it; where it knows none, that of what it stands in."""
-    line = data.line if isinstance(data, YamlMapping) else first
-    for key in keys:
-        if isinstance(data, YamlMapping) and isinstance(key, str) and key in data:
-            line = data.lines[key]
-            data = data[key]
-            continue
-        if isinstance(data, YamlSequence) and isinstance(key, int) and key < len(data):
-            line = data.lines[key]
-            data = data[key]
-            continue
-        break
-    return line
+def load_yaml(text: str | bytes, path: str) -> object:
+    """The value that a YAML text holds; None for an empty text. Messages name `path`.
+
+    Raises `ContextasmError` with file and line for anything that is not plain YAML.
+    """
+    parser = None
+    try:
+        parser = _Parser(text)
+        return _EventReader(parser.get_event, path).document()
+    except yaml.YAMLError as error:
+        raise _syntax_error(error, text, path) from error
+    except _PARSER_FAILURES as error:
+        line = getattr(parser, "line", 0) + 1
+        raise ContextasmError(f"{path}:{line}", f"no valid YAML: {error}", "correct this line") from error
+    finally:
+        if parser:
+            parser.dispose()
+
+
+def _syntax_error(error: yaml.YAMLError, text: str | bytes, path: str) -> ContextasmError:
+    problem, line = str(error).partition("\n")[0], 1
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        problem, line = error.problem or problem, mark.line + 1 if mark else 1
+    elif isinstance(error, ReaderError):
+        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        line = data.count(b"\n", 0, error.position) + 1
+    return ContextasmError(f"{path}:{line}", f"no valid YAML: {problem}", "correct this line")
+
+
+class _EventReader:
+    """The events of one YAML text, turned into values.
+
+    An event is `Any`: that every one of them has a mark is a promise of PyYAML which its types do not make.
+    """
+
+    def __init__(self, next_event: Callable[[], Any], path: str) -> None:
+        self._next = next_event
+        self._path = path
+
+    def document(self) -> object:
+        """The value of the only document; None where there is none."""
+        self._next()
+        if type(self._next()) is StreamEndEvent:
+            return None
+        value = self._value(self._next(), DEEPEST)
+        self._next()
+        event = self._next()
+        if type(event) is not StreamEndEvent:
+            self._refuse(event, "a second document begins here", "keep one in a file")
+        return value
+
+    def _value(self, event: Any, levels: int) -> object:
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_mark(event)
+        if type(event) is ScalarEvent:
+            return self._scalar(event)
+        if not levels:
+            self._refuse(event, "nested too deeply", f"keep to {DEEPEST} levels")
+        return self._mapping(event, levels - 1) if type(event) is MappingStartEvent else self._sequence(levels - 1)
+
+    def _sequence(self, levels: int) -> YamlSequence:
+        sequence = YamlSequence()
+        while type(event := self._next()) is not SequenceEndEvent:
+            sequence.lines.append(event.start_mark.line + 1)
+            sequence.append(self._value(event, levels))
+        return sequence
+
+    def _mapping(self, start: Any, levels: int) -> YamlMapping:
+        mapping = YamlMapping(self._path, start.start_mark.line + 1)
+        while type(event := self._next()) is not MappingEndEvent:
+            key = self._key(event)
+            if key in mapping:
+                self._refuse(event, f"duplicate key {key}, first in line {mapping.lines[key]}", "keep one of them")
+            mapping.lines[key] = event.start_mark.line + 1
+            mapping[key] = self._value(self._next(), levels)
+        return mapping
+
+    def _key(self, event: Any) -> str:
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_mark(event)
+        if type(event) is not ScalarEvent:
+            self._refuse(event, "a list or a mapping as a key", "write a word before the `:`")
+        key = self._scalar(event)
+        if not isinstance(key, str):
+            self._refuse(event, f"the key `{event.value}` is no word", "put it in quotes")
+        if key == "<<" and event.implicit[0]:
+            self._refuse(event, "unsupported merge key <<", "write the keys out")
+        return key
+
+    def _scalar(self, event: Any) -> object:
+        text: str = event.value
+        if event.implicit[0]:
+            if text in _CONSTANTS:
+                return _CONSTANTS[text]
+            if text[0] in _NUMBER_STARTS and (kind := _number_type(text)):
+                return self._number(event, kind)
+        elif not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            self._refuse(event, "an escape for half a character", "write the character itself")
+        return text
+
+    def _number(self, event: Any, kind: type[float]) -> float:
+        try:
+            number = kind(event.value)
+        except ValueError:
+            number = inf
+        if abs(number) == inf:
+            self._refuse(event, f"a number of {len(event.value)} digits", "write a shorter one, or put it in quotes")
+        return number
+
+    def _refuse_mark(self, event: Any) -> NoReturn:
+        if type(event) is AliasEvent:
+            self._refuse(event, f"unsupported alias *{event.anchor}", "write the value out")
+        if event.anchor is not None:
+            self._refuse(event, f"unsupported anchor &{event.anchor}", "write the value out wherever it is needed")
+        self._refuse(event, f"unsupported tag {event.tag.replace('tag:yaml.org,2002:', '!!')}", "leave it out")
+
+    def _refuse(self, event: Any, what: str, hint: str) -> NoReturn:
+        raise ContextasmError(f"{self._path}:{event.start_mark.line + 1}", what, hint)
+
+
+def _number_type(text: str) -> type[float] | None:
+    """The type of a number that is written in decimal digits; None for a word."""
+    digits = text[1:] if text[0] in "+-" else text
+    if not digits.isascii():
+        return None
+    if digits.isdigit():
+        return int
+    whole, point, fraction = digits.partition(".")
+    return float if point and (whole + fraction).isdigit() else None

@@ -1,4 +1,4 @@
-"""The values that travel from one step to the next, and the one error class. Nothing here decides anything.
+"""Values that travel from one step to the next, and the one error class. No step's decisions are made here.
 
 Named tuples, not dataclasses: making a frozen dataclass takes half a millisecond, and a build needs forty of them
 (measured; benchmarks/run.py).
@@ -27,6 +27,7 @@ from contextasm.model.document import StampedWorkspace as StampedWorkspace
 from contextasm.model.document import Workspace as Workspace
 from contextasm.model.errors import ContextasmError as ContextasmError
 from contextasm.model.errors import Problem as Problem
+from contextasm.model.errors import ProgramFailed as ProgramFailed
 from contextasm.model.fragment import OUTCOME as OUTCOME
 from contextasm.model.fragment import Fact as Fact
 from contextasm.model.fragment import Fragment as Fragment
@@ -48,6 +49,7 @@ from contextasm.model.profile import Ranking as Ranking
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
 from contextasm.model.protocols import IndexedPools as IndexedPools
 from contextasm.model.protocols import MemoryPool as MemoryPool
+from contextasm.model.protocols import RunProgram as RunProgram
 from contextasm.model.protocols import ScoreInputs as ScoreInputs
 from contextasm.model.protocols import SemanticSimilarity as SemanticSimilarity
 from contextasm.model.protocols import Summarizer as Summarizer

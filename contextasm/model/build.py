@@ -1,4 +1,4 @@
-"""A build: everything that one context is made of."""
+"""A build, with everything that one context is made of, and the query that a source gets of it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from contextasm.model.request import Request
 from contextasm.model.rule import RuleEvaluation
 
 SourceTask = Callable[[], RetrievalResult]
-"""One layer's finding."""
-
+"""Retrieves the fragments of one layer."""
 
 RunSources = Callable[[Sequence[SourceTask]], Sequence[RetrievalResult | None]]
-"""Runs tasks and gives their results in order, None for one that was not done in time."""
+"""Runs tasks and gives their results in order; None for a task that was not done in time."""
 
 
 def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
-    """The results of tasks, however long they take."""
+    """The results of tasks run one after the other, without a deadline."""
     return [task() for task in tasks]
 
 
 class Build(NamedTuple):
-    """Everything that one context is made of."""
+    """Everything needed to assemble one context."""
 
     workspace: Workspace
     profile: Profile

@@ -13,21 +13,22 @@ from contextasm.model.rule import RuleTrace
 
 
 class Decision(NamedTuple):
-    """What happened to one fragment, and why."""
+    """Outcome of one fragment, with its reason, tokens and place."""
 
     fragment: str
     layer: str
     path: str
     lines: Span
-    """Where the fragment stands in its file; (0, 0) where the file was not opened."""
+    """Lines of the fragment in its file; (0, 0) where the file was not opened."""
     reason: Reason
     tokens_before: int | None
-    """Tokens of the whole fragment; None where it was ruled out before anything was counted."""
+    """Tokens of the whole fragment; None where it was excluded before tokens were counted."""
     tokens_after: int
-    """Tokens of what is shown of it."""
+    """Tokens of the part that is shown."""
     kept: tuple[Span, ...]
-    """The lines that are shown, wholly or, at the end of a cut, in part."""
+    """Lines that are shown, the last line before a cut perhaps in part."""
     score: tuple[tuple[str, float], ...] = ()
+    """Parts of the score by name, and `total`; empty where the fragment was not scored."""
 
     @property
     def outcome(self) -> str:
@@ -42,25 +43,25 @@ class Section(NamedTuple):
     heading: str
     text: str
     tokens: int
-    """Heading, markers and the blank line after it included."""
+    """Tokens, with heading, markers and the blank line behind the section."""
     truncated: bool
     stable: bool
-    """Whether neither the date nor the topic can change it; such text is worth a provider's cache."""
+    """Whether neither the date nor the topic can change the text, so that a provider's cache pays."""
 
 
 class LayerUsage(NamedTuple):
-    """What a layer might take and what it took, in tokens."""
+    """Limit, demand and use of a layer, in tokens."""
 
     layer: str
     limit: int | None
     """None where the layer has no limit."""
     wanted: int
-    """Everything that it found and that was in question, whole."""
+    """Tokens of all candidate fragments, whole."""
     used: int
 
 
 class Selection(NamedTuple):
-    """What `select` settled."""
+    """Result of `select`: sections, decisions, use of each layer, and problems."""
 
     sections: tuple[Section, ...]
     decisions: tuple[Decision, ...]
@@ -69,13 +70,13 @@ class Selection(NamedTuple):
 
 
 class Context(NamedTuple):
-    """The finished result."""
+    """The finished context, with the decisions and files behind it."""
 
     text: str
-    """The document: what the budget was held against, byte for byte."""
+    """The document that the budget was held against, byte for byte."""
     tokens: int
     etag: str
-    """SHA-256 of the text in UTF-8, in hexadecimal; nothing else goes into it."""
+    """SHA-256 of the text in UTF-8, in hexadecimal, and of nothing else."""
     profile: str
     request: Request
     sections: tuple[Section, ...]
@@ -83,13 +84,13 @@ class Context(NamedTuple):
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
     documents: tuple[Document, ...]
-    """Every file of the workspace that was opened."""
+    """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
-    """Every rule there is, in order of precedence."""
+    """Trace of each rule, in order of precedence."""
 
     @property
     def truncated(self) -> bool:
-        """Whether anything that was in question was cut or dropped."""
+        """Whether any candidate fragment was truncated or dropped."""
         return any(decision.outcome in {"truncated", "dropped"} for decision in self.decisions)
 
 
@@ -98,18 +99,18 @@ class Omission(NamedTuple):
 
     path: str
     line: int
-    """The first missing line, as a line of the file."""
+    """First missing line, as a line of the file."""
     texts: tuple[str, ...]
-    """The missing lines."""
+    """Missing lines."""
 
 
 Marker = Callable[[Omission], str]
-"""Words the line that stands where text is missing."""
+"""Gives the line that is shown in place of an omission."""
 
 
 class SectionFormat(NamedTuple):
-    """What a format puts around the text of a section, and in place of what is missing."""
+    """Functions of a format that write a section, and the line in place of omitted text."""
 
     section: Callable[[str, str, str], str]
-    """Takes a layer's id, a heading and the text under it; gives what is emitted, the blank line behind it included."""
+    """Takes a layer's id, a heading and the text under it; gives the section with a blank line behind it."""
     marker: Marker

@@ -1,4 +1,4 @@
-"""Documents as read, the values in data files, and the workspace that gives them."""
+"""Documents as read, memories in them, values in data files, and the workspace that gives documents."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import NamedTuple, Protocol
 from contextasm.model.errors import Problem
 
 Span = tuple[int, int]
-"""The first and the last line of a stretch of a file, both counted from 1 and both included."""
+"""First and last line of a part of a file, counted from 1, both included."""
 
 
 class Document(NamedTuple):
-    """One file as read."""
+    """A file of the workspace as read."""
 
     path: str
     """Posix path relative to the workspace."""
     text: str
-    """The body: decoded, LF line ends, front matter taken off."""
+    """Body of the file: decoded, with LF line ends, without front matter."""
     line: int
-    """The line of the file, counted from 1, at which `text` begins."""
+    """Line of the file, counted from 1, at which `text` begins."""
     front: Mapping[str, str | tuple[str, ...]]
-    """The front matter's values as written; a list is a tuple."""
+    """Values of the front matter as written; a list is a tuple."""
     data: bytes
-    """The file's bytes as they lie on the disk."""
+    """Bytes of the file as they lie on the disk."""
 
     @property
     def digest(self) -> str:
@@ -41,21 +41,21 @@ class Data(NamedTuple):
 
 
 Parse = Callable[[str, str], object]
-"""Takes a YAML text and its path; gives its values. Raises `ContextasmError` with the line for what is none."""
+"""Takes a YAML text and its path; gives its values. Raises `ContextasmError` with the line of a fault."""
 
 
 class Workspace(Protocol):
-    """The folder that is read, as the steps see it. Nothing outside it can be reached."""
+    """The user's folder as the steps see it. No file outside it can be reached."""
 
     def list(self, pattern: str) -> Sequence[str]:
-        """The paths that match, in code point order. `*` stands for any name, `**` for any folders."""
+        """The paths that match, in code point order. `*` stands for any name, `**` for any folders (`text/glob`)."""
 
     def read(self, path: str) -> Document | Problem | None:
-        """The document; a problem where it can't be read; None where there is no such file."""
+        """The document at a path; a problem where it can't be read; None where no such file exists."""
 
 
 class FileStamp(NamedTuple):
-    """What tells that a file has changed without opening it; times in nanoseconds since 1970."""
+    """Metadata that shows a change of a file without opening it; times in nanoseconds since 1970."""
 
     modified: int
     changed: int
@@ -64,31 +64,32 @@ class FileStamp(NamedTuple):
 
 
 class StampedWorkspace(Workspace, Protocol):
-    """A workspace whose files can be told to be unchanged without opening them."""
+    """A workspace that tells unchanged files without opening them."""
 
     @property
     def root(self) -> str:
-        """The folder, without links in its path."""
+        """Path of the folder, without links in it."""
 
     def stamp(self, path: str) -> FileStamp | None:
-        """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
+        """Metadata of a file; None for a link, and for a path that is no regular file of the workspace."""
 
 
 class Memory(NamedTuple):
-    """One remembered statement, as it stands in its file (docs/DESIGN.md section 2)."""
+    """A remembered statement with its fields, as parsed from its file (docs/DESIGN.md section 2)."""
 
     id: str
     path: str
     line: int
-    """The line of the file at which `text` begins, counted from 1."""
+    """Line of the file at which `text` begins, counted from 1."""
     text: str
-    """Without list mark, type and attributes. Its line number n is the file's line `line + n`."""
+    """Text without list mark, type and attributes. Its line number n is the file's line `line + n`."""
     type: str
     importance: float
     """0 to 1."""
     created: str
-    """YYYY-MM-DD; empty for none, which counts as older than any date."""
+    """Day, YYYY-MM-DD; empty for none, which counts as older than any date."""
     accessed: str
+    """Day of the last use, YYYY-MM-DD; empty for none."""
     status: str
     confidence: float
     """0 to 1."""
@@ -101,4 +102,4 @@ class Memory(NamedTuple):
     pin: bool
     supersedes: tuple[str, ...]
     expires: str = ""
-    """The last day on which it holds, YYYY-MM-DD; empty for none. A build does not look at it; `check` does."""
+    """Last day on which it holds, YYYY-MM-DD; empty for none. `check` reports it once past; a build ignores it."""

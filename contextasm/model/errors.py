@@ -1,4 +1,4 @@
-"""The one error class, and problems: what is wrong without stopping a build."""
+"""The one error class, a program's failure, and problems: anything wrong that does not stop a build."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class ContextasmError(Exception):
-    """Something the user can put right: where it is, what is wrong, and what to do about it.
+    """An error that the user can correct: where it is, what is wrong, and a hint for what to do.
 
-    `code` is the exit code of the process: 2 where the request can't be done as asked, 1 where the answer is no.
+    `code` is the exit code of the process: 2 for a request that can't be carried out, 1 for the answer no.
     """
 
     def __init__(self, where: str, what: str, hint: str, code: int = 2) -> None:
@@ -19,12 +19,16 @@ class ContextasmError(Exception):
         self.code = code
 
 
+class ProgramFailed(Exception):  # noqa: N818 - it is no error of the build
+    """Why a program of the workspace gave no output: the rest of a sentence that begins with the program's name."""
+
+
 class Problem(NamedTuple):
-    """Something wrong that did not stop the build."""
+    """A fault that does not stop the build."""
 
     code: str
     path: str
-    """The file, or what else the message is about (a layer, `budget`)."""
+    """File, or another subject of the message (a layer, `budget`)."""
     line: int
-    """The line of the file, counted from 1; 0 where no line is meant."""
+    """Line of the file, counted from 1; 0 where no line is meant."""
     message: str

@@ -1,6 +1,6 @@
-"""What a build comes to, step by step: memories, fragments, decisions, sections, the context.
+"""Fragments as the steps pass them on, and the reasons of decisions with the outcome of each.
 
-Nothing here decides anything.
+No decision is made here.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from contextasm.model.errors import Problem
 from contextasm.model.score import Score
 
 Fact = str | int | float
-"""One figure or word that belongs to a reason."""
+"""A figure or word that belongs to a reason."""
 
 
 class Reason(NamedTuple):
-    """Why a decision fell as it did: a code of `OUTCOME` and the figures behind it."""
+    """Reason of a decision: a code of `OUTCOME` and the figures behind it."""
 
     code: str
     facts: tuple[tuple[str, Fact], ...] = ()
 
     @classmethod
     def of(cls, code: str, **facts: Fact) -> Reason:
-        """A reason with its figures named."""
+        """A reason of a code and named figures."""
         return cls(code, tuple(facts.items()))
 
 
@@ -54,43 +54,43 @@ OUTCOME = {
     "not-reached": "excluded",
     "repeated": "merged",
 }
-"""What each reason amounts to."""
+"""Outcome by code of the reason."""
 
 
 class Location(NamedTuple):
-    """Where a fragment stands in the workspace."""
+    """Place of a fragment in the workspace."""
 
     path: str
     line: int
-    """The line of the file at which the fragment's text begins, counted from 1; 0 where the file was not opened."""
+    """Line of the file at which the fragment's text begins, counted from 1; 0 where the file was not opened."""
     rows: int = 0
     """Number of the file's lines that the fragment stands for, where its text is not those lines; else 0."""
 
 
 class FragmentDisplay(NamedTuple):
-    """Where and how a fragment is shown."""
+    """Place and form in which a fragment is shown."""
 
     heading: str
     """Heading of the section that it belongs to."""
     group: str = ""
-    """The line shown above it and its neighbours of the same group; empty for none."""
+    """Line shown above the fragments of one group; empty for none."""
     place: tuple[int, ...] = ()
-    """Its position among the fragments of its section as shown, whatever the order they are chosen in."""
+    """Position among the fragments of its section as shown, whatever the order they are chosen in."""
     fence: str = ""
-    """The line that opens the fence it is shown in, such as ```` ```python ````; empty for none."""
+    """Line that opens the fence around it, such as ```` ```python ````; empty for none."""
     keep: str = "start"
-    """The end that is spared when it is truncated: `start` or `end`."""
+    """End that is spared when the fragment is truncated: `start` or `end`."""
 
 
 class Labels(NamedTuple):
-    """Properties of a fragment that ranking, rules and filters look at."""
+    """Properties of a fragment that ranking, rules and filters use."""
 
     day: str = ""
-    """The date it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
+    """Date that it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
     kind: str = ""
     """Type of memory, event or entity; empty where the source has no types."""
     key: str = ""
-    """Its subject, in a word of the user's; empty for none."""
+    """Subject, in a word of the user's; empty for none."""
     dedup: str = ""
     """Name shared by fragments that say the same; empty for none."""
     tags: tuple[str, ...] = ()
@@ -100,9 +100,9 @@ class Verdict(NamedTuple):
     """Decisions that the steps before selection made about a fragment."""
 
     excluded: Reason | None = None
-    """Set by the first step that excludes it."""
+    """Reason given by the first step that excludes it; None where no step does."""
     pinned_by: str = ""
-    """The rule that includes it whole, whatever its layer's limit; empty for none."""
+    """Rule that includes it whole, whatever its layer's limit; empty for none."""
     boost: float = 1.0
     """Factor by which rules multiply its score."""
     note: str = "fits"
@@ -110,29 +110,29 @@ class Verdict(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A piece that may enter the context whole, shortened, or not at all."""
+    """A piece of text that may enter the context whole, shortened, or not at all."""
 
     id: str
     location: Location
     text: str
-    """As it would be shown. Its line number n is the file's line `location.line + n`, unless `location.rows` is set."""
+    """Text as shown. Its line number n is the file's line `location.line + n`, unless `location.rows` is set."""
     display: FragmentDisplay
     statement: str = ""
-    """Its text without the form its layer gives it; empty where `text` is that."""
+    """Text without the form that its layer gives it; empty where `text` has no such form."""
     labels: Labels = Labels()
     score: Score = ()
-    """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
+    """Parts of its score by name, each from 0 to 1, and `total`; empty where it was not scored."""
     verdict: Verdict = Verdict()
 
     def exclude(self, reason: Reason) -> Fragment:
-        """The fragment, excluded for this reason."""
+        """The fragment with this reason for its exclusion."""
         return self._replace(verdict=self.verdict._replace(excluded=reason))
 
 
 class RetrievalResult(NamedTuple):
-    """What a source brought back."""
+    """Fragments that a source retrieved for a layer, with the files behind them."""
 
     fragments: tuple[Fragment, ...] = ()
     documents: tuple[Document, ...] = ()
-    """Every file that was opened."""
+    """Files that were opened."""
     problems: tuple[Problem, ...] = ()

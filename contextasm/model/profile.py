@@ -1,6 +1,6 @@
-"""What a build starts from: documents, the request, layers and profiles; and the one error class.
+"""Profiles and their layers, each layer in one part for each step that uses it.
 
-Nothing here decides anything.
+A layer is the same however it was configured: files and flags are read in `config`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ class Query(NamedTuple):
     """Sources of a layer, and the limits of the search for its fragments."""
 
     sources: tuple[str, ...] = ()
-    """Names of sources; the first that finds anything is taken."""
+    """Names of sources; the first that retrieves a fragment is used."""
     paths: tuple[str, ...] = ()
-    """Paths or patterns, with `{agent}` and `{team}`; one whose name is not given is skipped."""
+    """Paths or patterns, with `{agent}` and `{team}`; a path that needs a missing name is skipped."""
     start_from: tuple[str, ...] = ()
-    """Layers before it whose fragments the search starts from."""
+    """Earlier layers whose fragments the search starts from."""
     max_candidates: int = 0
-    """Number of candidates: the newest events, the most salient entities beside those named; 0 for all."""
+    """Number of candidates: the newest events, the most salient entities besides the named ones; 0 for all."""
     event_types: tuple[str, ...] = ()
     """Types of events that are candidates; empty for all."""
     depth: int = 1
@@ -26,22 +26,22 @@ class Query(NamedTuple):
     max_age_days: int = 0
     """Oldest age, in days, of a log that is shown."""
     fallback_days: int = 0
-    """Where that window holds no log: the newest existing days up to this age; 0 for none."""
+    """Age, in days, up to which the newest logs are shown where none lies within `max_age_days`; 0 for none."""
     min_match: float = 0.5
-    """Least sum of matching words that makes a hit, as a share of the best hit's; any match is a hit at 0."""
+    """Least sum of matching words that makes a hit, as a share of the best hit's sum; 0 makes any match a hit."""
 
 
 class MemoryScope(NamedTuple):
     """Restriction of a layer to some memories."""
 
     tier: str = ""
-    """Only memories of this tier; empty for any."""
+    """Tier of the memories; empty for any."""
     tier_of_key: tuple[tuple[str, str], ...] = ()
-    """The tier of a memory that names none, by patterns of its key; the first that fits."""
+    """Tier of a memory that names none, by patterns of its key; the first pattern that fits is used."""
     key_quota: tuple[tuple[str, int], ...] = ()
-    """Number of memories for each pattern of keys, the most important first; no others are candidates."""
+    """Number of memories for each pattern of keys, the most important first, and no others; empty for no quota."""
     field_limits: tuple[tuple[str, int], ...] = ()
-    """Greatest length or number of a memory's fields before that is a problem."""
+    """Greatest length or number of each field of a memory; above it lies a problem."""
 
 
 class Ranking(NamedTuple):
@@ -62,46 +62,47 @@ class Limits(NamedTuple):
     """Limits of a layer's room in the budget."""
 
     required: bool = False
-    """Always whole, whatever the budget."""
+    """Whether the layer is always shown whole, whatever the budget."""
     max_tokens: int | None = None
+    """Tokens that the layer may take; None for no limit."""
     share: float | None = None
-    """Per cent of the budget for this layer."""
+    """Per cent of the budget for this layer; None for no limit."""
     ceiling: float | None = None
-    """Per cent of the budget that this layer and everything counted before it may reach."""
+    """Per cent of the budget that this layer and all layers counted before it may reach; None for no limit."""
     reserve: int = 0
-    """Tokens held for this layer against those before it."""
+    """Tokens held for this layer against the layers before it."""
     priority: int = 0
-    """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
+    """Rank; layers of a higher rank take their room first. A rule's `set_priority` sets it."""
 
 
 class Overflow(NamedTuple):
     """Treatment of fragments that do not fit whole."""
 
     steps: tuple[str, ...] = ()
-    """Steps that are tried, in order, with what does not fit whole."""
+    """Steps that are tried, in order, with a fragment that does not fit whole."""
     detail: str = "atomic"
-    """Level of detail that its fragments are shown at; `adaptive` for the fullest that fits, each by itself."""
+    """Level of detail of the fragments; `adaptive` for the fullest level that fits, for each fragment by itself."""
     keep: str = "start"
-    """The end of a document that is spared: `start` or `end`."""
+    """End of a document that is spared: `start` or `end`."""
 
 
 class LayerDisplay(NamedTuple):
     """Form in which a layer's fragments are written."""
 
     item_template: str = ""
-    """The form of one fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
+    """Template of a fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
     group_template: str = ""
-    """The form of the heading above fragments of one day or key; empty for none."""
+    """Template of the heading above fragments of one day or key; empty for none."""
     group_order: tuple[str, ...] = ()
-    """Keys in the order in which their groups are shown; those that are not among them come behind, by name."""
+    """Keys in the order in which their groups are shown; other groups come behind, by name."""
 
 
 class Layer(NamedTuple):
-    """A slot of the context: where its text comes from and how much room it may take."""
+    """A slot of the context, with the origin of its text and its limits in the budget."""
 
     id: str
     heading: tuple[str, ...] = ()
-    """One heading, or one for each path."""
+    """Heading of its section, or one heading for each path."""
     query: Query = Query()
     memories: MemoryScope = MemoryScope()
     ranking: Ranking = Ranking()
@@ -113,14 +114,14 @@ class Layer(NamedTuple):
 
 
 class Conflicts(NamedTuple):
-    """How it is settled when fragments that declare the same key say different things."""
+    """Treatment of fragments that declare the same key and say different things."""
 
     severity: tuple[tuple[str, float], ...] = ()
-    """By type, 0 to 1: from 0.3 on, a person has to settle it."""
+    """Severity by type, 0 to 1: from 0.3 on, a person has to resolve the conflict."""
     otherwise: float = 0.5
-    """The severity for any other type."""
+    """Severity for any other type."""
     precedence: tuple[str, ...] = ()
-    """Layers, the one that is believed first before the others."""
+    """Layers in order of precedence, the highest first."""
 
 
 class Profile(NamedTuple):
@@ -129,17 +130,17 @@ class Profile(NamedTuple):
     name: str
     summary: str
     budget: int
-    """Tokens, where nobody names another figure."""
+    """Tokens, unless the request names another number."""
     marker: str
-    """`plain` or `detailed`: what the marker of a cut section says."""
+    """Form of the marker in place of omitted text: `plain` or `detailed`."""
     layers: tuple[Layer, ...]
-    disabled: frozenset[str] = frozenset()
+    disabled: tuple[str, ...] = ()
     """Ids of layers that are switched off: a build leaves them out."""
     merge: tuple[str, ...] = ()
-    """How fragments may be found to say the same, to be shown once; in this order."""
+    """Methods that find fragments that say the same, in the order of use; empty to show all."""
     conflicts: Conflicts | None = None
-    """How fragments of one key that say different things are settled; None where that is no conflict."""
+    """Treatment of fragments of one key that say different things; None where that is no conflict."""
     fill: float = 0
-    """Per cent of the budget up to which detail is added where layers show less than there is; 0 for none."""
+    """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     strategies: tuple[tuple[str, Profile], ...] = ()
-    """The same profile as it is under each named strategy."""
+    """The profile under each strategy, by the strategy's name."""

@@ -1,11 +1,11 @@
-"""What a source is asked, and what it may lean on: a second opinion, a summarizer, pools that are kept.
+"""Services that a build may use: semantic similarity, a summarizer, the memory index, a token counter.
 
-Nothing here decides anything.
+Their interfaces and settings only; no service is implemented here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from contextasm.model.document import Document, Memory
@@ -15,35 +15,53 @@ from contextasm.model.fragment import Reason
 T = TypeVar("T")
 
 
+class RunProgram(Protocol):
+    """Runs a program of the workspace's, for as long as its output is read."""
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        folder: str,
+        environment: Mapping[str, str],
+        given: Iterable[bytes],
+        seconds_left: Callable[[], float],
+    ) -> Generator[bytes, None, None]:
+        """The lines of the program's standard output as they come, each without its line end.
+
+        `given` is its standard input. `seconds_left` gives the seconds until the deadline and raises where it is over;
+        that error passes through. Raises `ProgramFailed` where the program can't be run or fails.
+        """
+
+
 class SemanticSimilarity(Protocol):
-    """A second opinion on which texts answer a topic, by meaning instead of words."""
+    """Similarity of texts to a topic by meaning instead of words."""
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
-        """How near each text is to the topic: above 0 where that alone makes it an answer, on any scale else.
+        """Similarity of each text to the topic, on any scale; above 0 where it alone makes the text an answer.
 
-        A problem where it can't be said in time.
+        A problem where it can't be computed in time.
         """
 
 
 class EmbedderConfig(NamedTuple):
-    """What makes vectors of texts, and where the file says so: one of `command`, `url` and `folder`."""
+    """Embedder and its line in the settings file; exactly one of `command`, `url` and `folder` is set."""
 
     kind: str
     line: int
-    """Of `ctxasm.yaml`, counted from 1."""
+    """Line of `ctxasm.yaml`, counted from 1."""
     command: tuple[str, ...] = ()
     """Program and arguments; run without a shell."""
     url: str = ""
     model: str = ""
-    """As a server calls it; of a command, a name of one's own, to be changed when its vectors change."""
+    """Name of the model on the server; for a command, a name of the user's, to be changed when its vectors change."""
     key_env: str = ""
-    """The variable that holds a server's key; empty for none."""
+    """Environment variable that holds a server's key; empty for none."""
     folder: str = ""
-    """Of a sentence-transformers model; relative to the workspace, or absolute."""
+    """Folder of a sentence-transformers model, relative to the workspace or absolute."""
     timeout: float = 5.0
     """Seconds that one search may wait for its vectors."""
     near: float = 0.35
-    """The least cosine at which a memory that shares no word with the topic answers it.
+    """Least cosine at which a memory that shares no word with the topic answers it.
 
     Measured with all-MiniLM-L6-v2 on labelled questions: 95 of 100 answers reach it, and 5 of 100 memories about
     something else. Other models have other scales.
@@ -56,74 +74,79 @@ class SummarizerConfig(NamedTuple):
     words: tuple[str, ...]
     """Program and arguments; run without a shell."""
     line: int
-    """Of `ctxasm.yaml`, counted from 1."""
+    """Line of `ctxasm.yaml`, counted from 1."""
     timeout: float = 20.0
     """Seconds that all summaries of one build may take together."""
 
 
 class Summarizer(Protocol):
-    """Says a text in fewer words, by means of a model or a program of the user's."""
+    """A model or a program of the user's that summarizes texts."""
 
     def __call__(self, text: str) -> str | Problem:
-        """The text in other words, not necessarily fewer; a problem where there are none in time."""
+        """The summary of a text, not necessarily shorter; a problem where none comes in time."""
 
 
 class ScoreInputs(NamedTuple):
-    """What of a memory goes into its score besides its words."""
+    """Inputs of a memory's score besides its words."""
 
     importance: float
+    """0 to 1."""
     last: str
-    """The day it was accessed, else created, as YYYY-MM-DD; empty for none."""
+    """Day of the last access, else of creation, as YYYY-MM-DD; empty for none."""
     created: str
+    """Day of creation, as YYYY-MM-DD; empty for none."""
 
 
 class MemoryPool(Protocol):
-    """The memories of some files, read a moment ago or kept from an earlier build; those that count have a row."""
+    """The memories of some files, parsed in this build or read from the memory index.
+
+    Each active memory has a row, a number from 0 on.
+    """
 
     @property
     def size(self) -> int:
-        """How many memories there are, those that do not count included."""
+        """Number of memories, inactive ones included."""
 
     @property
     def rows(self) -> int:
-        """How many of them count."""
+        """Number of active memories."""
 
     @property
     def excluded(self) -> Sequence[Reason]:
-        """Why the others do not count, each reason once, with how many it holds for (`count`)."""
+        """Reasons why the other memories are inactive, each once, with the number of memories as `count`."""
 
     @property
     def documents(self) -> Sequence[Document]:
-        """The files that were opened for it."""
+        """Files that were opened for the pool."""
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """What is wrong with any of the files."""
+        """Problems of all the files."""
 
     def similar(self, topic: str, floor: float) -> Mapping[int, float]:
-        """Rows with how well they answer a topic, from 0 to 1; none below `floor` of the best."""
+        """Similarity of rows to a topic, from 0 to 1; rows below the share `floor` of the best are left out."""
 
     def newest(self, count: int) -> Sequence[int]:
-        """The rows of the newest, of one day by path and then the later in its file; every one for a count of 0."""
+        """Rows of the newest memories, those of one day by path, then the later in the file; all for a count of 0."""
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
-        """What each row's score needs."""
+        """Score inputs of each row."""
 
     def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
-        """The memories of rows."""
+        """Memories of these rows."""
 
 
 class IndexedPools(Protocol):
-    """Pools that outlive a build."""
+    """Memory pools that outlive a build."""
 
     def query(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
-        """What `use` makes of the kept pool of these patterns, once it is up to date with the files in `paths`.
+        """Result of `use` for the stored pool of these patterns, brought up to date with the files in `paths`.
 
-        None where none is kept, or none that is worth it. `use` may be called and its answer thrown away.
+        None where no pool is stored, or where a stored one does not pay. `use` may be called and its result discarded.
         """
 
     def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
-        """Keep a pool of these files from now on, if that can be done."""
+        """Store a pool of these files for later builds, if that can be done."""
 
 
 class TokenCounter(NamedTuple):
@@ -134,7 +157,7 @@ class TokenCounter(NamedTuple):
     units: Callable[[str], int]
     """Units of a text.
 
-    Those of an estimate add up over its parts; exact tokens need not, since one may reach across a cut.
+    Units of an estimate add up over the parts of a text; exact tokens need not, since one may reach across a cut.
     """
 
     def tokens(self, units: int) -> int:

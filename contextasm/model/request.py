@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Filters(NamedTuple):
-    """What of the finds is wanted; empty for all."""
+    """Restrictions on the fragments that are shown; an empty filter restricts nothing."""
 
     since: str = ""
-    """YYYY-MM-DD: nothing dated before it."""
+    """First day of dated fragments, YYYY-MM-DD."""
     event_types: tuple[str, ...] = ()
     entity_types: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -18,28 +18,28 @@ class Filters(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is asked for, with nothing left open: no default, no clock."""
+    """A request for a context, with every value fixed."""
 
     agent: str
-    """Empty where the profile names no agent."""
+    """Name; empty where the profile names no agent."""
     team: str
-    """Empty for no team."""
+    """Name; empty for no team."""
     topic: str
     """Empty for no topic."""
     date: date
-    """The day that counts as today."""
+    """Day that counts as today."""
     budget: int
     """Tokens."""
     tokenizer: str
     format: str
     session: str = ""
-    """The id of the session that goes on; empty for the one with the newest event."""
+    """Id of the session that is continued; empty for the session with the newest event."""
     open: tuple[str, ...] = ()
-    """Paths of the files that are open."""
+    """Paths of open files."""
     changed: tuple[str, ...] = ()
-    """Paths of the files that git calls changed; empty where no layer asks."""
+    """Paths of files that git reports as changed; empty where no layer needs them."""
     additional: str = ""
-    """Text to be shown as it is."""
+    """Text that is shown unchanged."""
     filters: Filters = Filters()
     prefer: tuple[str, ...] = ()
-    """Ids of fragments that win over others of their key."""
+    """Ids of fragments that take precedence over others of their key."""

@@ -1,4 +1,4 @@
-"""Rules as written, the result of evaluating them, and what became of each."""
+"""Rules as written, the result of evaluating and applying them, and the trace of each rule."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from contextasm.model.profile import Profile
 
 
 class RuleTrace(NamedTuple):
-    """What became of one rule."""
+    """Outcome of one rule: whether it fired, why not, and its effects that were overridden."""
 
     rule: str
     path: str
     line: int
     fired: bool
     reason: Reason
-    """`fired`, or why not."""
+    """`fired`, or the reason why it did not fire."""
     lost: tuple[Reason, ...]
-    """What of it another rule, or a required layer, left nothing of."""
+    """Reasons why effects of the rule came to nothing: another rule or a required layer."""
 
 
 class AfterRules(NamedTuple):
-    """What is left to rank and select from."""
+    """Profile and fragments after the rules were applied."""
 
     profile: Profile
     results: Mapping[str, RetrievalResult]
@@ -33,36 +33,36 @@ class AfterRules(NamedTuple):
 
 
 Facts = Mapping[str, str | tuple[str, ...]]
-"""Fields and their values. One that is left out, or is empty, is missing."""
+"""Fields of a request and their values. A field that is left out, or is empty, is missing."""
 
 
 class Condition(NamedTuple):
-    """Something about the request that must hold."""
+    """A test of one field of the request."""
 
     field: str
     op: str
     """A key of `OPERATORS`."""
     value: str | tuple[str, ...]
-    """Empty for operators that need none."""
+    """Operand; empty for operators that need none."""
     line: int
 
 
 class Target(NamedTuple):
-    """What a rule is about."""
+    """Fragments that an action of a rule applies to."""
 
     kind: str
-    """`path`, `heading-path`, `tag`, `type`, `entity`, `id`; in a `Effect` also `layer`."""
+    """`path`, `heading-path`, `tag`, `type`, `entity`, `id`; in an `Effect` also `layer`."""
     value: str
     heading: str = ""
-    """Of a `heading-path`: the section that is meant."""
+    """Section of a `heading-path`; empty for other kinds."""
 
     def __str__(self) -> str:
-        """As it could be written in a message: `path docs/a.md`, `path docs/a.md#Setup`, `layer L3`."""
+        """The target in a message, such as `path docs/a.md`, `path docs/a.md#Setup`, `layer L3`."""
         return f"path {self.value}#{self.heading}" if self.heading else f"{self.kind} {self.value}"
 
 
 class Rule(NamedTuple):
-    """When all its conditions hold, what it asks for."""
+    """A rule as written: conditions, and actions that take effect when all conditions hold."""
 
     name: str
     path: str
@@ -71,18 +71,18 @@ class Rule(NamedTuple):
     """Higher comes first."""
     enabled: bool = True
     when: tuple[Condition, ...] = ()
-    """None means always."""
+    """Conditions; a rule without any always fires."""
     include: tuple[Target, ...] = ()
     exclude: tuple[Target, ...] = ()
     boost: tuple[tuple[Target, float], ...] = ()
     cap: tuple[tuple[str, int], ...] = ()
-    """Layer and tokens."""
+    """Layers and their greatest number of tokens."""
     set_priority: tuple[tuple[str, int], ...] = ()
-    """Layer and rank; the lowest gives way first."""
+    """Layers and their ranks; the lowest gives way first."""
 
 
 class Effect(NamedTuple):
-    """What one action does to one target, once its rules have been heard."""
+    """Effect of one action on one target, resolved from all rules that name both."""
 
     action: str
     """`always_include`, `exclude`, `boost`, `cap` or `set_priority`."""
@@ -90,26 +90,26 @@ class Effect(NamedTuple):
     value: float
     """The weight, the tokens or the rank; 1 for an inclusion or exclusion."""
     rules: tuple[str, ...]
-    """Who set it: several where boosts multiply, none where all that wanted it lost."""
+    """Names of the rules that set the effect: several where boosts multiply, none where all lost."""
     lost: tuple[tuple[str, Reason], ...] = ()
-    """Rules that wanted otherwise, or the same too late: `shadowed` or `protected`."""
+    """Rules that lost, with the reason `shadowed` or `protected`."""
 
 
 class RuleEvaluation(NamedTuple):
-    """What the rules come to for one request."""
+    """Result of evaluating all rules against a request: which fired, and their effects."""
 
     verdicts: tuple[tuple[Rule, Reason], ...]
-    """Every rule, in order of precedence: `fired`, `disabled`, or the code of the condition that failed first."""
+    """Rules in order of precedence, each with `fired`, `disabled`, or the code of the condition that failed first."""
     effects: tuple[Effect, ...]
-    """Inclusions and exclusions stand in order of precedence."""
+    """Effects, inclusions and exclusions in order of precedence."""
     missing: tuple[str, ...]
-    """Fields that an enabled rule asks about and the request does not have."""
+    """Fields that an enabled rule tests and the request does not have."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Those that fired, in order of precedence."""
+        """Rules that fired, in order of precedence."""
         return tuple(rule for rule, reason in self.verdicts if reason.code == "fired")
 
     def of(self, action: str) -> tuple[Effect, ...]:
-        """The settings of one action."""
-        return tuple(setting for setting in self.effects if setting.action == action)
+        """Effects of one action."""
+        return tuple(effect for effect in self.effects if effect.action == action)

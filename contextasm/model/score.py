@@ -1,6 +1,6 @@
-"""Scores: the parts that a memory's score is made of, and their sum (digest 1.2).
+"""Scores: the parts of a memory's score, and their weighted sum (digest 1.2).
 
-Says nothing of who is scored, or of how similar a text is.
+The similarity of a text is an input; searches compute it.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from datetime import date
 from math import exp
 
 DECAY = 0.05
-"""Of recency, per day: half of it is gone after 13.86 days (digest 1.2)."""
+"""Decay of recency per day: half of it is gone after 13.86 days (digest 1.2)."""
 
 Score = tuple[tuple[str, float], ...]
-"""The parts of a score by name, each from 0 to 1."""
+"""Parts of a score by name, each from 0 to 1."""
 
 
 def memory_score(similarity: float, importance: float, last: str, today: date) -> Score:
-    """The parts of a memory's score; `last` is the day it was last asked for, YYYY-MM-DD or empty."""
+    """Parts of a memory's score; `last` is the day of its last access, YYYY-MM-DD or empty."""
     return (("similarity", similarity), ("importance", importance), ("recency", recency(last, today)))
 
 
 def recency(last: str, today: date) -> float:
-    """1 for today and for days to come, less for each day since; 0 where no day is known."""
+    """Recency of a day, YYYY-MM-DD: 1 for today and later days, less for each day before today; 0 for an empty day."""
     return exp(-DECAY * max(0, (today - date.fromisoformat(last)).days)) if last else 0.0
 
 
 def weighted_total(score: Score, weights: Iterable[tuple[str, float]]) -> float:
-    """A score: each part times its weight; a part that is missing counts 0."""
-    known = dict(score)
-    return sum(weight * known.get(name, 0.0) for name, weight in weights)
+    """Sum of each part of a score times its weight; a missing part counts 0."""
+    parts = dict(score)
+    return sum(weight * parts.get(name, 0.0) for name, weight in weights)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from contextasm import __version__
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_events import load_values
+from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import (
     Build,
     Context,
@@ -148,7 +148,7 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
                 record.request,
                 counter,
                 rules=record.making.fired,
-                parse_yaml=load_values,
+                parse_yaml=load_yaml,
             )
         )
     except ContextasmError:

@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Output formats of a context, markers of omitted text, tables, and the wording of every reason and problem."""

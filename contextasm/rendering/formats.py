@@ -1,11 +1,11 @@
-"""Render: the context as text or as plain values, in each of the formats. Nothing is printed here."""
+"""Output formats: a context as text, or as data for JSON. Nothing is printed here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 
-from contextasm.model import Context, Decision, RuleTrace
+from contextasm.model import Context, Decision, Request, RuleTrace, Section
 from contextasm.rendering.frame import render_document
 
 SCHEMA = "ctxasm.context/1"
@@ -13,14 +13,13 @@ MANIFEST_SCHEMA = "ctxasm.manifest/1"
 
 
 def _json(context: Context) -> str:
-    """The whole result, schema `ctxasm.context/1` (contextasm/rendering/schemas/context-1.json)."""
     import json
 
     return json.dumps(context_data(context), ensure_ascii=False, indent=2) + "\n"
 
 
 def context_data(context: Context) -> dict[str, object]:
-    """A context as plain values, in the form of `ctxasm.context/1`."""
+    """A context as data for JSON, schema `ctxasm.context/1` (contextasm/rendering/schemas/context-1.json)."""
     from contextasm.rendering.metrics import context_metrics
 
     request = context.request
@@ -34,55 +33,60 @@ def context_data(context: Context) -> dict[str, object]:
         "etag": context.etag,
         "profile": context.profile,
         "report": context_metrics(context)._asdict(),
-        "request": {
-            "agent": request.agent,
-            "team": request.team,
-            "topic": request.topic,
-            "date": request.date.isoformat(),
-            "format": request.format,
-            "session": request.session,
-            "open": list(request.open),
-            "changed": list(request.changed),
-            "additional": request.additional,
-        },
-        "sections": [
-            {
-                "layer": section.layer,
-                "heading": section.heading,
-                "text": section.text,
-                "tokens": section.tokens,
-                "truncated": section.truncated,
-                "stable": section.stable,
-            }
-            for section in context.sections
-        ],
+        "request": _request_data(request),
+        "sections": [_section_data(section) for section in context.sections],
         "decisions": [decision_data(decision) for decision in context.decisions],
         "allowances": [
-            {"layer": each.layer, "limit": each.limit, "wanted": each.wanted, "used": each.used}
-            for each in context.allowances
+            {"layer": usage.layer, "limit": usage.limit, "wanted": usage.wanted, "used": usage.used}
+            for usage in context.allowances
         ],
         "problems": [
             {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.message}
             for problem in context.problems
         ],
-        "rules": [rule_trace_data(ruling) for ruling in context.rule_traces],
+        "rules": [rule_trace_data(trace) for trace in context.rule_traces],
     }
 
 
-def rule_trace_data(ruling: RuleTrace) -> dict[str, object]:
-    """What became of a rule, as plain values."""
+def _request_data(request: Request) -> dict[str, object]:
     return {
-        "rule": ruling.rule,
-        "path": ruling.path,
-        "line": ruling.line,
-        "fired": ruling.fired,
-        "reason": {"code": ruling.reason.code, **dict(ruling.reason.facts)},
-        "lost": [{"code": reason.code, **dict(reason.facts)} for reason in ruling.lost],
+        "agent": request.agent,
+        "team": request.team,
+        "topic": request.topic,
+        "date": request.date.isoformat(),
+        "format": request.format,
+        "session": request.session,
+        "open": list(request.open),
+        "changed": list(request.changed),
+        "additional": request.additional,
+    }
+
+
+def _section_data(section: Section) -> dict[str, object]:
+    return {
+        "layer": section.layer,
+        "heading": section.heading,
+        "text": section.text,
+        "tokens": section.tokens,
+        "truncated": section.truncated,
+        "stable": section.stable,
+    }
+
+
+def rule_trace_data(trace: RuleTrace) -> dict[str, object]:
+    """The trace of a rule as data for JSON."""
+    return {
+        "rule": trace.rule,
+        "path": trace.path,
+        "line": trace.line,
+        "fired": trace.fired,
+        "reason": {"code": trace.reason.code, **dict(trace.reason.facts)},
+        "lost": [{"code": reason.code, **dict(reason.facts)} for reason in trace.lost],
     }
 
 
 def decision_data(decision: Decision) -> dict[str, object]:
-    """A decision as plain values."""
+    """A decision as data for JSON."""
     return {
         "fragment": decision.fragment,
         "layer": decision.layer,
@@ -99,9 +103,9 @@ def decision_data(decision: Decision) -> dict[str, object]:
 
 
 def _messages(context: Context) -> str:
-    """The `system` blocks of Anthropic's Messages API: what neither date nor topic can change, then the rest.
+    """The `system` blocks of Anthropic's Messages API: first the stable sections, to be cached, then the others.
 
-    The blocks' texts, put together, are the document that the budget was held against.
+    The texts of the blocks, joined, are the document that the budget was held against.
     """
     import json
 
@@ -117,7 +121,7 @@ def _messages(context: Context) -> str:
 
 
 def manifest_data(context: Context) -> dict[str, object]:
-    """What a context was made of, as plain values (schema `ctxasm.manifest/1`)."""
+    """Inputs and sections of a context as data for JSON, schema `ctxasm.manifest/1`."""
     return {
         "schema": MANIFEST_SCHEMA,
         "etag": context.etag,
@@ -142,4 +146,4 @@ FORMATS: Mapping[str, Callable[[Context], str]] = {
     "json": _json,
     "messages": _messages,
 }
-"""The context as it is emitted, by format."""
+"""Functions that write a context, by format."""

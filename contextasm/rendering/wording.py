@@ -1,4 +1,4 @@
-"""The wording of decisions, problems and tables: every sentence that tells of a build stands here."""
+"""The wording of decisions, rules, problems and tables: every sentence about a build stands here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REASONS: Mapping[str, str] = {
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
 }
-"""Each reason in words."""
+"""Wording of each reason."""
 
 NUMBERS: Mapping[str, str] = {
     "not-in-top": "{count:,} more memories, and {top} are shown",
@@ -44,11 +44,11 @@ NUMBERS: Mapping[str, str] = {
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
 }
-"""The reasons that many memories share, told by number."""
+"""Wording of reasons that many memories share, with their number."""
 
 
 def reason_words(reason: Reason) -> str:
-    """Why a decision fell as it did."""
+    """The reason of a decision in words."""
     facts = dict(reason.facts)
     return (NUMBERS if "count" in facts else REASONS)[reason.code].format(**facts)
 
@@ -64,18 +64,18 @@ RULE_TRACES: Mapping[str, str] = {
     "shadowed": "{action} {target} lost to rule {by}",
     "protected": "{action} {target} lost: its layer is required",
 }
-"""What became of a rule, in words."""
+"""Wording of each reason in the trace of a rule."""
 
 
-def rule_trace_words(ruling: RuleTrace) -> str:
-    """Whether a rule fires, or why not, and what of it came to nothing."""
-    reasons = (ruling.reason, *ruling.lost)
+def rule_trace_words(trace: RuleTrace) -> str:
+    """The trace of a rule in words: that it fires or why not, and its effects that came to nothing."""
+    reasons = (trace.reason, *trace.lost)
     return "; ".join(RULE_TRACES[reason.code].format(**dict(reason.facts)) for reason in reasons)
 
 
-def rule_trace_table(rulings: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and columns of figures of the table of rules, in order of precedence."""
-    rows = [(each.rule, f"{each.path}:{each.line}", rule_trace_words(each)) for each in rulings]
+def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and numeric columns of the table of rules, in order of precedence."""
+    rows = [(trace.rule, f"{trace.path}:{trace.line}", rule_trace_words(trace)) for trace in traces]
     return ("rule", "where", "what became of it"), rows, ()
 
 
@@ -85,39 +85,38 @@ LINE_TRACES: Mapping[str, str] = {
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
 }
-"""Why a line that belongs to no fragment is not shown."""
+"""Wording of each reason why a line that belongs to no fragment is not shown."""
 
 
 def line_trace_words(decision: Decision | None, code: str) -> str:
-    """Outcome and reason of one line of a file: of the decision that settled it, else of a code of `LINE_TRACES`."""
+    """Outcome and reason of one line of a file: those of its decision, else the words for a code of `LINE_TRACES`."""
     return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else LINE_TRACES[code]
 
 
 def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and columns of figures of the table of decisions.
+    """Header, rows and numeric columns of the table of decisions.
 
-    Files that were never opened are one row a folder, unless `every` one is asked for.
+    Three or more unopened files with one layer and reason share a row, unless `every` is set.
     """
     rows: list[Sequence[str]] = []
-    for (unopened, _, _), group in groupby(decisions, key=_folded):
-        own = [*group]
-        if every or not unopened or len(own) < 3:
-            rows += map(_decision_row, own)
+    for (unopened, _, _), group in groupby(decisions, key=_row_group):
+        members = [*group]
+        if every or not unopened or len(members) < 3:
+            rows += map(_decision_row, members)
         else:
-            first, last = sorted((own[0].path, own[-1].path))
+            first, last = sorted((members[0].path, members[-1].path))
             span = f"{first} .. {last.rpartition('/')[2]}"
-            rows.append((own[0].layer, own[0].outcome, "0", "-", span, f"{len(own)} files: {_common_reason(own)}"))
+            why = f"{len(members)} files: {_common_reason_words(members)}"
+            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why))
     return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
 
 
-def _folded(decision: Decision) -> tuple[bool, str, str]:
-    """What decisions that share a row have in common."""
+def _row_group(decision: Decision) -> tuple[bool, str, str]:
     unopened = decision.lines == (0, 0) and "count" not in dict(decision.reason.facts)
     return unopened, decision.layer, decision.reason.code
 
 
-def _common_reason(decisions: Sequence[Decision]) -> str:
-    """The reason of several files at once."""
+def _common_reason_words(decisions: Sequence[Decision]) -> str:
     facts = dict(decisions[0].reason.facts)
     if decisions[0].reason.code != "outside-window":
         return reason_words(decisions[0].reason)
@@ -125,14 +124,13 @@ def _common_reason(decisions: Sequence[Decision]) -> str:
 
 
 def score_words(score: Sequence[tuple[str, float]]) -> str:
-    """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty where no order goes by it."""
+    """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty without a total."""
     parts = ", ".join(f"{name} {value:.2f}" for name, value in score if name != "total")
     total = dict(score).get("total")
     return "" if total is None else f"{total:.2f} of {parts}"
 
 
 def _decision_row(decision: Decision) -> tuple[str, ...]:
-    """Layer, outcome, tokens shown, tokens there were, place and reason, with the score where there is one."""
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
     why = "; ".join(filter(None, (reason_words(decision.reason), score_words(decision.score))))
@@ -140,35 +138,33 @@ def _decision_row(decision: Decision) -> tuple[str, ...]:
 
 
 def section_rows(sections: Sequence[Section]) -> Rows:
-    """Layer, heading and tokens of what is emitted."""
-    return [(each.layer, each.heading, f"{each.tokens:,}", "cut" if each.truncated else "") for each in sections]
+    """Rows of the emitted sections: layer, heading, tokens, and `cut` where truncated."""
+    return [
+        (section.layer, section.heading, f"{section.tokens:,}", "cut" if section.truncated else "")
+        for section in sections
+    ]
 
 
 def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and columns of figures of what each of several budgets keeps, layer by layer."""
+    """Header, rows and numeric columns of the tokens that each layer uses under several budgets."""
     header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
     rows: list[Sequence[str]] = []
-    for shares in zip(*(context.allowances for context in contexts), strict=True):
-        cells = (f"{each.used:,}{' cut' if each.used < each.wanted else ''}" for each in shares)
-        rows.append([shares[0].layer, f"{shares[0].wanted:,}", *cells])
+    for usages in zip(*(context.allowances for context in contexts), strict=True):
+        cells = (f"{usage.used:,}{' cut' if usage.used < usage.wanted else ''}" for usage in usages)
+        rows.append([usages[0].layer, f"{usages[0].wanted:,}", *cells])
     rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
-    rows.append(
-        [
-            "problems",
-            "",
-            *(", ".join(dict.fromkeys(each.code for each in context.problems)) or "-" for context in contexts),
-        ]
-    )
+    codes = (dict.fromkeys(problem.code for problem in context.problems) for context in contexts)
+    rows.append(["problems", "", *(", ".join(distinct) or "-" for distinct in codes)])
     return header, rows, range(1, len(header))
 
 
 def receipt(context: Context) -> str:
-    """One line: what the budget was spent on and what had to stay out."""
+    """One line with the tokens used, their layers, and the number of fragments left out by outcome."""
     counts = {"shortened": 0, "merged": 0, "truncated": 0, "dropped": 0, "excluded": 0}
     for decision in context.decisions:
         if decision.outcome in counts:
             counts[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
-    layers = " ".join(f"{each.layer}={each.used:,}" for each in context.allowances if each.used)
+    layers = " ".join(f"{usage.layer}={usage.used:,}" for usage in context.allowances if usage.used)
     left_out = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
     request = context.request
     return (
@@ -178,7 +174,7 @@ def receipt(context: Context) -> str:
 
 
 def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and columns of figures of what a search found: the score, its parts, and what was found."""
+    """Header, rows and numeric columns of the hits of a search: score, its parts, and the memory."""
     parts = [name for name, _ in hits[0][1] if name != "total"]
     rows = [
         (
@@ -195,13 +191,13 @@ def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tupl
 
 
 def problem_line(problem: Problem) -> str:
-    """A problem in one line."""
+    """A problem in one line, with its place and code."""
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
     return f"{place}: {problem.message} [{problem.code}]"
 
 
 def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
-    """Rows in plain columns, two blanks between them. `right` are the columns of figures."""
+    """Rows in columns, two blanks between them. `right` holds the columns that are aligned to the right."""
     lines = [tuple(header), *(tuple(row) for row in rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(header))]
     shown = (
@@ -215,7 +211,7 @@ def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: 
 
 
 def plan_data(contexts: Sequence[Context]) -> dict[str, object]:
-    """The plan as plain values (schema `ctxasm.plan/1`)."""
+    """The plan as data for JSON, schema `ctxasm.plan/1`."""
     return {
         "schema": "ctxasm.plan/1",
         "budgets": [
@@ -223,7 +219,7 @@ def plan_data(contexts: Sequence[Context]) -> dict[str, object]:
                 "budget": context.request.budget,
                 "tokens": context.tokens,
                 "layers": [
-                    {"layer": each.layer, "wanted": each.wanted, "used": each.used} for each in context.allowances
+                    {"layer": usage.layer, "wanted": usage.wanted, "used": usage.used} for usage in context.allowances
                 ],
                 "problems": [problem.code for problem in context.problems],
             }

@@ -1,111 +1,114 @@
 """Summaries by a command: a text on its standard input, fewer words on its output, remembered between builds.
 
-It is run without a shell, in the workspace's folder, in a session of its own that does not outlive the call. Whatever
-goes wrong is a problem, never an error; after it nothing more is asked in this build.
+The program is run by the function that config hands over. Whatever goes wrong is a problem, never an error; after it
+the command is not run again in this build.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
-from contextasm.model import Problem, SummarizerConfig
+from contextasm.model import Problem, ProgramFailed, RunProgram, SummarizerConfig
 
 _LONGEST = 1 << 20
 """Bytes of a remembered summary; nobody wrote a longer one."""
 
+_LARGEST_OUTPUT = 16 << 20
+"""Bytes that a command may print."""
+
 FILE = "ctxasm.yaml"
 
 _VERSION = "1"
-"""Goes up when the same command and text are to be asked anew."""
+"""Goes up when the same command and text must be summarized anew."""
+
+
+class _OverdueError(Exception):
+    """All summaries of one build have taken longer than they may."""
 
 
 class CommandSummarizer:
     """The summarizer of one build (`model.Summarizer`)."""
 
     def __init__(
-        self, command: SummarizerConfig, root: str, environment: Mapping[str, str], cache: Path | None
+        self,
+        command: SummarizerConfig,
+        root: str,
+        environment: Mapping[str, str],
+        cache: Path | None,
+        run_program: RunProgram,
     ) -> None:
         """Of a workspace at `root`; summaries are remembered in the folder `cache`, None for this process alone."""
         self._command = command
         self._root = root
         self._environment = environment
         self._cache = cache / "summaries" if cache else None
-        self._here: dict[str, str] = {}
-        self._left = command.timeout
+        self._run_program = run_program
+        self._summaries: dict[str, str] = {}
+        self._seconds_left = command.timeout
         self._problem: Problem | None = None
 
     def __call__(self, text: str) -> str | Problem:
-        """The text in the command's words, or why there are none."""
+        """The text in the command's words; a problem where there are none."""
         if self._problem:
             return self._problem
         key = sha256("\0".join((_VERSION, *self._command.words, text)).encode("utf-8", "surrogatepass")).hexdigest()
-        said = self._here.get(key) or self._remembered(key)
-        if not said:
-            asked = self._asked(text)
-            if isinstance(asked, Problem):
-                return asked
-            said = asked
-            self._remember(key, said)
-        self._here[key] = said
-        return said
+        summary = self._summaries.get(key) or self._load(key)
+        if not summary:
+            answer = self._summarize(text)
+            if isinstance(answer, Problem):
+                return answer
+            summary = answer
+            self._save(key, summary)
+        self._summaries[key] = summary
+        return summary
 
     def forbid(self, variable: str) -> None:
         """Have nothing run, since the variable does not name the workspace."""
         self._fail(f"is not run: to allow it, have {variable} name this workspace, {self._root}")
 
     def _fail(self, what: str) -> Problem:
-        """Have nothing more asked; the problem that says why."""
+        """Have nothing run any more; the problem that says why."""
         message = f"{self._command.words[0]} {what}; nothing is summarized"
         self._problem = Problem("summarizer", FILE, self._command.line, message)
         return self._problem
 
-    def _asked(self, text: str) -> str | Problem:
-        """What the command prints."""
-        import subprocess
-
-        started = monotonic()
+    def _summarize(self, text: str) -> str | Problem:
         try:
-            code, out = self._run(text)
-        except subprocess.TimeoutExpired:
+            summary = self._run(text).decode().replace("\r\n", "\n").strip()
+        except _OverdueError:
             return self._fail(f"took longer than {self._command.timeout:g} s")
-        except (OSError, ValueError) as error:
-            return self._fail(f"can't be run: {getattr(error, 'strerror', None) or error}")
-        self._left -= monotonic() - started
-        try:
-            said = out.decode().replace("\r\n", "\n").strip()
+        except ProgramFailed as error:
+            return self._fail(str(error))
         except UnicodeDecodeError as error:
-            return self._fail(f"printed what is not UTF-8: byte {error.start}")
-        if code or not said:
-            return self._fail(f"ended with exit code {code}" if code else "printed nothing")
-        return said
+            return self._fail(f"printed text that is not UTF-8: byte {error.start}")
+        return summary or self._fail("printed nothing")
 
-    def _run(self, text: str) -> tuple[int, bytes]:
-        """Exit code and output of one run; raises `TimeoutExpired`, once all of its session is killed."""
-        import signal
-        import subprocess
+    def _run(self, text: str) -> bytearray:
+        """All that the command prints."""
+        started = monotonic()
+        deadline = started + self._seconds_left
 
-        with subprocess.Popen(  # noqa: S603 - the person has allowed it (config/summarizer.py)
-            self._command.words,
-            cwd=self._root,
-            env=dict(self._environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:
-            try:
-                out, _ = process.communicate(text.encode("utf-8", "replace"), timeout=max(0.0, self._left))
-            finally:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            return process.returncode, out
+        def seconds_left() -> float:
+            if (left := deadline - monotonic()) <= 0:
+                raise _OverdueError
+            return left
 
-    def _remembered(self, key: str) -> str:
+        given = (text.encode("utf-8", "replace"),)
+        command, output = self._command.words, bytearray()
+        with closing(self._run_program(command, self._root, self._environment, given, seconds_left)) as lines:
+            for line in lines:
+                output += line + b"\n"
+                if len(output) > _LARGEST_OUTPUT:
+                    raise ProgramFailed("gave an output that does not end")
+        self._seconds_left -= monotonic() - started
+        return output
+
+    def _load(self, key: str) -> str:
         """A summary of an earlier build; empty for none."""
         if not self._cache:
             return ""
@@ -115,12 +118,12 @@ class CommandSummarizer:
         except (OSError, ValueError):
             return ""
 
-    def _remember(self, key: str, said: str) -> None:
-        """Keep a summary for later builds; where that can't be done they ask again, and that is all."""
-        if not self._cache or len(said) > _LONGEST // 4:
+    def _save(self, key: str, summary: str) -> None:
+        """Keep a summary for later builds; where that fails, they run the command again, and that is all."""
+        if not self._cache or len(summary) > _LONGEST // 4:
             return
         temporary = self._cache / f"{key}.{os.getpid()}"
         with suppress(OSError):
             self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_bytes(said.encode("utf-8", "replace"))
+            temporary.write_bytes(summary.encode("utf-8", "replace"))
             temporary.replace(self._cache / key)

@@ -1,1 +1,1 @@
-"""Text in, text out: front matter, blocks, memories, cuts. Positions are kept, nothing is rewritten."""
+"""File formats as pure text: Markdown, front matter, memories, events, managed blocks, patterns of paths."""

@@ -1,4 +1,7 @@
-"""Data: the values of a YAML or JSON document. What reads YAML comes in as a value; nothing is opened here."""
+"""Decoding: the document in a file's bytes, and the values in a YAML or JSON document.
+
+The YAML parser comes in as a value; no file is opened here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from contextasm.text.front_matter import front_matter
 
 
 def parse_data(document: Document, parse: Parse) -> Data | Problem:
-    """The values of a document: JSON by its name, else what `parse` makes of it."""
+    """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them."""
     try:
         read = _parse_json if document.path.endswith(".json") else parse
         return Data(document, read(document.data.decode("utf-8-sig"), document.path))
@@ -33,7 +36,7 @@ _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "ut
 
 
 def decode_document(path: str, data: bytes) -> Document | Problem:
-    """The document that a file's bytes hold; a problem that names the byte where they are no text."""
+    """The document in a file's bytes; a problem that names the byte where the bytes are no text."""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)

@@ -1,8 +1,7 @@
 """Front matter and attributes: the small key/value forms at the edges of a Markdown text.
 
-Not YAML: what people write between two `---` lines in notes is `key: value` and lists of words, and a
-parser that knows the line of each value is what the error messages need. Other lines are
-named, and left out.
+Not YAML: people write `key: value` and lists of words between two `---` lines in notes, and error messages need the
+line of each value. Other lines are reported, and left out.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
 
 
 class FrontMatter(NamedTuple):
-    """What stands between the first two `---` lines."""
+    """Values between the first two `---` lines of a text."""
 
     values: Mapping[str, Value]
     lines: int
-    """How many lines of the text it takes, both rules included; 0 for a text without front matter."""
+    """Number of lines, both rules included; 0 for a text without front matter."""
     unread: tuple[int, ...]
-    """Its lines, counted from 1, that are not understood."""
+    """Lines, counted from 1, that are not understood."""
 
 
 NONE = FrontMatter({}, 0, ())
@@ -48,7 +47,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
             continue
         if pair := _KEY.match(line):
             key = pair[1]
-            values[key] = _value(pair[2] or "")
+            values[key] = _scalar_or_list(pair[2] or "")
         elif (item := _ITEM.match(line)) and key and isinstance(values[key], tuple):
             values[key] = (*values[key], _scalar(item[1]))
         elif item and key and values[key] == "":
@@ -58,8 +57,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     return FrontMatter(values, end + 1, tuple(unread)) if values else NONE
 
 
-def _value(written: str) -> Value:
-    """A scalar, or a flow list of words."""
+def _scalar_or_list(written: str) -> Value:
     written = written.strip()
     if written.startswith("[") and written.endswith("]"):
         return tuple(_scalar(part) for part in written[1:-1].split(",") if part.strip())
@@ -67,7 +65,7 @@ def _value(written: str) -> Value:
 
 
 def _scalar(written: str) -> str:
-    """A value without its quotes, or without the comment behind it."""
+    # Without its quotes; a value without quotes loses the comment behind it.
     written = written.strip()
     quote = written[:1]
     if quote in {'"', "'"} and (end := written.find(quote, 1)) > 0:

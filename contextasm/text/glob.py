@@ -1,6 +1,13 @@
-"""Which paths of a tree of folders match a pattern, whether the tree lies on a disk or in a git revision.
+"""Path matching: patterns of paths and of plain texts, and the files of a tree that match a pattern.
 
-Hidden names match no wildcard, and links to folders are not followed below `**`.
+Three forms of pattern exist, each as its users know it elsewhere:
+
+- `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` stands for any folders,
+  hidden names match no wildcard, and links to folders are not followed below `**`. Layers' paths are such patterns.
+- `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` stands for any folders,
+  hidden names match, and `?` and brackets are plain characters.
+- `wildcard_matches` compares texts that need not be paths: `*` stands for any characters, `/` included. Filters and
+  keys of memories use it.
 """
 
 from __future__ import annotations
@@ -8,7 +15,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from typing import Protocol
 
 from contextasm.text.templates import is_pattern
@@ -19,20 +26,20 @@ class TreeEntry(Protocol):
 
     @property
     def name(self) -> str:
-        """Without its folder."""
+        """Name without its folder."""
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a folder, or a link to one if those are followed."""
+        """Whether the entry is a folder, or a link to one if links are followed."""
 
 
 class Tree(Protocol):
-    """Folders and what they hold. Paths are relative to the topmost one, whose own is empty."""
+    """Folders with their entries. Paths are relative to the topmost folder, whose own path is empty."""
 
     def entries(self, folder: str) -> Iterable[TreeEntry]:
-        """What a folder holds, hidden names aside; nothing where there is no such folder."""
+        """The entries of a folder, hidden names left out; none where the folder does not exist."""
 
     def exists(self, path: str) -> bool:
-        """Whether there is anything of this name, be it a link that leads nowhere."""
+        """Whether a path exists, be it a link that leads nowhere."""
 
     def holds(self, folder: str) -> bool:
         """Whether a folder, links followed, lies in the tree."""
@@ -40,42 +47,39 @@ class Tree(Protocol):
 
 def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
     """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
-    return sorted(set(_matching(tree, "", pattern.split("/"))))
+    return sorted(set(_paths_below(tree, "", pattern.split("/"))))
 
 
-def _matching(tree: Tree, folder: str, parts: Sequence[str]) -> Iterator[str]:
-    """The paths below a folder that match the rest of a pattern."""
+def _paths_below(tree: Tree, folder: str, parts: Sequence[str]) -> Iterator[str]:
     if not parts:
         return
     first, rest = parts[0], parts[1:]
     if not tree.holds(folder):
         yield folder
     elif first == "**":
-        yield from _anywhere(tree, folder, rest)
+        yield from _paths_at_any_depth(tree, folder, rest)
     elif is_pattern(first):
-        yield from _alike(tree, folder, first, rest)
+        yield from _paths_by_name_pattern(tree, folder, first, rest)
     elif rest:
-        yield from _matching(tree, _joined(folder, first), rest)
+        yield from _paths_below(tree, _joined(folder, first), rest)
     elif tree.exists(_joined(folder, first)):
         yield _joined(folder, first)
 
 
-def _anywhere(tree: Tree, folder: str, rest: Sequence[str]) -> Iterator[str]:
-    """The paths in a folder and in the folders below it; links to folders are not followed."""
-    yield from _matching(tree, folder, rest)
+def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterator[str]:
+    yield from _paths_below(tree, folder, rest)
     for entry in tree.entries(folder):
         if entry.is_dir(follow_symlinks=False):
-            yield from _anywhere(tree, _joined(folder, entry.name), rest)
+            yield from _paths_at_any_depth(tree, _joined(folder, entry.name), rest)
 
 
-def _alike(tree: Tree, folder: str, name: str, rest: Sequence[str]) -> Iterator[str]:
-    """The paths in a folder that begin with a name like this one."""
-    matches = re.compile(translate(name)).match
+def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Sequence[str]) -> Iterator[str]:
+    matches = re.compile(translate(name_pattern)).match
     for entry in tree.entries(folder):
         if not matches(entry.name):
             continue
         if rest and entry.is_dir():
-            yield from _matching(tree, _joined(folder, entry.name), rest)
+            yield from _paths_below(tree, _joined(folder, entry.name), rest)
         elif not rest and not entry.is_dir(follow_symlinks=False):
             yield _joined(folder, entry.name)
 
@@ -84,12 +88,21 @@ def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
+def wildcard_matches(pattern: str, text: str) -> bool:
+    """Whether a pattern fits a whole text: `*` any characters, `/` included, `?` one, `[...]` one of a set."""
+    return fnmatchcase(text, pattern)
+
+
 def glob_matches(pattern: str, path: str) -> bool:
-    """Whether a pattern means a whole path: `*` any name or part of one, `**` any folders, also none."""
-    return _wild(path.split("/"), pattern.split("/"), "**", lambda name, part: _wild(name, part, "*", operator.eq))
+    """Whether a pattern fits a whole path: `*` any name or part of one, `**` any folders, also none."""
+    return _starred_match(path.split("/"), pattern.split("/"), "**", _name_matches)
 
 
-def _wild(items: Sequence[str], pattern: Sequence[str], star: str, same: Callable[[str, str], bool]) -> bool:
+def _name_matches(name: str, pattern: str) -> bool:
+    return _starred_match(name, pattern, "*", operator.eq)
+
+
+def _starred_match(items: Sequence[str], pattern: Sequence[str], star: str, same: Callable[[str, str], bool]) -> bool:
     """Whether items match a pattern whose stars stand for any run. Only the last star is tried again: no blow-up."""
     at = part = tried = 0
     back = -1
@@ -104,4 +117,4 @@ def _wild(items: Sequence[str], pattern: Sequence[str], star: str, same: Callabl
             at, part = tried, back + 1
         else:
             return False
-    return all(each == star for each in pattern[part:])
+    return all(item == star for item in pattern[part:])

@@ -1,7 +1,7 @@
-"""Characters of a text that a reader does not see and a model does, with what they say where they can be read.
+"""Hidden characters: those that a model reads and a person does not see, with the message that they spell.
 
-It finds and decodes. It does not judge how bad a find is, and it takes nothing out of the text.
-Characters that a script or an emoji needs are not finds.
+Finding and decoding only: no severity, and no character is taken out. Characters that a script or an emoji needs are
+not reported.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ class Hidden(NamedTuple):
     length: int
     """Code points in the run."""
     payload: str
-    """What the run says, in printable characters and however long; empty where it could not be read."""
+    """The message of the run, in printable characters, of any length; empty where it can't be decoded."""
     codes: str
     """The first few different characters of the run, as `U+202E U+2066`."""
 
 
 def find_hidden(text: str) -> Iterator[Hidden]:
-    """Every run of unseen characters, in the order of the text."""
+    """The runs of hidden characters, in the order of the text."""
     line, begin, at = 1, 0, 0
-    for kind, start, end in _runs(text):
+    for kind, start, end in _unexcused_runs(text):
         # Counting goes on from the run before, so one very long line with many runs costs no more than many lines.
         if breaks := text.count("\n", at, start):
             line += breaks
             begin = text.rindex("\n", at, start) + 1
         at = start
         run = text[start:end]
-        yield Hidden(kind, line, start - begin + 1, len(run), _KINDS[kind].read(run), _codes(run))
+        yield Hidden(kind, line, start - begin + 1, len(run), _KINDS[kind].decode(run), _code_points(run))
 
 
-def _runs(text: str) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each run that nothing excuses."""
+def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each run."""
     unseen = _CONTROL if text.isascii() else _UNSEEN
     at = 0
     while first := unseen.search(text, at):
         start = first.start()
         kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := row.match(text, start)))
-        if not _KINDS[kind].fine(text, start, at):
+        if not _KINDS[kind].is_excused(text, start, at):
             yield kind, start, at
 
 
-def _codes(run: str) -> str:
-    """The names of the first few different characters; a run may be as long as the file."""
+def _code_points(run: str) -> str:
+    # Of the first few different characters: a run may be as long as the file.
     shown = list(dict.fromkeys(run[:64]))
-    names = [f"U+{ord(each):04X}" for each in shown[:4]]
+    names = [f"U+{ord(character):04X}" for character in shown[:4]]
     return " ".join([*names, "..."] if len(shown) > len(names) else names)
 
 
-# --- What is fine ----------------------------------------------------------------------------------------------------
+# --- Legitimate uses -------------------------------------------------------------------------------------------------
 
 _EMOJI = r"\u2190-\u21FF\u2300-\u23FF\u2600-\u27BF\u2B00-\u2BFF\U0001F000-\U0001FAFF"
 
@@ -75,7 +75,7 @@ _JOINING = (
 _SPACELESS = r"\u0E00-\u109F\u1780-\u17FF\u1950-\u1AAF\u3000-\u30FF\u3400-\u9FFF\uF900-\uFAFF\uFF00-\uFFEF"
 """Scripts written without spaces, where one of no width says that a line may break or an emphasis may begin."""
 
-_ALONE = re.compile(
+_USEFUL_CHARACTER = re.compile(
     "|".join(
         (
             r"\u00AD",  # where a word may be hyphenated
@@ -92,45 +92,42 @@ _FLAG = re.compile(r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]
 """The code of a region after a black flag. Anything longer is no flag, whatever it begins with."""
 
 
-def _flag(text: str, start: int, end: int) -> bool:
-    """Whether the tags only spell which flag an emoji shows."""
+def _spells_flag(text: str, start: int, end: int) -> bool:
     return bool(_FLAG.fullmatch(text, start, end))
 
 
-def _alone(text: str, start: int, end: int) -> bool:
-    """Whether it is one character, in a place that has a use for it."""
-    return end - start == 1 and bool(_ALONE.match(text, start))
+def _is_one_useful_character(text: str, start: int, end: int) -> bool:
+    return end - start == 1 and bool(_USEFUL_CHARACTER.match(text, start))
 
 
-def _single(_: str, start: int, end: int) -> bool:
-    """Whether it is one character: the one that picks the form of the letter before it."""
+def _is_one_character(_: str, start: int, end: int) -> bool:
+    # One variation selector picks the form of the letter before it.
     return end - start == 1
 
 
-def _never(_text: str, _start: int, _end: int) -> bool:
-    """Nothing excuses these."""
+def _is_never_excused(_text: str, _start: int, _end: int) -> bool:
     return False
 
 
-# --- What it says ----------------------------------------------------------------------------------------------------
+# --- Decoding --------------------------------------------------------------------------------------------------------
 
 
-def _tags(run: str) -> str:
-    """The ASCII that tag characters mirror; the tags without a visible twin are left out."""
-    return "".join(chr(ord(each) - 0xE0000) for each in run if 0xE0020 <= ord(each) <= 0xE007E)
+def _decode_tags(run: str) -> str:
+    # Tag characters mirror ASCII; those without a visible twin are left out.
+    return "".join(chr(ord(tag) - 0xE0000) for tag in run if 0xE0020 <= ord(tag) <= 0xE007E)
 
 
-def _bytes(run: str) -> str:
+def _decode_variation_selectors(run: str) -> str:
     """The bytes that 256 variation selectors stand for: as text where they are UTF-8, else in hexadecimal."""
-    data = bytes(ord(each) - (0xFE00 if each <= "\ufe0f" else 0xE0100 - 16) for each in run)
+    data = bytes(ord(selector) - (0xFE00 if selector <= "\ufe0f" else 0xE0100 - 16) for selector in run)
     try:
         return _printable(data.decode("utf-8"))
     except UnicodeDecodeError:
         return data.hex(" ")
 
 
-def _bits(run: str) -> str:
-    """The ASCII that two characters spell as noughts and ones: eight make a letter, or a third one ends it.
+def _decode_bits(run: str) -> str:
+    """The ASCII text that two characters spell as noughts and ones: eight make a letter, or a third one ends it.
 
     A letter begins with a nought in eight bits and with a one in fewer, so which is which can't be mistaken.
     """
@@ -141,23 +138,22 @@ def _bits(run: str) -> str:
         bits = run.translate(dict(zip(map(ord, order), "01 ", strict=False)))
         letters = [word[at : at + 8] for word in bits.split() for at in range(0, len(word), 8)]
         # One letter alone comes about by chance.
-        if len(letters) > 1 and all(_LETTER.fullmatch(each) for each in letters):
-            said = "".join(chr(int(each, 2)) for each in letters)
-            if said.strip() and said.replace("\n", "").replace("\t", "").isprintable():
-                return _printable(said)
+        if len(letters) > 1 and all(_LETTER.fullmatch(letter) for letter in letters):
+            message = "".join(chr(int(letter, 2)) for letter in letters)
+            if message.strip() and message.replace("\n", "").replace("\t", "").isprintable():
+                return _printable(message)
     return ""
 
 
 _LETTER = re.compile("0[01]{7}|1[01]{5,6}")
 
 
-def _printable(said: str) -> str:
-    """The same with a mark for whatever would not print, so that a payload can be shown on a terminal."""
-    return "".join(each if each.isprintable() else "\ufffd" for each in said)
+def _printable(message: str) -> str:
+    # A payload is shown on a terminal, which must not obey it.
+    return "".join(character if character.isprintable() else "\ufffd" for character in message)
 
 
-def _unread(_: str) -> str:
-    """These say nothing by themselves."""
+def _no_message(_: str) -> str:
     return ""
 
 
@@ -165,21 +161,25 @@ def _unread(_: str) -> str:
 
 
 class _Kind(NamedTuple):
-    """Which characters make a run, when that is fine, and how to read it."""
+    """Characters that make a run, whether a run has a legitimate use, and the message that it spells."""
 
     characters: str
-    fine: Callable[[str, int, int], bool]
-    read: Callable[[str], str]
+    is_excused: Callable[[str, int, int], bool]
+    decode: Callable[[str], str]
 
 
 # Of the zero-width ones, U+2061 to U+2064 are the invisible operators of formulas and U+206A to U+206F long withdrawn:
 # prose has no use for either, and hidden instructions have been spelled with the former.
 _KINDS = {
-    "tag": _Kind(r"\U000E0000-\U000E007F", _flag, _tags),
-    "bidi": _Kind(r"\u202A-\u202E\u2066-\u2069", _never, _unread),
-    "zero-width": _Kind(r"\u00AD\u180E\u200B-\u200D\u2060-\u2064\u206A-\u206F\uFEFF", _alone, _bits),
-    "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _single, _bytes),
-    "control": _Kind(r"\x00-\x08\x0B-\x1F\x7F-\x9F", lambda text, start, end: text[start : end + 1] == "\r\n", _unread),
+    "tag": _Kind(r"\U000E0000-\U000E007F", _spells_flag, _decode_tags),
+    "bidi": _Kind(r"\u202A-\u202E\u2066-\u2069", _is_never_excused, _no_message),
+    "zero-width": _Kind(
+        r"\u00AD\u180E\u200B-\u200D\u2060-\u2064\u206A-\u206F\uFEFF", _is_one_useful_character, _decode_bits
+    ),
+    "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _is_one_character, _decode_variation_selectors),
+    "control": _Kind(
+        r"\x00-\x08\x0B-\x1F\x7F-\x9F", lambda text, start, end: text[start : end + 1] == "\r\n", _no_message
+    ),
 }
 
 # One character at a time, without a repeat: that is the form which `re` searches for fastest.

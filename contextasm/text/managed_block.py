@@ -1,7 +1,6 @@
-"""Managed blocks: the part of somebody else's file that belongs to us, between two marker lines.
+"""Managed blocks: the part of a user's file that ctxasm writes, between two marker lines.
 
-Text in, text out. What lies outside the block stays as it is to the last character, line ends included; no file is
-opened here.
+Every character outside the block stays, line ends included. No file is opened here.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ class ManagedBlock(NamedTuple):
     """The managed block of a text."""
 
     start: int
-    """Where the begin marker's line starts in the text, in characters."""
+    """Start of the begin marker's line in the text, in characters."""
     end: int
-    """Where the end marker's line ends: before its line end."""
+    """End of the end marker's line, before its line end."""
     line: int
     """The line of the begin marker, counted from 1."""
     eol: str
     """The line end that the block is written with."""
     content: str
-    """What is between the markers, with LF line ends."""
+    """Text between the markers, with LF line ends."""
     digests: tuple[str, str]
-    """As the begin and the end marker give them; empty for none."""
+    """Digests in the begin and the end marker; empty for none."""
 
     @property
     def edited(self) -> bool:
-        """Whether the content, or a marker, is not as it was written."""
+        """Whether the content or a marker was changed after ctxasm wrote it."""
         return set(self.digests) != {_digest(self.content)}
 
 
@@ -53,29 +52,29 @@ class BrokenBlock(NamedTuple):
 
 
 def find_block(text: str) -> ManagedBlock | BrokenBlock | None:
-    """The managed block; what keeps its markers from making one; None where there are none."""
+    """The managed block of a text; the first fault where its markers make none; None for a text without markers."""
     markers = list(_MARKER.finditer(text))
     if not markers:
         return None
     for number, marker in enumerate(markers):
-        if wrong := _misplaced([each[1] for each in markers], number):
-            return BrokenBlock(_line(text, marker.start()), wrong)
+        if fault := _marker_fault([other[1] for other in markers], number):
+            return BrokenBlock(_line_number(text, marker.start()), fault)
     begin, end = markers
     start = begin.start() + begin[0].startswith("\ufeff")
     eol = "\r\n" if begin[0].endswith("\r") else "\n"
     content = text[begin.end() + 1 : end.start()].replace("\r\n", "\n")
     stop = end.end() - end[0].endswith("\r")
-    return ManagedBlock(start, stop, _line(text, start), eol, content, (_named(begin[2]), _named(end[2])))
+    return ManagedBlock(
+        start, stop, _line_number(text, start), eol, content, (_marker_digest(begin[2]), _marker_digest(end[2]))
+    )
 
 
-def _named(tail: str) -> str:
-    """The digest that a marker gives; empty for none."""
-    found = _DIGEST.match(tail)
-    return found[1] if found else ""
+def _marker_digest(tail: str) -> str:
+    match = _DIGEST.match(tail)
+    return match[1] if match else ""
 
 
-def _misplaced(kinds: Sequence[str], number: int) -> str:
-    """What is wrong with a marker among the others; empty for nothing."""
+def _marker_fault(kinds: Sequence[str], number: int) -> str:
     if kinds[number] == "begin":
         if "begin" in kinds[:number]:
             return "a second begin marker"
@@ -86,7 +85,7 @@ def _misplaced(kinds: Sequence[str], number: int) -> str:
 
 
 def block_state(text: str) -> str:
-    """`missing`; `fresh`: as it was written; `edited`: by hand since; `broken`: markers that make no block."""
+    """State of the managed block: `missing`, `fresh`, `edited` by hand, or `broken` where its markers make no block."""
     block = find_block(text)
     if block is None:
         return "missing"
@@ -108,15 +107,15 @@ def with_block(text: str, content: str, where: str, *, force: bool = False) -> s
         raise ContextasmError(f"{where}:{block.line}", block.what, hint)
     if block is None:
         eol = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-        return text + _gap(text, eol) + _written(content, eol) + eol
+        return text + _separator_before_block(text, eol) + _format_block(content, eol) + eol
     if block.edited and block.content != content and not force:
         hint = "move the edits out of the block, or overwrite them with `ctxasm build --into FILE --force`"
         raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", hint, code=1)
-    return text[: block.start] + _written(content, block.eol) + text[block.end :]
+    return text[: block.start] + _format_block(content, block.eol) + text[block.end :]
 
 
-def _gap(text: str, eol: str) -> str:
-    """What sets an appended block off from the text before it: one blank line."""
+def _separator_before_block(text: str, eol: str) -> str:
+    # One blank line, of which the text may end in a part.
     if not text.strip("\ufeff"):
         return ""
     if not text.endswith("\n"):
@@ -124,18 +123,17 @@ def _gap(text: str, eol: str) -> str:
     return "" if text.endswith(("\n\n", "\n\r\n")) else eol
 
 
-def _written(content: str, eol: str) -> str:
-    """The block, without the line end of its last line."""
+def _format_block(content: str, eol: str) -> str:
+    # Without the line end of its last line.
     digest = _digest(content)
     begin = f"<!-- ctxasm:begin {digest} made by ctxasm: do not edit up to the end marker -->"
     return f"{begin}\n{content}<!-- ctxasm:end {digest} -->".replace("\n", eol)
 
 
 def _digest(content: str) -> str:
-    """What a marker says of the content: the same whatever line ends a checkout gives the file."""
+    # Of LF line ends: a checkout may give the file others.
     return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def _line(text: str, at: int) -> int:
-    """The line, counted from 1, of a place in a text."""
+def _line_number(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1

@@ -1,6 +1,6 @@
-"""Blocks of a Markdown text: the places where it may be cut, and the order in which they are worth keeping.
+"""Blocks of a Markdown text, with the places where it may be cut and the order in which blocks are worth keeping.
 
-This is no Markdown parser. It tells apart just what must not be torn: headings from what they head, list items,
+No Markdown parser: only parts that must not be torn are told apart, that is headings from their text, list items,
 tables, fenced code, paragraphs.
 """
 
@@ -34,30 +34,30 @@ class TextBlock(NamedTuple):
 
 def heading(line: str) -> tuple[int, str] | None:
     """Level and words of an ATX heading; None for any other line."""
-    if "#" not in line[:4] or not (found := _HEADING.match(line)):
+    if "#" not in line[:4] or not (match := _HEADING.match(line)):
         return None
-    words = line[found.end() :].strip()
+    words = line[match.end() :].strip()
     bare = words.rstrip("#")
-    return len(found[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
+    return len(match[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
 
 
 def trimmed(text: str) -> tuple[int, str]:
-    """How many blank lines a text begins with, and the text without the blank ends."""
+    """Number of blank lines that a text begins with, and the text without blank ends."""
     lines = text.split("\n")
     blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
     return blank, "\n".join(lines[blank:]).rstrip()
 
 
 def list_mark(line: str) -> int:
-    """How many characters the mark of a list item takes at the start of a line; 0 where there is none."""
-    found = _ITEM.match(line)
-    return found.end() if found else 0
+    """Length in characters of the list mark that a line begins with; 0 where it begins with none."""
+    match = _ITEM.match(line)
+    return match.end() if match else 0
 
 
 def list_lead(text: str) -> str:
-    """The list mark and the type that the text of a memory begins with, such as `- [fact] `; else nothing."""
-    found = _LEAD.match(text)
-    return found[0] if found else ""
+    """List mark and type that the text of a memory begins with, such as `- [fact] `; empty for none."""
+    match = _LEAD.match(text)
+    return match[0] if match else ""
 
 
 def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
@@ -65,54 +65,52 @@ def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
     at = 0
     while at < len(lines):
         first, levels = at, []
-        while at < len(lines) and (not lines[at].strip() or (found := heading(lines[at]))):
-            if lines[at].strip() and found:
-                levels.append(found[0])
+        while at < len(lines) and (not lines[at].strip() or (title := heading(lines[at]))):
+            if lines[at].strip() and title:
+                levels.append(title[0])
             at += 1
         body = at
-        kind, at, fence = _body(lines, at) if at < len(lines) else ("heading", at, "")
+        kind, at, fence = _block_body(lines, at) if at < len(lines) else ("heading", at, "")
         while at < len(lines) and not lines[at].strip():
             at += 1
         yield TextBlock(first, at, kind, tuple(levels), body, fence)
 
 
-def _body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
+def _block_body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
     """Kind, end and closing fence of the block that begins at line `at`."""
-    if found := fence_opening(lines[at]):
-        indent, ticks = found
+    if opening := fence_opening(lines[at]):
+        indent, ticks = opening
         stop = at + 1
         while stop < len(lines) and not closes_fence(lines[stop], ticks):
             stop += 1
         return "fence", min(stop + 1, len(lines)), " " * len(indent) + ticks
-    if "|" in lines[at] and at + 1 < len(lines) and _rules_a_table(lines[at + 1]):
+    if "|" in lines[at] and at + 1 < len(lines) and _is_table_rule(lines[at + 1]):
         stop = at + 2
         while stop < len(lines) and "|" in lines[stop]:
             stop += 1
         return "table", stop, ""
     stop = at + 1
-    while stop < len(lines) and lines[stop].strip() and not _begins(lines[stop]):
+    while stop < len(lines) and lines[stop].strip() and not _interrupts_paragraph(lines[stop]):
         stop += 1
     return "text", stop, ""
 
 
-def _rules_a_table(line: str) -> bool:
-    """Whether a line is the row of dashes under a table's head."""
+def _is_table_rule(line: str) -> bool:
     return "-" in line and not line.strip(" \t|:-")
 
 
-def _begins(line: str) -> bool:
-    """Whether a line can't belong to the paragraph above it."""
+def _interrupts_paragraph(line: str) -> bool:
     return bool(_ITEM.match(line) or heading(line) or fence_opening(line))
 
 
 def fence_opening(line: str) -> tuple[str, str] | None:
-    """Indent and ticks of a line that opens a fence."""
+    """Indent and ticks of a line that opens a fence; None for any other line."""
     if "```" not in line and "~~~" not in line:
         return None
-    found = _FENCE.match(line)
-    if not found or (found[2][0] == "`" and "`" in found[3]):
+    match = _FENCE.match(line)
+    if not match or (match[2][0] == "`" and "`" in match[3]):
         return None
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def closes_fence(line: str, ticks: str) -> bool:
@@ -124,28 +122,28 @@ def closes_fence(line: str, ticks: str) -> bool:
 def keep_order(lines: Sequence[str], keep: str) -> Iterator[TextBlock]:
     """The blocks of a text, those worth most first.
 
-    `start`: as they stand. `end`: the last section first, and each section from its heading on, so that what is
-    kept of it can be read; text above the first section is a run of entries, the last one first. A section begins
-    at a heading of the highest level in use, a single title at the very top left aside.
+    `start`: in their order. `end`: the last section first, and each section from its heading on, so that a part of it
+    can be read; text above the first section is a run of entries, the last one first. A section begins at a heading
+    of the highest level in use, a single title at the very top left aside.
     """
-    whole = blocks(lines)
+    in_order = blocks(lines)
     if keep == "start":
-        yield from whole
+        yield from in_order
         return
-    held = list(whole)
-    levels = [block.levels for block in held]
+    text_blocks = list(in_order)
+    levels = [block.levels for block in text_blocks]
     if _has_title(levels):
         levels[0] = levels[0][1:]
-    highest = min((level for each in levels for level in each), default=0)
-    starts = [n for n, each in enumerate(levels) if highest in each]
-    stop = len(held)
+    highest = min((level for block_levels in levels for level in block_levels), default=0)
+    starts = [n for n, block_levels in enumerate(levels) if highest in block_levels]
+    stop = len(text_blocks)
     for start in reversed(starts):
-        yield from held[start:stop]
+        yield from text_blocks[start:stop]
         stop = start
-    yield from reversed(held[:stop])
+    yield from reversed(text_blocks[:stop])
 
 
 def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:
-    """Whether the first heading stands at the very top and is the only one of its level, and none is above it."""
-    every = [level for each in levels for level in each]
-    return bool(levels and levels[0]) and levels[0][0] == min(every) and every.count(min(every)) == 1
+    # A title is the first heading, at the very top, the only one of its level, and none is of a higher one.
+    all_levels = [level for block_levels in levels for level in block_levels]
+    return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1

@@ -1,17 +1,28 @@
-"""Names: the nearest known one, for messages that put a slip right."""
+"""Names in texts: the nearest of several names, for hints of messages, and names that a text mentions."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 
-def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
-    """The known name most like `name`, at least `alike` (0 to 1) of it; empty where there is none."""
-    from difflib import get_close_matches
+def nearest(name: str, names: Iterable[str], least: float = 0.5) -> str:
+    """The one of `names` most like `name`, case aside; empty where none is at least `least` (0 to 1) like it."""
+    by_folded = {candidate.casefold(): candidate for candidate in names}
+    folded = name.casefold()
+    if not any(_shares_letters(folded, candidate, least) for candidate in by_folded):
+        return ""
+    from rapidfuzz import fuzz, process  # here: a build looks for slips in front matter, and finds none as a rule
 
-    folded = {each.casefold(): each for each in known}
-    return next((folded[found] for found in get_close_matches(name.casefold(), folded, 1, alike)), "")
+    match = process.extractOne(folded, by_folded.keys(), scorer=fuzz.ratio, score_cutoff=least * 100)
+    return by_folded[match[0]] if match else ""
+
+
+def _shares_letters(one: str, other: str, least: float) -> bool:
+    # An upper bound of the likeness, for it leaves out the order of the letters.
+    shared = (Counter(one) & Counter(other)).total()
+    return 2 * shared >= least * (len(one) + len(other))
 
 
 def mentions(text: str, name: str) -> bool:

@@ -1,6 +1,6 @@
 """Memories as they stand in a file: the bullets of a list, or a whole file that is one memory.
 
-Reading only. Which memories count, and in which order, is for the steps above to say.
+Parsing only. The steps decide which memories are shown, and in which order.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from itertools import count
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
+from contextasm.text.dates import parse_leading_date
 from contextasm.text.front_matter import Value, attributes
 from contextasm.text.markdown import closes_fence, fence_opening, heading, trimmed
 from contextasm.text.matching import nearest
 
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
-"""What a memory may say about itself (docs/DESIGN.md section 2)."""
+"""Names of the fields that a memory may set (docs/DESIGN.md section 2)."""
 
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 """Importance in words (digest, X8)."""
@@ -28,7 +29,6 @@ CONFIDENCE = {"low": 0.3, "medium": 0.5, "high": 0.8}
 
 YES = {"true": True, "yes": True, "false": False, "no": False}
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
 TASK_MARKS = {"x", "X", "-"}
 
@@ -48,7 +48,7 @@ class _Bullet(NamedTuple):
 
 
 def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
-    """The memories of one file, in file order, and what is wrong with them.
+    """The memories of one file, in file order, and the problems in them.
 
     A file whose front matter has a `type` is one memory. In any other each top-level bullet is one, and the front
     matter holds their defaults.
@@ -58,68 +58,67 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     def report(line: int, message: str) -> None:
         problems.append(Problem("bad-memory", document.path, line, message))
 
-    front = _known(document.front, report)
+    front = _memory_fields(document.front, report)
     if front.get("type"):
-        found = [_one_a_file(document, front, report)]
+        memories = [_memory_of_file(document, front, report)]
     else:
-        found = [_from_bullet(document, bullet, front, report) for bullet in _bullets(document.text.split("\n"))]
-    found = [memory for memory in found if memory.text.strip()]
-    if document.text.strip() and not found:
+        bullets = _dated_bullets(document.text.split("\n"))
+        memories = [_memory_of_bullet(document, bullet, front, report) for bullet in bullets]
+    memories = [memory for memory in memories if memory.text.strip()]
+    if document.text.strip() and not memories:
         message = "holds no memory; write each as a bullet, `- [type] text`"
         problems.append(Problem("no-memory", document.path, document.line, message))
-    return tuple(found), tuple(problems)
+    return tuple(memories), tuple(problems)
 
 
-def distinct_memories(found: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
-    """The memories with one id each: a second one of the same id gets `~2` behind it.
+def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
+    """The memories, each with an id of its own: the id of a second memory with one id ends in `~2`.
 
-    Two equal bullets of a file do so in silence; two that were given the same id by hand are a problem.
+    An id that two memories were given by hand is a problem; two equal bullets of a file are none.
     """
-    every = [*found]
-    own: list[Memory] = []
+    parsed = [*memories]
+    distinct: list[Memory] = []
     problems: list[Problem] = []
-    for memory, free in zip(every, unique_ids([memory.id for memory in every]), strict=True):
-        if free != memory.id and memory.id != memory_id(memory.path, memory.text):
+    for memory, unique_id in zip(parsed, unique_ids([memory.id for memory in parsed]), strict=True):
+        if unique_id != memory.id and memory.id != memory_id(memory.path, memory.text):
             problems.append(duplicate_id_problem(memory.id, memory.path, memory.line))
-        own.append(memory if free == memory.id else memory._replace(id=free))
-    return tuple(own), tuple(problems)
+        distinct.append(memory if unique_id == memory.id else memory._replace(id=unique_id))
+    return tuple(distinct), tuple(problems)
 
 
 def unique_ids(ids: Iterable[str]) -> list[str]:
-    """Ids of which no two are the same: behind a second one stands `~2`."""
-    own: dict[str, None] = {}
-    for each in ids:
-        free = each if each not in own else next(new for n in count(2) if (new := f"{each}~{n}") not in own)
-        own[free] = None
-    return [*own]
+    """Ids of which no two are equal: a second one ends in `~2`, a third one in `~3`."""
+    unique: dict[str, None] = {}
+    for name in ids:
+        free = name if name not in unique else next(new for n in count(2) if (new := f"{name}~{n}") not in unique)
+        unique[free] = None
+    return [*unique]
 
 
 def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
-    """The problem of a memory that was given an id by hand which an earlier one has."""
+    """Problem of a memory that was given an id by hand which an earlier memory has."""
     return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory; give it another")
 
 
 def memory_id(path: str, text: str) -> str:
-    """The id of a memory that gives none: the same wherever in its file the text stands."""
+    """Id of a memory that names none: the same wherever in its file the text stands."""
     return "m-" + sha256(f"{path}\0{text.strip()}".encode(errors="surrogatepass")).hexdigest()[:12]
 
 
-def _known(front: Mapping[str, Value], report: Report) -> dict[str, Value]:
-    """The fields among the front matter's keys; a key that is nearly one of them is reported."""
+def _memory_fields(front: Mapping[str, Value], report: Report) -> dict[str, Value]:
+    # Other keys belong to other tools; only one that is nearly a field is a slip.
     for key in front:
         if key not in FIELDS and (meant := nearest(key, FIELDS, 0.8)):
             report(1, f"unknown field {key} in the front matter; did you mean {meant}?")
     return {key: value for key, value in front.items() if key in FIELDS}
 
 
-def _one_a_file(document: Document, front: Mapping[str, Value], report: Report) -> Memory:
-    """The memory that a whole file is."""
+def _memory_of_file(document: Document, front: Mapping[str, Value], report: Report) -> Memory:
     blank, text = trimmed(document.text)
-    return _memory(document.path, document.line + blank, text, front, report)
+    return _memory_of_fields(document.path, document.line + blank, text, front, report)
 
 
-def _from_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: Report) -> Memory:
-    """The memory that a list item is."""
+def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: Report) -> Memory:
     line = document.line + bullet.first
     last, stated = attributes(bullet.lines[-1])
     for name in stated:
@@ -127,33 +126,33 @@ def _from_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value]
             hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
             report(line, f"unknown field {name}; did you mean {hint}?")
     lines = [*bullet.lines[:-1], last]
-    found = TYPE.match(lines[0])
-    given: dict[str, Value] = dict(front)
+    kind = TYPE.match(lines[0])
+    fields: dict[str, Value] = dict(front)
     if bullet.day:
-        given["created"] = bullet.day
-    if found and found[1] not in TASK_MARKS:
-        given["type"] = found[1].strip()
-        lines[0] = lines[0][found.end() :]
-    given |= {name: value for name, value in stated.items() if name in FIELDS}
-    return _memory(document.path, line, "\n".join(lines).rstrip(), given, report)
+        fields["created"] = bullet.day
+    if kind and kind[1] not in TASK_MARKS:
+        fields["type"] = kind[1].strip()
+        lines[0] = lines[0][kind.end() :]
+    fields |= {name: value for name, value in stated.items() if name in FIELDS}
+    return _memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
 
 
-def _memory(path: str, line: int, text: str, given: Mapping[str, Value], report: Report) -> Memory:
-    """A memory from its text and the fields given as words; a field that can't be read is reported and left out."""
+def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: Report) -> Memory:
+    """A memory from its text and its fields as written; a field that can't be read is reported and left out."""
 
     def word(name: str, default: str = "") -> str:
-        value = given.get(name, default)
+        value = fields.get(name, default)
         return (value if isinstance(value, str) else ", ".join(value)).strip() or default
 
     def words(name: str) -> tuple[str, ...]:
-        value = given.get(name, ())
+        value = fields.get(name, ())
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip() for part in parts if part.strip())
 
-    def of(name: str, read: Callable[[str], Value | float | bool | None], default: object, form: str) -> object:
+    def parsed(name: str, parse: Callable[[str], float | bool | date | None], default: object, form: str) -> object:
         if not (written := word(name)):
             return default
-        if (value := read(written)) is None:
+        if (value := parse(written)) is None:
             report(line, f"{name} is {written}, not {form}")
             return default
         return value
@@ -164,34 +163,32 @@ def _memory(path: str, line: int, text: str, given: Mapping[str, Value], report:
         line=line,
         text=text,
         type=word("type", "note"),
-        importance=_float(of("importance", lambda value: _share(value, IMPORTANCE), 0.5, _SHARE)),
-        created=str(of("created", _day, "", "a date, YYYY-MM-DD")),
-        accessed=str(of("accessed", _day, "", "a date, YYYY-MM-DD")),
+        importance=_float(parsed("importance", lambda value: _share_or_word(value, IMPORTANCE), 0.5, _SHARE_FORM)),
+        created=str(parsed("created", parse_leading_date, "", "a date, YYYY-MM-DD")),
+        accessed=str(parsed("accessed", parse_leading_date, "", "a date, YYYY-MM-DD")),
         status=word("status", "active").casefold(),
-        confidence=_float(of("confidence", lambda value: _share(value, CONFIDENCE), 0.5, _SHARE)),
+        confidence=_float(parsed("confidence", lambda value: _share_or_word(value, CONFIDENCE), 0.5, _SHARE_FORM)),
         key=word("key"),
         tier=word("tier"),
         dedup=word("dedup"),
         tags=words("tags"),
         files=words("files"),
-        private=bool(of("private", lambda value: YES.get(value.casefold()), False, "true or false")),
-        pin=bool(of("pin", lambda value: YES.get(value.casefold()), False, "true or false")),
+        private=bool(parsed("private", lambda value: YES.get(value.casefold()), False, "true or false")),
+        pin=bool(parsed("pin", lambda value: YES.get(value.casefold()), False, "true or false")),
         supersedes=words("supersedes"),
-        expires=str(of("expires", _day, "", "a date, YYYY-MM-DD")),
+        expires=str(parsed("expires", parse_leading_date, "", "a date, YYYY-MM-DD")),
     )
 
 
-_SHARE = "a number from 0 to 1, low, medium or high"
+_SHARE_FORM = "a number from 0 to 1, low, medium or high"
 
 
 def _float(value: object) -> float:
-    """A value that `of` read as a share of one."""
     assert isinstance(value, float)
     return value
 
 
-def _share(written: str, words: Mapping[str, float]) -> float | None:
-    """A number from 0 to 1, or the word for one."""
+def _share_or_word(written: str, words: Mapping[str, float]) -> float | None:
     if written.casefold() in words:
         return words[written.casefold()]
     try:
@@ -201,43 +198,36 @@ def _share(written: str, words: Mapping[str, float]) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-def _day(written: str) -> str | None:
-    """The day of a date or of a time, as YYYY-MM-DD."""
-    found = _DAY.match(written)
-    try:
-        return date.fromisoformat(found[0]).isoformat() if found else None
-    except ValueError:
-        return None
-
-
-def _bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
-    """The top-level bullets of a text given as lines, each with the date of the heading above it."""
+def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
+    # A date holds for the bullets below its heading, up to the next heading of the same or a higher level.
     at, level, day = 0, 0, ""
     while at < len(lines):
         line = lines[at]
         if fence := fence_opening(line):
-            at = _behind_fence(lines, at, fence[1])
+            at = _line_behind_fence(lines, at, fence[1])
         elif title := heading(line):
-            if stated := _day(title[1]):
-                level, day = title[0], stated
+            if stated := parse_leading_date(title[1]):
+                level, day = title[0], str(stated)
             elif title[0] <= level:
                 level, day = 0, ""
             at += 1
-        elif _is_bullet(line):
+        elif _begins_bullet(line):
             stop = bullet_end(lines, at)
-            yield _Bullet(at, (line[1:].strip(), *_dedented(lines[at + 1 : stop])), day)
+            yield _Bullet(at, (line[1:].strip(), *_without_list_indent(lines[at + 1 : stop])), day)
             at = stop
         else:
             at += 1
 
 
-def _is_bullet(line: str) -> bool:
-    """Whether a line begins a list item at the left margin."""
+def _begins_bullet(line: str) -> bool:
     return line[:1] in {"-", "*", "+"} and line[1:2] in {" ", "\t"} and bool(line[1:].strip(" \t-*"))
 
 
 def bullet_end(lines: Sequence[str], at: int) -> int:
-    """The line behind an item: it holds what is indented, and what follows its text without a blank line."""
+    """The line behind the list item at line `at`.
+
+    An item holds indented lines, and lines that follow its text without a blank line between.
+    """
     stop = at + 1
     blank = False
     while stop < len(lines):
@@ -245,10 +235,10 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
         if indented and (fence := fence_opening(line)):
             # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
-            beyond = next((n for n in range(stop, len(lines)) if _is_bullet(lines[n])), len(lines))
-            stop, blank = min(_behind_fence(lines, stop, fence[1]), beyond), False
+            beyond = next((n for n in range(stop, len(lines)) if _begins_bullet(lines[n])), len(lines))
+            stop, blank = min(_line_behind_fence(lines, stop, fence[1]), beyond), False
             continue
-        if not indented and line.strip() and (blank or _is_bullet(line) or heading(line) or fence_opening(line)):
+        if not indented and line.strip() and (blank or _begins_bullet(line) or heading(line) or fence_opening(line)):
             break
         blank = not line.strip()
         stop += 1
@@ -257,22 +247,20 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
     return stop
 
 
-def _behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
-    """The line behind the fence that line `at` opens."""
+def _line_behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
     return next((n + 1 for n in range(at + 1, len(lines)) if closes_fence(lines[n], ticks)), len(lines))
 
 
-def _dedented(lines: Sequence[str]) -> Iterator[str]:
-    """Continuation lines without the indent that the list mark asks for."""
+def _without_list_indent(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         indent = len(line) - len(line.lstrip(" \t"))
         yield line[min(indent, 2) :].rstrip()
 
 
 ACTIVE_STATUSES = {"active", "approved"}
-"""The states in which a memory may be shown."""
+"""Statuses in which a memory may be shown."""
 
 
-def superseded_by(found: Iterable[Memory]) -> dict[str, str]:
-    """The ids that a memory which counts takes the place of, each with that memory's id."""
-    return {old: memory.id for memory in found if memory.status in ACTIVE_STATUSES for old in memory.supersedes}
+def superseded_by(memories: Iterable[Memory]) -> dict[str, str]:
+    """Ids that active memories supersede, each with the id of the memory that supersedes it."""
+    return {old: memory.id for memory in memories if memory.status in ACTIVE_STATUSES for old in memory.supersedes}

@@ -1,6 +1,6 @@
-"""Memories written: a bullet for the end of a list, and other fields for a memory that is there.
+"""Memories as written: a bullet for the end of a list, and changed fields of a memory in a file.
 
-`text.memories` reads back exactly what was given. What stands in a file already is never put in another form.
+`text.memory_parser` reads back exactly the text and the fields that were given. No other text of a file changes.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}]")
 
 
 def clean_lines(text: str) -> str:
-    """A text in the form in which a bullet gives it back: LF line ends, no blanks at the end of a line or around it."""
+    """A text as a bullet gives it back: LF line ends, no blanks at the end of a line or around the text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip()
 
 
 def is_type(word: str) -> bool:
     """Whether a word can stand in the brackets before a memory."""
-    found = TYPE.fullmatch(f"[{word}]")
-    return bool(found and word == word.strip() and word not in TASK_MARKS and is_value(word))
+    brackets = TYPE.fullmatch(f"[{word}]")
+    return bool(brackets and word == word.strip() and word not in TASK_MARKS and is_value(word))
 
 
 def is_value(word: str) -> bool:
@@ -35,27 +35,27 @@ def is_value(word: str) -> bool:
 
 
 def format_bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
-    """A memory as a list item, without a line end. The text is one that `clean_lines` gives."""
-    stated = dict(fields)
+    """A memory as a list item, without a line end, of a text that `clean_lines` gives."""
+    attribute_values = dict(fields)
     head = f"[{kind}] "
     if text.startswith("("):
         # `[type] (text` would be taken for a link.
-        head, stated = "", {"type": kind, **stated}
-    if not stated and attributes(text.rpartition("\n")[2])[1]:
-        stated = {"status": "active"}  # else braces that end the text would be taken for the memory's own
+        head, attribute_values = "", {"type": kind, **attribute_values}
+    if not attribute_values and attributes(text.rpartition("\n")[2])[1]:
+        attribute_values = {"status": "active"}  # else braces that end the text would be taken for the memory's own
     first, *rest = f"- {head}{text}".split("\n")
     lines = [first, *(f"  {line}" if line else "" for line in rest)]
-    return "\n".join(_with_braces(lines, stated) if stated else lines)
+    return "\n".join(_append_attributes(lines, attribute_values) if attribute_values else lines)
 
 
 def append_bullets(text: str, bullets: Sequence[str]) -> str:
-    """What to write behind a file's text so that it ends in these list items, line ends LF."""
+    """Text to append to a file's text so that it ends in these list items, line ends LF."""
     lead = "" if not text or text.endswith("\n") else "\n"
     lines = text.split("\n")
     last = lines[-1] or (lines[-2] if len(lines) > 1 else "")
     if last.strip() and not list_mark(last) and last[:1] not in {" ", "\t"}:
         lead += "\n"
-    return lead + "".join(f"{each}\n" for each in bullets)
+    return lead + "".join(f"{bullet}\n" for bullet in bullets)
 
 
 def ends_under(text: str, day: str) -> bool:
@@ -65,58 +65,57 @@ def ends_under(text: str, day: str) -> bool:
 
 
 def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
-    """A file's whole text with other fields of the memory at a line, counted from 1; not a byte else is changed."""
+    """A file's whole text with fields set in the memory at a line, counted from 1; no other byte changes."""
     lines = text.split("\n")
-    front = front_matter([each.rstrip() for each in lines])
+    front = front_matter([line_text.rstrip() for line_text in lines])
     if front.values.get("type"):
-        lines[: front.lines] = _with_front(lines[: front.lines], fields)
+        lines[: front.lines] = _set_front_matter(lines[: front.lines], fields)
     else:
         stop = bullet_end(lines, line - 1)
-        lines[line - 1 : stop] = _stated(lines[line - 1 : stop], fields)
+        lines[line - 1 : stop] = _set_attributes(lines[line - 1 : stop], fields)
     return "\n".join(lines)
 
 
-def _stated(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
-    """A list item whose attributes say this as well."""
+def _set_attributes(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
     *above, last = lines
     bare = last.rstrip()
     if not attributes(bare)[1]:
-        return _with_braces(lines, fields)
+        return _append_attributes(lines, fields)
     at = bare.rfind("{")
-    return [*above, bare[:at] + _updated(bare[at:], fields) + last[len(bare) :]]
+    return [*above, bare[:at] + _set_braces(bare[at:], fields) + last[len(bare) :]]
 
 
-def _with_braces(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
-    """A list item without attributes of its own, with these."""
+def _append_attributes(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
     *above, last = lines
     bare = last.rstrip()
     if fence_opening(last) or _FENCE_END.match(last):
         # Behind the ticks they would keep the fence from closing.
-        return [*above, last, "  " + _updated("{}", fields) + ("\r" if last.endswith("\r") else "")]
-    return [*above, f"{bare} {_updated('{}', fields)}{last[len(bare) :]}"]
+        return [*above, last, "  " + _set_braces("{}", fields) + ("\r" if last.endswith("\r") else "")]
+    return [*above, f"{bare} {_set_braces('{}', fields)}{last[len(bare) :]}"]
 
 
-def _updated(braces: str, fields: Mapping[str, str]) -> str:
-    """Attributes in braces with these values, those that are new behind the others."""
-    left = dict(fields)
+def _set_braces(braces: str, fields: Mapping[str, str]) -> str:
+    # New fields come behind the others.
+    new_fields = dict(fields)
 
-    def pair(found: re.Match[str]) -> str:
-        name = found[1]
+    def pair(match: re.Match[str]) -> str:
+        name = match[1]
         if name not in fields:
-            return found[0]
-        left.pop(name, None)
+            return match[0]
+        new_fields.pop(name, None)
         return f"{name}={_quoted(fields[name])}"
 
     inner = PAIR.sub(pair, braces[1:-1])
-    return "{" + " ".join([*filter(None, [inner.rstrip()]), *(f"{name}={_quoted(left[name])}" for name in left)]) + "}"
+    new_pairs = (f"{name}={_quoted(value)}" for name, value in new_fields.items())
+    return "{" + " ".join([*filter(None, [inner.rstrip()]), *new_pairs]) + "}"
 
 
 def _quoted(value: str) -> str:
     return value if _UNQUOTED.fullmatch(value) else f'"{value}"'
 
 
-def _with_front(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
-    """Front matter, both rules included, with these values, those that are new before the closing rule."""
+def _set_front_matter(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    # The lines hold both rules; new fields come before the closing one.
     written = list(lines)
     end = "\r" if lines[0].endswith("\r") else ""
     for name, value in fields.items():
@@ -126,5 +125,5 @@ def _with_front(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
         if at is None:
             written.insert(len(written) - 1, f"{name}: {value}{end}")
         else:
-            written[at] = form.sub(lambda found, value=value: f"{found[1]} {value}{found[2]}", written[at])  # type: ignore[misc]
+            written[at] = form.sub(lambda match, value=value: f"{match[1]} {value}{match[2]}", written[at])  # type: ignore[misc]
     return written

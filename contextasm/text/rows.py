@@ -1,6 +1,6 @@
-"""Rows of a YAML or JSON file: a list of mappings, read field by field with what is wrong in them.
+"""Rows of a YAML or JSON file: a list of mappings, read field by field.
 
-Nothing is refused here: a row or a field that can't be used is reported with its line, and the rest goes on.
+Nothing is refused here: a row or a field that can't be used is a problem with its line, and the others are read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Row(NamedTuple):
     """The line of the file at which it begins; 1 where that is not known."""
     values: Mapping[str, object]
     problems: list[Problem]
-    """Where what is wrong is put; shared by all rows of the file."""
+    """Problems found so far; shared by all rows of the file."""
 
     def report(self, message: str) -> None:
-        """Note that something is wrong in this row."""
+        """Add a problem of this row."""
         self.problems.append(Problem("bad-row", self.path, self.line, message))
 
     def word(self, key: str, default: str = "") -> str:
-        """A word, or a number as one."""
+        """A word, or a number as a word; the default where the key is missing."""
         value = self.values.get(key)
         if value is None:
             return default
@@ -38,18 +38,18 @@ class Row(NamedTuple):
         return default
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of words, or a single one."""
+        """A list of words, or a single word as a list; empty where the key is missing."""
         value = self.values.get(key)
         if value is None:
             return ()
-        found = value if isinstance(value, list) else [value]
-        if not all(isinstance(each, Scalar) for each in found):
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, Scalar) for item in items):
             self.report(f"{key} is no list of words")
             return ()
-        return tuple(str(each).strip() for each in found if str(each).strip())
+        return tuple(str(item).strip() for item in items if str(item).strip())
 
     def share(self, key: str, default: float) -> float:
-        """A number from 0 to 1."""
+        """A number from 0 to 1; the default where the key is missing."""
         value = self.values.get(key)
         if value is None:
             return default
@@ -59,7 +59,7 @@ class Row(NamedTuple):
         return float(value)
 
     def count(self, key: str) -> int:
-        """A whole number, 0 or more; 0 where it is not said."""
+        """A whole number, 0 or more; 0 where the key is missing."""
         value = self.values.get(key)
         if value is None:
             return 0
@@ -69,29 +69,28 @@ class Row(NamedTuple):
         return value
 
     def pairs(self, key: str) -> Mapping[str, str]:
-        """A mapping from words to words, numbers, truth values or lists of them, all as text."""
+        """A mapping with every value as text; empty where the key is missing."""
         value = self.values.get(key)
         if value is None:
             return {}
         if not isinstance(value, Mapping):
             self.report(f"{key} holds no `key: value`")
             return {}
-        return {str(name): _plain(each) for name, each in value.items() if each is not None}
+        return {str(name): _as_text(item) for name, item in value.items() if item is not None}
 
 
-def _plain(value: object) -> str:
-    """A value as a person would write it."""
+def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(_plain, value))
+        return ", ".join(map(_as_text, value))
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_plain(each)}" for key, each in value.items())
+        return ", ".join(f"{key}: {_as_text(item)}" for key, item in value.items())
     return str(value)
 
 
 def parse_rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
-    """The rows of a file: those of its list, or of the list that stands under `key`; none where it is empty."""
+    """The rows in the list of a file, or in the list under its key `key`; none for an empty file."""
     value = data.value
     if isinstance(value, Mapping) and key in value:
         value = value[key]
@@ -101,8 +100,8 @@ def parse_rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
     if not isinstance(value, list):
         problems.append(Problem("bad-data", path, 1, f"is no list; write one `- ...` for each of its {key}"))
         return
-    for number, each in enumerate(value, 1):
-        if isinstance(each, Mapping):
-            yield Row(path, getattr(each, "line", 1), each, problems)
+    for number, item in enumerate(value, 1):
+        if isinstance(item, Mapping):
+            yield Row(path, getattr(item, "line", 1), item, problems)
         else:
             problems.append(Problem("bad-row", path, 0, f"{key}: number {number} holds no `key: value`"))

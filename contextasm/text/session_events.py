@@ -1,22 +1,19 @@
-"""Events of a session as they stand in its file: one JSON object a line; and each in words.
+"""Events of a session: parsed from its file, one JSON object a line, and each as text.
 
-Reading only. A line that can't be read is a problem with its number, and the rest goes on.
+A line that can't be read is a problem with its number, and the other lines are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem
+from contextasm.text.dates import moment
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times here are UTC without saying so
-_MILLISECONDS = 1e11
-"""A larger number is a time in milliseconds: in seconds it would lie in the year 5138."""
-
-_OWN = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "data", "session", "sessionId"}
+_FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "data", "session", "sessionId"}
 """The keys of an event that are not its content."""
 
 
@@ -29,11 +26,11 @@ class Event(NamedTuple):
     """Empty for none."""
     type: str
     time: datetime | None
-    """UTC, without a zone; what is written without one is taken as it stands."""
+    """UTC, without a zone; a time written without a zone counts as UTC."""
     outcome: str
     content: Mapping[str, object]
-    said: str
-    """The content, where it is a plain text."""
+    content_text: str
+    """The content, where it is a plain text; else empty."""
 
     @property
     def day(self) -> str:
@@ -42,16 +39,16 @@ class Event(NamedTuple):
 
 
 def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
-    """The events of a session in file order, and the lines that are none. A torn last line is one of these."""
-    return _events(document.path, document.line, document.text)
+    """The events of a session in file order, and a problem for each line that is none, such as a torn last line."""
+    return _parse_lines(document.path, document.line, document.text)
 
 
 @lru_cache(maxsize=64)
-def _events(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence[Problem]]:
-    """Those of a text that begins at line `first` of a file. Remembered: two layers may read one session."""
+def _parse_lines(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence[Problem]]:
+    # Cached, for two layers may read one session. `first` is the line of the file at which the text begins.
     import json
 
-    found: list[Event] = []
+    events: list[Event] = []
     problems: list[Problem] = []
     lines = text.split("\n")
     for number, line in enumerate(lines, first):
@@ -66,16 +63,16 @@ def _events(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
             problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
             continue
-        found.append(_event(path, number, value, problems))
-    return tuple(found), tuple(problems)
+        events.append(_event_of_object(path, number, value, problems))
+    return tuple(events), tuple(problems)
 
 
-def _event(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
-    """An event from its object; content may stand under `content` or `data`, or beside the type."""
+def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
+    # Content may stand under `content` or `data`, or beside the type.
     content = value.get("content", value.get("data"))
-    said = content if isinstance(content, str) else ""
+    content_text = content if isinstance(content, str) else ""
     if not isinstance(content, dict):
-        content = {key: each for key, each in value.items() if key not in _OWN}
+        content = {key: item for key, item in value.items() if key not in _FRAME_KEYS}
     written = next((value[key] for key in ("timestamp", "time", "ts") if value.get(key) is not None), None)
     time = moment(written)
     if written is not None and time is None:
@@ -89,22 +86,8 @@ def _event(path: str, line: int, value: Mapping[str, object], problems: list[Pro
         time=time,
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
         content=content,
-        said=said,
+        content_text=content_text,
     )
-
-
-def moment(written: object) -> datetime | None:
-    """A time in ISO form or in (milli)seconds since 1970, as UTC without a zone; None for anything else."""
-    try:
-        if isinstance(written, int | float) and not isinstance(written, bool):
-            seconds = written / 1000 if abs(written) > _MILLISECONDS else written
-            return _EPOCH + timedelta(seconds=seconds)
-        if not isinstance(written, str):
-            return None
-        time = datetime.fromisoformat(written.strip())
-        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
-    except (ValueError, OverflowError):
-        return None
 
 
 def time_stamp(time: datetime | None) -> str:
@@ -116,15 +99,14 @@ def time_stamp(time: datetime | None) -> str:
 
 
 def event_text(event: Event) -> str:
-    """An event in words (digest 2.1): what was read, written, executed, went wrong, was said; else type and JSON."""
+    """An event as text (digest 2.1): in the form of its type, else its type and its content as JSON."""
     outcome = f" [{event.outcome}]" if event.outcome else ""
-    line, below = FORMS.get(event.type, _other)(event, outcome)
+    line, below = FORMS.get(event.type, _type_and_json)(event, outcome)
     text = "\n".join([f"{time_stamp(event.time)}{line}", *([below.strip("\n")] if below.strip() else [])])
-    return "\n".join(each.rstrip() for each in text.split("\n"))
+    return "\n".join(part.rstrip() for part in text.split("\n"))
 
 
-def _part(event: Event, *keys: str) -> str:
-    """The first of these parts of the content that says anything."""
+def _first_filled(event: Event, *keys: str) -> str:
     import json
 
     for key in keys:
@@ -133,49 +115,49 @@ def _part(event: Event, *keys: str) -> str:
             return value
         if isinstance(value, int | float | dict | list) and value not in ({}, []):
             return json.dumps(value, ensure_ascii=False)
-    return event.said
+    return event.content_text
 
 
-def _read(event: Event, _outcome: str) -> tuple[str, str]:
-    return f"Read: {_part(event, 'path')}", ""
+def _file_read(event: Event, _outcome: str) -> tuple[str, str]:
+    return f"Read: {_first_filled(event, 'path')}", ""
 
 
-def _wrote(event: Event, outcome: str) -> tuple[str, str]:
-    return f"Wrote: {_part(event, 'path')}{outcome}", ""
+def _file_write(event: Event, outcome: str) -> tuple[str, str]:
+    return f"Wrote: {_first_filled(event, 'path')}{outcome}", ""
 
 
-def _executed(event: Event, outcome: str) -> tuple[str, str]:
-    below = "" if event.said else _part(event, "stdout", "stderr", "output")
-    return f"Executed: `{_part(event, 'command')}`{outcome}", below
+def _shell_exec(event: Event, outcome: str) -> tuple[str, str]:
+    below = "" if event.content_text else _first_filled(event, "stdout", "stderr", "output")
+    return f"Executed: `{_first_filled(event, 'command')}`{outcome}", below
 
 
-def _went_wrong(event: Event, _outcome: str) -> tuple[str, str]:
-    return f"Error: {_part(event, 'message')}", "" if event.said else _part(event, "stack")
+def _error(event: Event, _outcome: str) -> tuple[str, str]:
+    return f"Error: {_first_filled(event, 'message')}", "" if event.content_text else _first_filled(event, "stack")
 
 
 def _turn(event: Event, _outcome: str) -> tuple[str, str]:
     role = event.content.get("role")
-    return f"{role if isinstance(role, str) else 'turn'}: {_part(event, 'text', 'content', 'message')}", ""
+    return f"{role if isinstance(role, str) else 'turn'}: {_first_filled(event, 'text', 'content', 'message')}", ""
 
 
-def _result(event: Event, outcome: str) -> tuple[str, str]:
-    name = next((each for key in ("tool", "name") if isinstance(each := event.content.get(key), str)), "")
-    return f"Result of {name or 'a tool'}{outcome}:", _part(event, "output", "result", "text", "content")
+def _tool_result(event: Event, outcome: str) -> tuple[str, str]:
+    name = next((value for key in ("tool", "name") if isinstance(value := event.content.get(key), str)), "")
+    return f"Result of {name or 'a tool'}{outcome}:", _first_filled(event, "output", "result", "text", "content")
 
 
-def _other(event: Event, _outcome: str) -> tuple[str, str]:
+def _type_and_json(event: Event, _outcome: str) -> tuple[str, str]:
     import json
 
-    content = event.said or dict(event.content)
+    content = event.content_text or dict(event.content)
     return f"{event.type}: {json.dumps(content, ensure_ascii=False, separators=(', ', ': '))}", ""
 
 
 FORMS = {
-    "file_read": _read,
-    "file_write": _wrote,
-    "shell_exec": _executed,
-    "error": _went_wrong,
+    "file_read": _file_read,
+    "file_write": _file_write,
+    "shell_exec": _shell_exec,
+    "error": _error,
     "turn": _turn,
-    "tool_result": _result,
+    "tool_result": _tool_result,
 }
-"""Each type of event that has a form of its own, with the line and what stands below it."""
+"""Types of events that have a form of their own: the first line of the text, and the text below it."""

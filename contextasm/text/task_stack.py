@@ -1,4 +1,7 @@
-"""Frames: the stack of tasks as values. One is pushed, popped with its result, or blocked; none is ever lost."""
+"""The stack of tasks, parsed and changed as a value: a task is pushed, popped with its result, or blocked.
+
+No task is ever removed. Nothing is written here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ STATUSES = ("active", "complete", "blocked")
 
 
 class Task(NamedTuple):
-    """One task."""
+    """A task of the stack."""
 
     id: str
     goal: str
@@ -20,76 +23,80 @@ class Task(NamedTuple):
     """The id of the task it serves; empty for a root."""
     status: str = "active"
     result: str = ""
-    """What it came to, once complete."""
+    """Its result, once complete."""
     reason: str = ""
-    """What blocks it."""
+    """Why it is blocked; empty where it is not."""
     line: int = 1
-    """Where it stands in its file."""
+    """Its line in the file, counted from 1."""
 
 
 class TaskStack(NamedTuple):
-    """Every task, and the one that is worked on."""
+    """All tasks, and the current one."""
 
     frames: tuple[Task, ...] = ()
     current: str = ""
-    """Its id; empty where nothing is worked on."""
+    """Id of the current task; empty for none."""
 
     def path(self) -> tuple[Task, ...]:
         """The active chain, from the root to the current task."""
-        by_id = {frame.id: frame for frame in self.frames}
-        found: list[Task] = []
-        at = by_id.get(self.current)
-        while at and at not in found:
-            found.append(at)
-            at = by_id.get(at.parent)
-        return tuple(reversed(found))
+        by_id = {task.id: task for task in self.frames}
+        chain: list[Task] = []
+        task = by_id.get(self.current)
+        while task and task not in chain:
+            chain.append(task)
+            task = by_id.get(task.parent)
+        return tuple(reversed(chain))
 
     def siblings(self) -> tuple[Task, ...]:
         """The completed tasks beside the current one, the latest first."""
-        here = self.path()
-        if not here:
+        chain = self.path()
+        if not chain:
             return ()
-        own = (each for each in self.frames if each.parent == here[-1].parent and each.status == "complete")
-        return tuple(reversed([each for each in own if each.id != self.current]))
+        complete = [task for task in self.frames if task.parent == chain[-1].parent and task.status == "complete"]
+        return tuple(task for task in reversed(complete) if task.id != self.current)
 
 
 def push(stack: TaskStack, goal: str) -> TaskStack:
-    """A new task below the current one; it is the current one then."""
-    used = {frame.id for frame in stack.frames}
-    own = next(name for n in range(1, len(used) + 2) if (name := f"t{n}") not in used)
-    return TaskStack((*stack.frames, Task(own, goal, stack.current)), own)
+    """The stack with a new task below the current one, which becomes the current task."""
+    used = {task.id for task in stack.frames}
+    new_id = next(name for n in range(1, len(used) + 2) if (name := f"t{n}") not in used)
+    return TaskStack((*stack.frames, Task(new_id, goal, stack.current)), new_id)
 
 
 def pop(stack: TaskStack, result: str) -> TaskStack:
-    """The current task is complete with this result; its parent is the current one then. Raises if there is none."""
-    frame = _top(stack)
-    return _changed(stack, frame._replace(status="complete", result=result, reason=""), frame.parent)
+    """The stack with the current task complete with this result, and its parent as the current task.
+
+    Raises `ContextasmError` for a stack without a current task.
+    """
+    task = _current_task(stack)
+    return _replace_task(stack, task._replace(status="complete", result=result, reason=""), task.parent)
 
 
 def block(stack: TaskStack, reason: str) -> TaskStack:
-    """The current task is blocked for a reason, or with an empty one goes on. Raises if there is none."""
-    frame = _top(stack)
-    return _changed(stack, frame._replace(status="blocked" if reason else "active", reason=reason), frame.id)
+    """The stack with the current task blocked for a reason, or active again for an empty one.
+
+    Raises `ContextasmError` for a stack without a current task.
+    """
+    task = _current_task(stack)
+    return _replace_task(stack, task._replace(status="blocked" if reason else "active", reason=reason), task.id)
 
 
-def _top(stack: TaskStack) -> Task:
-    """The current task."""
+def _current_task(stack: TaskStack) -> Task:
     chain = stack.path()
     if not chain:
         raise ContextasmError("task", "there is no current task", "begin one with `ctxasm task push GOAL`")
     return chain[-1]
 
 
-def _changed(stack: TaskStack, frame: Task, current: str) -> TaskStack:
-    """The stack with one frame put in place of that with its id."""
-    return TaskStack(tuple(frame if each.id == frame.id else each for each in stack.frames), current)
+def _replace_task(stack: TaskStack, task: Task, current: str) -> TaskStack:
+    return TaskStack(tuple(task if old.id == task.id else old for old in stack.frames), current)
 
 
 def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
-    """The stack that a file holds. A parent or a current task that is not there is a problem, and counts as none."""
-    found: dict[str, Task] = {}
+    """The stack in a file. A parent or a current task that the file does not hold is a problem, and counts as none."""
+    tasks: dict[str, Task] = {}
     for row in parse_rows(data, "tasks", problems):
-        frame = Task(
+        task = Task(
             id=row.word("id"),
             goal=row.word("goal"),
             parent=row.word("parent"),
@@ -98,36 +105,37 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
             reason=row.word("reason"),
             line=row.line,
         )
-        if not frame.id or not frame.goal or frame.id in found:
-            row.report("has no `id`" if not frame.id else "has no `goal`" if not frame.goal else "takes an id twice")
-        elif frame.status not in STATUSES:
-            row.report(f"status {frame.status} is none of {', '.join(STATUSES)}")
+        if not task.id or not task.goal or task.id in tasks:
+            row.report("has no `id`" if not task.id else "has no `goal`" if not task.goal else "takes an id twice")
+        elif task.status not in STATUSES:
+            row.report(f"status {task.status} is none of {', '.join(STATUSES)}")
         else:
-            found[frame.id] = frame
-    problems += _orphans(found, data.document.path)
+            tasks[task.id] = task
+    problems += _missing_parents(tasks, data.document.path)
     current = data.value.get("current") if isinstance(data.value, Mapping) else None
-    if current and str(current) not in found:
+    if current and str(current) not in tasks:
         problems.append(Problem("bad-data", data.document.path, 1, f"current: there is no task {current}"))
-    return TaskStack(tuple(found.values()), str(current) if str(current) in found else "")
+    return TaskStack(tuple(tasks.values()), str(current) if str(current) in tasks else "")
 
 
-def _orphans(found: Mapping[str, Task], path: str) -> Iterator[Problem]:
-    """The tasks whose parents are not there."""
-    for frame in found.values():
-        if frame.parent and frame.parent not in found:
-            yield Problem("bad-row", path, frame.line, f"there is no task {frame.parent}, its parent")
+def _missing_parents(tasks: Mapping[str, Task], path: str) -> Iterator[Problem]:
+    for task in tasks.values():
+        if task.parent and task.parent not in tasks:
+            yield Problem("bad-row", path, task.line, f"there is no task {task.parent}, its parent")
 
 
-def task_line(frame: Task) -> str:
-    """A task in one line: its result once complete, else its goal, with what blocks it."""
-    if frame.status == "complete":
-        return frame.result or frame.goal
-    return f"{frame.goal} (blocked: {frame.reason or 'no reason given'})" if frame.status == "blocked" else frame.goal
+def task_line(task: Task) -> str:
+    """A task in one line: its result once complete, else its goal, with the reason where it is blocked."""
+    if task.status == "complete":
+        return task.result or task.goal
+    return f"{task.goal} (blocked: {task.reason or 'no reason given'})" if task.status == "blocked" else task.goal
 
 
 def list_tasks(stack: TaskStack) -> Sequence[tuple[int, Task]]:
-    """The active chain and what is complete beside it, each with how deep it lies, in the order of the file."""
-    chain = {frame.id: depth for depth, frame in enumerate(stack.path())}
-    beside = {frame.id: len(chain) - 1 for frame in stack.siblings()}
-    depths = chain | beside
-    return sorted(((depths[each.id], each) for each in stack.frames if each.id in depths), key=lambda each: each[0])
+    """The active chain and the completed tasks beside the current one, each with its depth, 0 for a root.
+
+    By depth, then in the order of the file.
+    """
+    chain = {task.id: depth for depth, task in enumerate(stack.path())}
+    depths = chain | {task.id: len(chain) - 1 for task in stack.siblings()}
+    return sorted(((depths[task.id], task) for task in stack.frames if task.id in depths), key=lambda pair: pair[0])

@@ -1,4 +1,4 @@
-"""Templates as layers write them: paths such as `teams/{team}/daily/*.md`, lines such as `- [{type}] {text}`."""
+"""Templates of layers: paths such as `teams/{team}/daily/*.md`, lines such as `- [{type}] {text}`."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 def placeholders(template: str) -> list[str]:
-    """The names in braces."""
+    """Names in the braces of a template, in order."""
     return _NAME.findall(template)
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """The template with each name replaced; what the values hold is taken as it is."""
-    return _NAME.sub(lambda found: values.get(found[1], found[0]), template)
+    """The template with each name replaced by its value; a name without a value stays, and no value is filled again."""
+    return _NAME.sub(lambda match: values.get(match[1], match[0]), template)
 
 
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
-    """The files that a layer's path may mean; none where it needs a name that is not given.
+    """The files that a layer's path names; none where the path needs a name that the request does not give.
 
-    `{open}` and `{changed}` are the files that the request says are.
-
-    A path without a wildcard comes back as it is, whether there is such a file or not.
+    `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
+    back unchanged, whether such a file exists or not.
     """
     if template in {"{open}", "{changed}"}:
         yield from request.open if template == "{open}" else request.changed
         return
-    given = {"agent": request.agent, "team": request.team}
-    if not all(given.get(name, " ") for name in placeholders(template)):
+    names = {"agent": request.agent, "team": request.team}
+    if not all(names.get(name, " ") for name in placeholders(template)):
         return
-    path = fill_template(template, given)
+    path = fill_template(template, names)
     if is_pattern(path):
         yield from workspace.list(path)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.options import Options, ProcessEnvironment
     from contextasm.records.diff import Difference, Side
-
-_DATE = r"\d{4}-\d{2}-\d{2}"
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -65,8 +62,9 @@ run = takes_request(diff)
 def _record(name: str, request: Options, around: ProcessEnvironment) -> OpenedRecord | None:
     """The record that a word means; None where it means something else."""
     from contextasm.cli.commands.replay import find_opened_record
+    from contextasm.text.dates import is_date_form
 
-    if name.startswith("@") or re.fullmatch(_DATE, name):
+    if name.startswith("@") or is_date_form(name):
         return None
     if not name.endswith(".json") and (around.folder / name).is_file():
         return None  # a file may have the name of a branch
@@ -92,12 +90,13 @@ def _side(name: str | None, own: OpenedRecord | None, flags: Options, around: Pr
     from contextasm.config.resolve import prepare_build
     from contextasm.config.values import parse_tokens
     from contextasm.records.diff import Side
+    from contextasm.text.dates import is_date_form
 
     if own:
         return Side(own.path.stem, own.record.context, own.record.hashes)
     if name and name.startswith("@"):
         job = prepare_build(flags._replace(budget=str(parse_tokens(name[1:], name))), around)
-    elif name and re.fullmatch(_DATE, name):
+    elif name and is_date_form(name):
         job = prepare_build(flags._replace(date=name), around)
     elif name is not None:
         return _revision(name, flags, around)

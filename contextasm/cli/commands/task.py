@@ -33,7 +33,7 @@ def run(
     from contextasm.config.options import Options
     from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.values import require_known
-    from contextasm.config.yaml_events import load_values
+    from contextasm.config.yaml_loader import load_yaml
     from contextasm.model import Document
     from contextasm.text.decode import parse_data
     from contextasm.workspace.atomic import as_bytes, write
@@ -42,7 +42,7 @@ def run(
     require_known(action, (*_changes(), "show"), "task", "action")
     folder = open_workspace(Options(workspace=workspace), process_environment())
     read = folder.read(TASK_FILE)
-    stack = _read(parse_data(read, load_values) if isinstance(read, Document) else read, strict=action != "show")
+    stack = _read(parse_data(read, load_yaml) if isinstance(read, Document) else read, strict=action != "show")
     if action != "show":
         stack = _changes()[action](stack, _needed(action, text))
         write(Path(folder.root) / TASK_FILE, as_bytes(task_file_text(stack)))

@@ -15,7 +15,7 @@ from operator import mul
 from pathlib import Path
 from time import monotonic
 
-from contextasm.model import EmbedderConfig, Problem
+from contextasm.model import EmbedderConfig, Problem, RunProgram
 from contextasm.retrieval.embeddings.request import (
     OTHER_NUMBER,
     EmbeddingFailed,
@@ -57,12 +57,20 @@ SETTINGS_FILE = "ctxasm.yaml"
 class EmbeddingSimilarity:
     """The second opinion of one build (`model.Meaning`); after a failure it is not asked again."""
 
-    def __init__(self, embedder: EmbedderConfig, root: str, environment: Mapping[str, str], cache: Path | None) -> None:
+    def __init__(
+        self,
+        embedder: EmbedderConfig,
+        root: str,
+        environment: Mapping[str, str],
+        cache: Path | None,
+        run_program: RunProgram,
+    ) -> None:
         """Of a workspace at `root`; vectors are remembered in the folder `cache`, None for not at all."""
         self._embedder = embedder
         self._root = root
         self._environment = environment
         self._cache = cache
+        self._run_program = run_program
         self._remembered: VectorCache | None = None
         self._problem: Problem | None = None
 
@@ -94,9 +102,8 @@ class EmbeddingSimilarity:
         if not texts:
             return made
         assert self._remembered
-        job = EmbeddingRequest(
-            self._embedder, self._root, self._environment, texts, monotonic() + self._embedder.timeout
-        )
+        deadline = monotonic() + self._embedder.timeout
+        job = EmbeddingRequest(self._embedder, self._root, self._environment, texts, deadline, self._run_program)
         try:
             with closing(EMBEDDERS[self._embedder.kind](job)) as vectors:  # type: ignore[type-var]
                 _take(vectors, texts, made)

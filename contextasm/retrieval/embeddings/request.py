@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
-from contextasm.model import EmbedderConfig
+from contextasm.model import EmbedderConfig, RunProgram
 
 Vector = Sequence[float]
 """A vector as an embedder gives it, nothing checked yet."""
@@ -33,6 +33,8 @@ class EmbeddingRequest(NamedTuple):
     texts: Sequence[str]
     deadline: float
     """On the clock that only goes on (`time.monotonic`)."""
+    run_program: RunProgram
+    """Runs the embedder, where that is a command."""
 
     def left(self) -> float:
         """Seconds until the deadline. Raises `EmbeddingUnfinished` where it is over."""

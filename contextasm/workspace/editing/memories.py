@@ -11,9 +11,10 @@ from datetime import date
 
 from contextasm.model import Context, ContextasmError, Decision, Document, Memory
 from contextasm.text.decode import decode_document
+from contextasm.text.matching import nearest
 from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.memory_writer import with_fields
-from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, nearest_of_many, similarity
+from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file
 from contextasm.workspace.folder import Folder
 
@@ -103,7 +104,7 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     """Raise `ContextasmError` where `name` is not among the ids; the message names the nearest id."""
     if name in ids:
         return
-    near = nearest_of_many(name, ids)
+    near = nearest(name, ids)
     hint = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
     raise ContextasmError(where, f"there is no memory {name}", hint)
 
