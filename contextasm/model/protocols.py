@@ -39,7 +39,7 @@ class EmbedderConfig(NamedTuple):
     key_env: str = ""
     """The variable that holds a server's key; empty for none."""
     folder: str = ""
-    """Of a sentence-transformers model; relative to the workspace, or absolute."""
+    """Of a sentence-transformers model with an ONNX file; relative to the workspace, or absolute."""
     timeout: float = 5.0
     """Seconds that one search may wait for its vectors."""
     near: float = 0.35

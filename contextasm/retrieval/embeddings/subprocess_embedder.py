@@ -1,7 +1,7 @@
 """Vectors by a command: one text a line as JSON on its standard input, one vector a line as JSON on its output.
 
-It is run without a shell, in the workspace's folder, in a session of its own; when the search ends it and all that it
-has started in that session is killed. Its output is read line by line and never held as a whole.
+The command runs without a shell, in the workspace's folder, in a session of its own; when the search ends, every
+process of that session is killed. The output is read line by line and never held as a whole.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from typing import IO, Any
 
 from contextasm.retrieval.embeddings.request import EmbeddingFailed, EmbeddingRequest, Vector
 
-_LINE = 4 << 20
-"""Bytes that one vector may take."""
+_MAX_LINE = 4 << 20
+"""Bytes of one vector."""
 
-_LOOK = 0.1
-"""Seconds after which a silent command is looked after."""
+_POLL = 0.1
+"""Seconds between two looks at whether a silent command has ended."""
 
-_LAST_WORDS = 200
-"""Characters of what it said last that are told."""
+_MAX_REASON = 200
+"""Characters of the last line on standard error that a message shows."""
 
 
 def embed_by_command(job: EmbeddingRequest) -> Iterator[Vector]:
-    """A vector for each line of output; `EmbeddingFailed` where the command can't be run, fails or takes too long."""
-    with _texts(job.texts) as texts, _running(job, texts) as process:
-        said = bytearray()
-        for line in _lines(job, process, said):
-            yield _vector(line)
+    """A vector for each line of output. Raises `EmbeddingFailed` where the command does not start, fails or is slow."""
+    with _texts_file(job.texts) as texts, _running(job, texts) as process:
+        errors = bytearray()
+        for line in _output_lines(job, process, errors):
+            yield _parse(line)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(job.left())
+            process.wait(job.seconds_left())
         if process.returncode is None:
-            job.left()
+            job.seconds_left()
         if process.returncode:
-            last = said.decode("utf-8", "replace").strip().rpartition("\n")[2][-_LAST_WORDS:]
+            last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2][-_MAX_REASON:]
             raise EmbeddingFailed(f"ended with exit code {process.returncode}{f' ({last})' if last else ''}")
 
 
 @contextmanager
-def _texts(texts: Sequence[str]) -> Iterator[IO[bytes]]:
-    """The texts in a file without a name, from which a command may read as slowly as it likes."""
+def _texts_file(texts: Sequence[str]) -> Iterator[IO[bytes]]:
+    """The texts in a file without a name: a pipe would block on a command that reads slowly."""
     with ExitStack() as stack:
         try:
             file = stack.enter_context(tempfile.TemporaryFile())
@@ -58,7 +58,7 @@ def _texts(texts: Sequence[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _running(job: EmbeddingRequest, texts: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The command, which does not outlive this."""
+    """The started command; it and what it has started are killed at the end."""
     try:
         process = subprocess.Popen(  # noqa: S603 - the person has allowed it (config/embedder.py)
             job.embedder.command,
@@ -82,15 +82,15 @@ def _running(job: EmbeddingRequest, texts: IO[bytes]) -> Iterator[subprocess.Pop
                 stream.close()
 
 
-def _lines(job: EmbeddingRequest, process: subprocess.Popen[bytes], said: bytearray) -> Iterator[bytes]:
-    """The lines of output as they come; the end of what else it says is put into `said`."""
+def _output_lines(job: EmbeddingRequest, process: subprocess.Popen[bytes], errors: bytearray) -> Iterator[bytes]:
+    """The lines of output as they come; the end of standard error is put into `errors`."""
     rest = b""
     with selectors.DefaultSelector() as streams:
         for stream in (process.stdout, process.stderr):
             assert stream
             streams.register(stream, selectors.EVENT_READ)
         while streams.get_map():
-            ready = streams.select(min(job.left(), _LOOK))
+            ready = streams.select(min(job.seconds_left(), _POLL))
             if not ready and process.poll() is not None:
                 break  # it has ended; what holds the streams open is a child that it has left behind
             for key, _ in ready:
@@ -98,18 +98,18 @@ def _lines(job: EmbeddingRequest, process: subprocess.Popen[bytes], said: bytear
                 if not data:
                     streams.unregister(key.fileobj)
                 elif key.fileobj is process.stderr:
-                    said[:] = (said + data)[-4 * _LAST_WORDS :]
+                    errors[:] = (errors + data)[-4 * _MAX_REASON :]
                 else:
                     *lines, rest = (rest + data).split(b"\n")
                     yield from (line for line in lines if line.strip())
-            if len(rest) > _LINE:
+            if len(rest) > _MAX_LINE:
                 raise EmbeddingFailed("gave a line that does not end")
     if rest.strip():
         yield rest
 
 
-def _vector(line: bytes) -> Any:
-    """What a line says; whether it is a vector is found out by who asked."""
+def _parse(line: bytes) -> Any:
+    """The value of a line; the caller checks whether it is a vector."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
