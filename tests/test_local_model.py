@@ -15,6 +15,7 @@ import pytest
 
 from contextasm.model import EmbedderConfig, Problem
 from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
+from contextasm.workspace.processes import run_program
 from tests.command import Result, ctxasm, fill, inside, python
 from tests.test_embedding import CONCEPTS, FALLBACK, PIZZA, build, found, workspace
 

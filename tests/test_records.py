@@ -18,7 +18,8 @@ from contextasm.pipeline import assemble
 from contextasm.records.json_codec import from_json, to_json
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, make_record, parse_record
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.workspace.snapshot import RecordingWorkspace, SnapshotWorkspace, changed_inputs
+from contextasm.workspace.recording import RecordingWorkspace
+from contextasm.workspace.snapshot import SnapshotWorkspace, changed_inputs
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
 from tests.workspaces import DEFAULT, Content, Files, budgets, build, o200k, profiles, request, workspaces
 

@@ -130,9 +130,9 @@ def _flush() -> None:
 
 def _failed(message: str, code: int) -> int:
     """Tell of an error in one line."""
-    from contextasm.workspace.atomic import tell
+    from contextasm.cli.output import write_stderr
 
-    tell(f"ctxasm: error: {' '.join(message.split())}")
+    write_stderr(f"ctxasm: error: {' '.join(message.split())}")
     return code
 
 

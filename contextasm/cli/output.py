@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,17 +25,33 @@ def read_stdin(where: str, kind: str) -> str:
 
 
 def write_stdout(text: str) -> None:
-    """Write to standard output, to the last byte."""
-    from contextasm.workspace.atomic import as_bytes, emit_stdout
+    """Write all of a text to standard output. Raises as `write_stdout_bytes` does."""
+    from contextasm.workspace.atomic import as_bytes
 
-    emit_stdout(as_bytes(text))
+    write_stdout_bytes(as_bytes(text))
+
+
+def write_stdout_bytes(data: bytes) -> None:
+    """Write to standard output. Raises `BrokenPipeError` where the reader has gone, else `ContextasmError`."""
+    from contextasm.workspace.atomic import emit
+
+    try:
+        emit(1, data)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from contextasm.model import ContextasmError
+
+        hint = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
+        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def write_stderr(line: str) -> None:
-    """Write a line for the person, on standard error; never a reason to fail."""
-    from contextasm.workspace.atomic import tell as write_line
+    """Write a line to standard error; where nobody takes it, it is lost."""
+    from contextasm.workspace.atomic import as_bytes, emit
 
-    write_line(line)
+    with suppress(OSError):
+        emit(2, as_bytes(f"{line}\n"))
 
 
 def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:

@@ -40,7 +40,7 @@ class PreparedBuild(NamedTuple):
 
     build: Build
     workspace: Folder | GitWorkspace
-    """Workspace of the build."""
+    """The folder or revision behind the build's workspace; it gives each file as it is now."""
     settings: Mapping[str, Setting]
     counts: TokenCountCache | None
     """Cache of an exact tokenizer's counts; None for an estimate."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.model import Request
-from contextasm.workspace.git import _changed, _git_lines
+from contextasm.workspace.git_commands import changed_paths, current_branch
 
 if TYPE_CHECKING:
     from contextasm.model import Facts, Rule
@@ -31,8 +31,8 @@ def gather_facts(
         "team": lambda: request.team,
         "date": request.date.isoformat,
         "weekday": lambda: WEEKDAYS[request.date.weekday()],
-        "git.branch": lambda: "".join(_git_lines(str(root), "rev-parse", "--abbrev-ref", "HEAD")).strip(),
-        "changed": lambda: _changed(str(root)),
+        "git.branch": lambda: current_branch(str(root), environment),
+        "changed": lambda: changed_paths(str(root), environment),
     }
     facts: dict[str, str | tuple[str, ...]] = {}
     for field in {condition.field for rule in rules if rule.enabled for condition in rule.when}:

@@ -30,7 +30,8 @@ from contextasm.text.decode import parse_data
 from contextasm.text.templates import placeholders
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
-from contextasm.workspace.git import changed_files
+from contextasm.workspace.git_commands import changed_files
+from contextasm.workspace.recording import RecordingWorkspace
 
 if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
@@ -77,15 +78,17 @@ def prepare_build(
     profile = restrict_profile(resolve_profile(options, settings, settings_file, workspace, process))
     settings |= layer_settings(profile, settings_file, options)
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
-    settings["agent"] = resolve_agent(settings["agent"], profile, workspace)
-    check_team(settings["team"], profile, workspace)
+    # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
+    recording = RecordingWorkspace(workspace)
+    settings["agent"] = resolve_agent(settings["agent"], profile, recording)
+    check_team(settings["team"], profile, recording)
     settings["date"] = resolve_date(settings, process)
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
-    request = _resolve_request(options, settings, profile, workspace)
+    request = _resolve_request(options, settings, profile, workspace, process.environment)
     is_cached = is_cache_allowed(process.environment)
     topic = options.topic or ""
     build = Build(
-        workspace=workspace,
+        workspace=recording,
         profile=profile,
         request=request,
         counter=counter,
@@ -115,7 +118,11 @@ def _load_counter_once(
 
 
 def _resolve_request(
-    options: Options, settings: Mapping[str, Setting], profile: Profile, workspace: Folder | GitWorkspace
+    options: Options,
+    settings: Mapping[str, Setting],
+    profile: Profile,
+    workspace: Folder | GitWorkspace,
+    environment: Mapping[str, str],
 ) -> Request:
     day = settings["date"].value
     assert isinstance(day, date)
@@ -129,7 +136,7 @@ def _resolve_request(
         format=str(settings["format"].value),
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
-        changed=changed_files(workspace.root) if uses_placeholder(profile, "changed") else (),
+        changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
         additional=options.additional or "",
         filters=parse_filters(options.since, options.event_types, options.entity_types, options.exclude),
         prefer=options.prefer,
@@ -164,7 +171,7 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     return ""
 
 
-def resolve_agent(setting: Setting, profile: Profile, workspace: Folder | GitWorkspace) -> Setting:
+def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace) -> Setting:
     """The agent of a build: the one that is named, else the only one.
 
     Raises `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, where none is named
@@ -185,7 +192,7 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Folder | GitWor
     return setting
 
 
-def check_team(setting: Setting, profile: Profile, workspace: Folder | GitWorkspace) -> None:
+def check_team(setting: Setting, profile: Profile, workspace: Workspace) -> None:
     """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use."""
     if not uses_placeholder(profile, "team"):
         _refuse_unused_option(setting, profile, "team")

@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Record builds, replay and compare them, and trace one line of a file."""

@@ -1,4 +1,4 @@
-"""The difference between two contexts in words, as a table and as plain values."""
+"""The difference of two contexts as a table, as one line and as JSON values."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ SCHEMA = "ctxasm.diff/1"
 
 
 def shift_table(difference: Difference) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and columns of figures: what became of each fragment, and why."""
+    """Header, rows and columns of figures: the change of each fragment, and the reason."""
     rows = [
-        (shift.kind, _layers(shift), f"{shift.tokens[1] - shift.tokens[0]:+,}", _place(shift), _why(shift))
+        (shift.kind, _layer_words(shift), f"{shift.tokens[1] - shift.tokens[0]:+,}", _place(shift), _reason(shift))
         for shift in difference.shifts
     ]
     return ("what", "layer", "tokens", "where", "why"), rows, (2,)
 
 
-def _layers(shift: Shift) -> str:
+def _layer_words(shift: Shift) -> str:
     old, new = shift.layers
     return new if old == new else f"{old} -> {new}"
 
 
 def _place(shift: Shift) -> str:
-    """File and line, as it is now or as it was."""
-    here = shift.after or shift.before
-    if here is None:
+    decision = shift.after or shift.before
+    if decision is None:
         return shift.fragment
-    return f"{here.path}:{here.lines[0]}" if here.lines[0] else here.path
+    return f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
 
 
-def _why(shift: Shift) -> str:
-    """The reason of the side that differs from the usual: why it left, why it was out before, why it is cut."""
+def _reason(shift: Shift) -> str:
+    """The reason in words: that of the side on which the fragment is missing or cut."""
     if shift.kind == "entered":
         return f"was out: {reason_words(shift.before.reason)}" if shift.before else "is new"
     if shift.kind == "left":
@@ -49,15 +48,15 @@ def summary(difference: Difference) -> str:
     """The figures of both texts in one line."""
     old, new = difference.before.context, difference.after.context
     length = len(new.text.encode())
-    share = f" ({difference.kept * 100 // length} % of {length:,})" if length else ""
+    share = f" ({difference.identical_bytes * 100 // length} % of {length:,})" if length else ""
     return (
         f"{difference.before.label}: {old.tokens:,} tokens; {difference.after.label}: {new.tokens:,} tokens "
-        f"({new.tokens - old.tokens:+,}); the first {difference.kept:,} bytes{share} are identical"
+        f"({new.tokens - old.tokens:+,}); the first {difference.identical_bytes:,} bytes{share} are identical"
     )
 
 
 def diff_data(difference: Difference) -> dict[str, object]:
-    """The difference as plain values (schema `ctxasm.diff/1`, contextasm/rendering/schemas/diff-1.json)."""
+    """The difference as JSON values (schema `ctxasm.diff/1`, contextasm/rendering/schemas/diff-1.json)."""
     return {
         "schema": SCHEMA,
         **{
@@ -71,23 +70,23 @@ def diff_data(difference: Difference) -> dict[str, object]:
             }
             for key, side in (("before", difference.before), ("after", difference.after))
         },
-        "identical_bytes": difference.kept,
+        "identical_bytes": difference.identical_bytes,
         "changes": [_shift_data(shift) for shift in difference.shifts],
     }
 
 
 def _shift_data(shift: Shift) -> dict[str, object]:
-    here = shift.after or shift.before
+    decision = shift.after or shift.before
     return {
         "kind": shift.kind,
         "fragment": shift.fragment,
-        "path": here.path if here else None,
-        "line": here.lines[0] if here else None,
+        "path": decision.path if decision else None,
+        "line": decision.lines[0] if decision else None,
         "layer_before": shift.layers[0],
         "layer_after": shift.layers[1],
         "tokens_before": shift.tokens[0],
         "tokens_after": shift.tokens[1],
         "reason_before": shift.before.reason.code if shift.before else None,
         "reason_after": shift.after.reason.code if shift.after else None,
-        "why": _why(shift),
+        "why": _reason(shift),
     }

@@ -1,6 +1,6 @@
-"""Records: what a build was made of and what it came to, as a value and as a file's bytes. Nothing is opened here.
+"""Records of builds, as values and as the bytes of a file. Files are opened in `records/replay.py`.
 
-A record's name is a digest of all it says, so the same build gives the same record, and a damaged one is noticed.
+The id of a record is a digest of all of its content, so the same build gives the same record, and damage is noticed.
 """
 
 from __future__ import annotations
@@ -31,29 +31,30 @@ from contextasm.rendering.frame import MARKERS, render_document
 from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
-from contextasm.workspace.snapshot import RecordingWorkspace, answer_digest
+from contextasm.workspace.recording import RecordingWorkspace
+from contextasm.workspace.snapshot import answer_digest
 
 SCHEMA = "ctxasm.record/1"
 
 
 class Input(NamedTuple):
-    """A file that was opened."""
+    """Path, size and hash of a file that was opened."""
 
     path: str
     bytes: int
     sha256: str
-    """Of its bytes as they lay on the disk, in hexadecimal."""
+    """Of the file's bytes as they lay on the disk, in hexadecimal."""
 
 
 class Listing(NamedTuple):
-    """What a pattern found."""
+    """Paths that matched a pattern."""
 
     pattern: str
     paths: tuple[str, ...]
 
 
 class Chosen(NamedTuple):
-    """A setting in words, with where it came from."""
+    """A setting in words, and its origin."""
 
     key: str
     value: str
@@ -61,27 +62,27 @@ class Chosen(NamedTuple):
 
 
 class BuildFacts(NamedTuple):
-    """What a build was made with, as far as the request does not say it."""
+    """Everything but the request and the files that a build was made with."""
 
     versions: tuple[tuple[str, str], ...]
-    """Of this program, and of whatever else the bytes may hang on."""
+    """Versions by name: of this program, and of everything else that the bytes may depend on."""
     table: str
     """SHA-256 of the token table as published; empty for the estimate."""
     settings: tuple[Chosen, ...]
     profile: Profile
-    """As it was resolved, every field of every layer."""
+    """The resolved profile, every field of every layer."""
     fired: RuleEvaluation | None = None
-    """What the rules came to; None where there are none."""
+    """Result of evaluating the rules; None where there are none."""
 
 
 class Record(NamedTuple):
-    """What is needed to replay a build, and what came of it."""
+    """Everything that is needed to replay a build, and its result."""
 
     making: BuildFacts
     request: Request
     inputs: tuple[Input, ...]
     absent: tuple[str, ...]
-    """Paths that were looked for, where there was no file."""
+    """Paths that were read where there was no file."""
     unreadable: tuple[Problem, ...]
     """Files that were there and could not be read."""
     listings: tuple[Listing, ...]
@@ -95,23 +96,23 @@ class Record(NamedTuple):
 
     @property
     def digests(self) -> dict[str, str]:
-        """What reading each path came to, as `notes.digest` has it."""
+        """Digest of the result of reading each path (`workspace.snapshot.answer_digest`)."""
         absent = dict.fromkeys(self.absent, "")
-        return absent | {each.path: answer_digest(each) for each in self.unreadable} | self.hashes
+        return absent | {problem.path: answer_digest(problem) for problem in self.unreadable} | self.hashes
 
     @property
     def hashes(self) -> dict[str, str]:
         """The SHA-256 of every file that was opened, by path."""
-        return {each.path: each.sha256 for each in self.inputs}
+        return {file.path: file.sha256 for file in self.inputs}
 
     @property
     def lists(self) -> dict[str, Sequence[str]]:
-        """What each pattern found."""
-        return {each.pattern: each.paths for each in self.listings}
+        """Paths by the pattern that was listed."""
+        return {listing.pattern: listing.paths for listing in self.listings}
 
     @property
     def context(self) -> Context:
-        """The result, but for the documents that it was made of."""
+        """The finished context, without the documents that it was made of."""
         return Context(
             text=render_document(self.sections, self.request.format),
             tokens=self.tokens,
@@ -127,17 +128,17 @@ class Record(NamedTuple):
         )
 
 
-def make_record(context: Context, making: BuildFacts, noted: RecordingWorkspace) -> Record:
-    """The record of a finished build, whose workspace was `noted`."""
-    reads = sorted(noted.reads.items())
+def make_record(context: Context, making: BuildFacts, recording: RecordingWorkspace) -> Record:
+    """The record of a finished build that read everything through `recording`."""
+    reads = sorted(recording.reads.items())
     documents = [read for _, read in reads if isinstance(read, Document)]
     return Record(
         making=making,
         request=context.request,
-        inputs=tuple(Input(each.path, len(each.data), each.digest) for each in documents),
+        inputs=tuple(Input(document.path, len(document.data), document.digest) for document in documents),
         absent=tuple(path for path, read in reads if read is None),
         unreadable=tuple(read for _, read in reads if isinstance(read, Problem)),
-        listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(noted.lists.items())),
+        listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.items())),
         etag=context.etag,
         tokens=context.tokens,
         sections=context.sections,
@@ -149,35 +150,35 @@ def make_record(context: Context, making: BuildFacts, noted: RecordingWorkspace)
 
 
 class EncodedRecord(NamedTuple):
-    """A record as a file holds it."""
+    """Id of a record, and the content of its file."""
 
     id: str
     data: bytes
 
 
-def encode_record(own: Record) -> EncodedRecord:
-    """A record with its id: the first 16 digits of the SHA-256 of everything else in it."""
-    fields = to_json(own)
+def encode_record(record: Record) -> EncodedRecord:
+    """The record's id and file; the id is the first 16 digits of the SHA-256 of everything else in the record."""
+    fields = to_json(record)
     making = fields.pop("making")
-    fields["decisions"] = [decision_data(each) for each in own.decisions]
+    fields["decisions"] = [decision_data(decision) for decision in record.decisions]
     fields = {**making, **fields}
-    name = _id(fields)
-    return EncodedRecord(name, _bytes({"schema": SCHEMA, "id": name, **fields}, indent=1) + b"\n")
+    record_id = _record_id(fields)
+    return EncodedRecord(record_id, _json_bytes({"schema": SCHEMA, "id": record_id, **fields}, indent=1) + b"\n")
 
 
-def _id(fields: dict[str, Any]) -> str:
-    return sha256(_bytes(fields, sort_keys=True)).hexdigest()[:16]
+def _record_id(fields: dict[str, Any]) -> str:
+    return sha256(_json_bytes(fields, sort_keys=True)).hexdigest()[:16]
 
 
-def _bytes(value: object, **form: Any) -> bytes:
-    """JSON in UTF-8. A byte of a file's name that is no UTF-8 is written as an escape."""
+def _json_bytes(value: object, **form: Any) -> bytes:
+    # A byte of a file's name that is no UTF-8 becomes an escape.
     return json.dumps(value, ensure_ascii=False, **form).encode("utf-8", "backslashreplace")
 
 
 def parse_record(data: bytes, where: str) -> Record:
-    """The record that a file's bytes hold; `where` is named in messages.
+    """The record in the bytes of a file; `where` is its name in messages.
 
-    Raises `ContextasmError` for another schema and for anything that is not as it was written.
+    Raises `ContextasmError` for another schema, and for a file that is not as it was written.
     """
     hint = "record the build again with `ctxasm build --record`"
     try:
@@ -189,38 +190,37 @@ def parse_record(data: bytes, where: str) -> Record:
         what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"
         raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
     try:
-        if fields.pop("id", None) != _id(fields):
+        if fields.pop("id", None) != _record_id(fields):
             raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
-        return _record(fields)
+        return _record_from_fields(fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ContextasmError(
             where, f"can't be understood: {error}", "read it with the version that wrote it"
         ) from error
 
 
-def _record(fields: dict[str, Any]) -> Record:
-    """A record from the object in its file."""
+def _record_from_fields(fields: dict[str, Any]) -> Record:
     making = {key: fields.pop(key) for key in BuildFacts._fields}
-    decisions = tuple(map(_decision, fields.pop("decisions")))
-    own: Record = from_json(Record, {**fields, "making": making, "decisions": []}, "record")
-    for known, names in (
-        (FORMATS, [own.request.format]),
-        (TOKENIZERS, [own.request.tokenizer]),
-        (MARKERS, [own.making.profile.marker]),
-        (SOURCES, [name for layer in own.making.profile.layers for name in layer.query.sources]),
-        (STEPS, [name for layer in own.making.profile.layers for name in layer.overflow.steps]),
+    decisions = tuple(map(_decision_from_data, fields.pop("decisions")))
+    record: Record = from_json(Record, {**fields, "making": making, "decisions": []}, "record")
+    for table, names in (
+        (FORMATS, [record.request.format]),
+        (TOKENIZERS, [record.request.tokenizer]),
+        (MARKERS, [record.making.profile.marker]),
+        (SOURCES, [name for layer in record.making.profile.layers for name in layer.query.sources]),
+        (STEPS, [name for layer in record.making.profile.layers for name in layer.overflow.steps]),
         (OUTCOME, [decision.reason.code for decision in decisions]),
     ):
-        if foreign := set(names) - set(known):
-            raise ValueError(f"this version does not know {min(foreign)}")
-    return own._replace(decisions=decisions)
+        if unknown := set(names) - set(table):
+            raise ValueError(f"this version does not know {min(unknown)}")
+    return record._replace(decisions=decisions)
 
 
-def _decision(data: dict[str, Any]) -> Decision:
-    """The way back from `render.decision_data`."""
+def _decision_from_data(data: dict[str, Any]) -> Decision:
+    """The decision that `rendering.formats.decision_data` turned into `data`."""
     facts = dict(data["reason"])
     reason = Reason(facts.pop("code"), tuple(facts.items()))
-    found: Decision = from_json(
+    decision: Decision = from_json(
         Decision,
         {
             "fragment": data["fragment"],
@@ -235,4 +235,4 @@ def _decision(data: dict[str, Any]) -> Decision:
         },
         "decisions",
     )
-    return found
+    return decision

@@ -1,7 +1,7 @@
-"""Records on disk, under `.ctxasm/` of a workspace: kept, found again, and built again to the same bytes.
+"""Records on disk, under `.ctxasm/` of a workspace: saved, found, read, and built again to the same bytes.
 
-`records/ID.json` are the records; `inputs/SHA256` are the bytes of inputs, each once however many records name it.
-Only what is under `.ctxasm/` is ever written.
+`records/ID.json` are the records; `inputs/SHA256` are the bytes of inputs, stored once for all records that name them.
+Nothing outside of `.ctxasm/` is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from contextasm.model import (
     Context,
     ContextasmError,
     Document,
-    Problem,
     Profile,
     RuleEvaluation,
     TokenCounter,
@@ -31,28 +30,29 @@ from contextasm.records.record import BuildFacts, Chosen, Record, encode_record,
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
-from contextasm.workspace.snapshot import ChangedInput, Read, changed_inputs
+from contextasm.workspace.recording import Read
+from contextasm.workspace.snapshot import ChangedInput, changed_inputs
 
 FOLDER = ".ctxasm"
 
-_LEAST = 4
-"""Digits of a record's id that are enough to name it."""
+_MIN_DIGITS = 4
+"""Least number of digits of an id that name a record."""
 
 
 def build_facts(
     counter: TokenCounter, settings: Mapping[str, Setting], profile: Profile, fired: RuleEvaluation | None = None
 ) -> BuildFacts:
-    """What a build is made with besides its request: the versions of what counts and cuts among it."""
+    """Settings, profile and rules of a build, and the versions of the programs that its bytes depend on."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
     encoding = ENCODINGS.get(counter.name)
     versions = {"ctxasm": __version__, "python": platform.python_version()}
-    for part in ("regex", "tiktoken") if encoding else ("regex",):
+    for package in ("regex", "tiktoken") if encoding else ("regex",):
         try:
-            versions[part] = version(part)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            versions[part] = "unknown"
+            versions[package] = "unknown"
     return BuildFacts(
         versions=tuple(versions.items()),
         table=encoding.sha256 if encoding else "",
@@ -63,55 +63,55 @@ def build_facts(
 
 
 def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:
-    """Write a record of the workspace at `root`, and the bytes of `documents`; its path.
+    """Write a record of the workspace at `root`, and the bytes of `documents`; gives the record's path.
 
     Raises `ContextasmError` where the workspace can't be written to.
     """
-    name, data = encode_record(record)
+    record_id, data = encode_record(record)
     for read in documents.values():
         if isinstance(read, Document):
-            _put(root, "inputs", read.digest, read.data)
-    return _put(root, "records", f"{name}.json", data)
+            _write_below(root, "inputs", read.digest, read.data)
+    return _write_below(root, "records", f"{record_id}.json", data)
 
 
-def _put(root: Path, kind: str, name: str, data: bytes) -> Path:
-    """Write a file under `.ctxasm/`, which git is told to leave alone when it is made."""
-    own = root / FOLDER
-    path = own / kind / name
+def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
+    """Write a file under `.ctxasm/`; gives its path. A `.gitignore` there has git leave the folder alone."""
+    folder = root / FOLDER
+    path = folder / subfolder / name
     try:
-        own.mkdir(mode=0o755, exist_ok=True)
-        ignore = own / ".gitignore"
+        folder.mkdir(mode=0o755, exist_ok=True)
+        ignore = folder / ".gitignore"
         if not os.path.lexists(ignore):
             write(ignore, b"*\n")
         path.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         hint = "make the workspace writable, or build without --record"
-        raise ContextasmError(str(own), f"can't be made: {error.strerror}", hint) from error
-    if os.path.realpath(path) != os.path.join(os.path.realpath(root), FOLDER, kind, name):
+        raise ContextasmError(str(folder), f"can't be made: {error.strerror}", hint) from error
+    if os.path.realpath(path) != os.path.join(os.path.realpath(root), FOLDER, subfolder, name):
         raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
     write(path, data)
     return path
 
 
 def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
-    """The file of a record, given as a path from `folder` or as the first digits of an id; None if there is none.
+    """The file of the record `name`: a path from `folder`, or the first digits of an id; None if there is none.
 
-    Raises `ContextasmError` where the digits begin several.
+    Raises `ContextasmError` where several ids begin with the digits.
     """
     path = folder / name
     if path.is_file():
         return path
-    if root is None or len(name) < _LEAST or set(name) - set("0123456789abcdef"):
+    if root is None or len(name) < _MIN_DIGITS or set(name) - set("0123456789abcdef"):
         return None
-    found = sorted((root / FOLDER / "records").glob(f"{name}*.json"))
-    if len(found) > 1:
-        which = ", ".join(each.stem for each in found[:5])
-        raise ContextasmError(name, f"begins {len(found)} records", f"give more digits: {which}")
-    return found[0] if found else None
+    paths = sorted((root / FOLDER / "records").glob(f"{name}*.json"))
+    if len(paths) > 1:
+        ids = ", ".join(path.stem for path in paths[:5])
+        raise ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
+    return paths[0] if paths else None
 
 
 def load_record(path: Path) -> Record:
-    """The record in a file. Raises `ContextasmError` for one that can't be read and for anything else."""
+    """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is no record."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -120,30 +120,30 @@ def load_record(path: Path) -> Record:
 
 
 class Replay(NamedTuple):
-    """What building again came to."""
+    """Result of building a record again."""
 
     context: Context | None
-    """None where it could not be built any more."""
+    """None where the build failed."""
     same: bool
     """Whether the content is the same, byte for byte."""
     changes: tuple[ChangedInput, ...]
-    """The inputs that are not what they were."""
+    """The inputs that differ from the recorded ones."""
     workspace: Workspace
-    """What it was built from."""
+    """The workspace that the files were read from."""
     stored: bool = False
-    """Whether that were the inputs stored with the record, whatever the workspace holds now."""
+    """Whether the files were those stored with the record, and not those of the workspace now."""
 
 
 def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Replay:
-    """Build again from a workspace, with everything but its files as it was.
+    """Build a record again from the files of a workspace, and everything else from the record.
 
-    Raises `ContextasmError` where that can't be done although no file changed.
+    Raises `ContextasmError` where the build fails although no file changed.
     """
-    found, source = changed_inputs(record.lists, record.digests, workspace)
+    changes, recording = changed_inputs(record.lists, record.digests, workspace)
     try:
         context = assemble(
             Build(
-                source,
+                recording,
                 record.making.profile,
                 record.request,
                 counter,
@@ -152,27 +152,27 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
             )
         )
     except ContextasmError:
-        if not found:
+        if not changes:
             raise
-        return Replay(None, False, found, source)
-    return Replay(context, context.etag == record.etag, found, source)
+        return Replay(None, False, changes, recording)
+    return Replay(context, context.etag == record.etag, changes, recording)
 
 
-def stored(record: Record, path: Path) -> Mapping[str, Read] | None:
-    """What reading each path came to, from the bytes stored beside the record at `path`.
+def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:
+    """Results of reading each path, made of the bytes that are stored beside the record at `path`.
 
-    None where those of any input are not there. Raises `ContextasmError` for damaged ones.
+    None where the bytes of any input are missing. Raises `ContextasmError` for damaged bytes.
     """
     folder = path.absolute().parent.parent / "inputs"
-    reads: dict[str, Document | Problem | None] = dict.fromkeys(record.absent)
-    reads |= {each.path: each for each in record.unreadable}
-    for each in record.inputs:
-        file = folder / Path(each.sha256).name
+    reads: dict[str, Read] = dict.fromkeys(record.absent)
+    reads |= {problem.path: problem for problem in record.unreadable}
+    for recorded in record.inputs:
+        file = folder / Path(recorded.sha256).name
         try:
             data = file.read_bytes()
         except OSError:
             return None
-        if sha256(data).hexdigest() != each.sha256:
+        if sha256(data).hexdigest() != recorded.sha256:
             raise ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
-        reads[each.path] = decode_document(each.path, data)
+        reads[recorded.path] = decode_document(recorded.path, data)
     return reads

@@ -1,4 +1,4 @@
-"""Trace: the fate of one line of a file, read off the decisions of a build."""
+"""Trace of one line of a file, read off the decisions of a finished build."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from contextasm.model import Context, ContextasmError, Decision, Document, Works
 
 
 class LineTrace(NamedTuple):
-    """What became of a line."""
+    """Where a line went, and the decision that is the cause."""
 
     shown: bool
-    """At least in part."""
+    """Whether the line is shown, at least in part."""
     layer: str
-    """Empty where no layer had to do with it."""
+    """Empty where no layer read the file."""
     decision: Decision | None
-    """The one that settled it; None where the line belongs to no fragment."""
+    """The cause; None where the line belongs to no fragment."""
     code: str = ""
-    """Then `front-matter`, `blank-line`, `between` or `not-read` says why."""
+    """The cause where there is no decision: `front-matter`, `blank-line`, `between` or `not-read`."""
 
 
 def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> LineTrace:
-    """The fate of line `line`, counted from 1, of the file at `path` in a finished build.
+    """The trace of line `line`, counted from 1, of the file at `path` in a finished build.
 
     Raises `ContextasmError` where there is no such file or line.
     """
@@ -32,15 +32,15 @@ def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> 
         lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
         if line > lines:
             raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
-    own = [decision for decision in context.decisions if decision.path == path]
-    for decision in own:
+    decisions = [decision for decision in context.decisions if decision.path == path]
+    for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
-    for decision in own:
+    for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
             return LineTrace(False, decision.layer, decision)
-    layer = own[0].layer if own else ""
-    if not isinstance(document, Document) or all(path != read.path for read in context.documents):
+    layer = decisions[0].layer if decisions else ""
+    if not isinstance(document, Document) or all(path != opened.path for opened in context.documents):
         return LineTrace(False, layer, None, "not-read")
     if line < document.line:
         return LineTrace(False, layer, None, "front-matter")

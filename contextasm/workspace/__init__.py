@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Read and write the user's folder: files, git revisions, locks, outputs, watch."""

@@ -1,4 +1,7 @@
-"""Writing: files whole or not at all, and streams to the last byte."""
+"""Write files whole or not at all.
+
+Standard streams are written in `cli/output.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,25 @@ import errno
 import os
 import select
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError
 
 
 def write(path: Path, data: bytes) -> bool:
-    """Make `data` the content of a file, atomically; whether anything had to be written.
+    """Make `data` the content of a file, atomically; False where the file had this content already.
 
     A link's target is written, not the link. A new file gets the usual mode, an old one keeps its own. Devices and
-    pipes are written to directly. Raises `ContextasmError`; the old content then still stands.
+    pipes are written to directly. Raises `ContextasmError`; the file then still has its old content.
     """
     target = os.path.realpath(path)
     try:
         # Not of the real path: that of `/dev/stdout` in a pipeline is no path at all.
         status = os.stat(path)
     except FileNotFoundError:
-        mode = 0o666 & ~_umask()
+        mode = 0o666 & ~_permission_mask()
     except OSError as error:
-        raise _failed(path, error) from error
+        raise _write_error(path, error) from error
     else:
         if stat.S_ISDIR(status.st_mode):
             raise ContextasmError(str(path), "is a folder", "name a file")
@@ -36,14 +38,14 @@ def write(path: Path, data: bytes) -> bool:
             return False
         mode = stat.S_IMODE(status.st_mode)
     try:
-        _replace(target, data, mode)
+        _replace_file(target, data, mode)
     except OSError as error:
-        raise _failed(path, error) from error
+        raise _write_error(path, error) from error
     return True
 
 
-def _replace(target: str, data: bytes, mode: int) -> None:
-    """Write a neighbour of the file and give it the file's name."""
+def _replace_file(target: str, data: bytes, mode: int) -> None:
+    """Write a temporary file beside the file and give it the file's name."""
     import tempfile
 
     folder, name = os.path.split(target)
@@ -62,7 +64,7 @@ def _replace(target: str, data: bytes, mode: int) -> None:
 
 
 def _write_directly(path: Path, data: bytes) -> None:
-    """Write into a device or a pipe, waiting for its reader."""
+    """Write into a device or a pipe; this waits for a reader."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -72,11 +74,10 @@ def _write_directly(path: Path, data: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _failed(path, error) from error
+        raise _write_error(path, error) from error
 
 
-def _failed(path: Path, error: OSError) -> ContextasmError:
-    """What to tell of a file that could not be written."""
+def _write_error(path: Path, error: OSError) -> ContextasmError:
     hint = {
         errno.ENOSPC: "free some space; the old content still stands",
         errno.ENOENT: "make its folder first",
@@ -85,20 +86,19 @@ def _failed(path: Path, error: OSError) -> ContextasmError:
     return ContextasmError(str(path), f"can't be written: {error.strerror}", hint)
 
 
-def _umask() -> int:
-    """The process's mask of permissions."""
+def _permission_mask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def as_bytes(text: str) -> bytes:
-    """Text in UTF-8; what a file name holds that is none comes as an escape, which JSON can read back."""
+    """The text in UTF-8; a byte of a file name that is no UTF-8 becomes an escape, which JSON can read back."""
     return text.encode(errors="backslashreplace")
 
 
 def emit(handle: int, data: bytes) -> None:
-    """Write all of `data` to an open file, however little it takes at a time, blocking or not. Raises `OSError`."""
+    """Write all of `data` to an open file, in as many steps as it takes, blocking or not. Raises `OSError`."""
     rest = memoryview(data)
     while rest:
         try:
@@ -107,20 +107,3 @@ def emit(handle: int, data: bytes) -> None:
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             poll.poll()
-
-
-def emit_stdout(data: bytes) -> None:
-    """Write to standard output. Raises `BrokenPipeError` where the reader has gone, else `ContextasmError`."""
-    try:
-        emit(1, data)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        hint = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
-        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
-
-
-def tell(line: str) -> None:
-    """Write a line to standard error; where nobody takes it, it is lost."""
-    with suppress(OSError):
-        emit(2, as_bytes(f"{line}\n"))

@@ -1,7 +1,7 @@
-"""What is kept on disk beside the workspace: the token tables of this package, and counts from earlier builds.
+"""Cache on disk: its folder, and the token counts of earlier builds.
 
-The counts are a convenience: without a folder, with a damaged file or on a full disk everything goes on as if
-there were none. Nothing here decides where the folder is, and nothing is counted here.
+A cache may be lost: without a folder, with a damaged file or on a full disk, a build counts again. Nothing is counted
+here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from contextasm.selection.tokens import ENCODINGS
 
 
 def is_cache_allowed(environment: Mapping[str, str]) -> bool:
-    """Whether anything may be kept from one build to the next."""
+    """Whether a build may store anything for the next one."""
     return environment.get("CTXASM_NO_CACHE", "0") in {"", "0"}
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where counts and vectors are remembered (XDG base directories); None where they are not to be."""
+    """The folder for counts and vectors (XDG base directories); None where nothing may be stored."""
     if not is_cache_allowed(environment):
         return None
     base = environment.get("XDG_CACHE_HOME", "")
@@ -34,61 +34,61 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 _RECORD = Struct(">12sI")
-"""The digest of a text, and its tokens. Records never straddle two blocks of a disk, so none is lost by half."""
+"""The digest of a text, and its tokens. No record lies across two blocks of a disk, so that none is lost by half."""
 
 _MAGIC = b"ctxcnt\x00\x01"
 """The last byte is the version: it goes up when the same table may give other counts."""
 
 _LIMIT = 4 << 20
-"""Bytes: a quarter of a million counts, read in about 60 ms. A file above it is started afresh."""
+"""Bytes: a quarter of a million counts, read in about 60 ms. A larger file is replaced by a new one."""
 
 
 class TokenCountCache:
-    """The counts of one encoding, remembered in one file that grows at its end.
+    """Token counts of one encoding, in one file that grows at its end.
 
-    Builds at once are safe: each appends with one write, and what both add stands there twice with the same count.
-    The header is as long as a record, so a second one among the records is a count that no text asks for.
+    Builds at the same time are safe: each appends with one write, and a count that both add stands there twice. The
+    header has the length of a record, so a second header among the records is a count of no text.
     """
 
     def __init__(self, folder: Path | None, name: str) -> None:
-        """Counts kept in `folder`; None keeps them for this process alone."""
+        """Counts of the encoding `name`, stored in `folder`; None keeps them in this process alone."""
         self._path = folder / f"{name}.counts" if folder else Path(os.devnull)
         self._header = _MAGIC + bytes.fromhex(ENCODINGS[name].sha256)[: _RECORD.size - len(_MAGIC)]
         self._counts: dict[bytes, int] | None = None
         self._added: dict[bytes, int] = {}
-        self._sound = False
-        """Whether the file may be appended to."""
+        self._can_append = False
+        """Whether a record at the end of the file would be found again."""
 
     def get(self, text: str) -> int | None:
-        """The tokens of a text; None where it was never counted."""
-        return self._loaded().get(self._digest(text))
+        """The tokens of a text; None where no count is stored."""
+        return self._loaded_counts().get(self._digest(text))
 
     def put(self, text: str, count: int) -> None:
-        """Remember the tokens of a text; on disk only after `save`."""
+        """Store the tokens of a text; on disk only after `save`."""
         digest = self._digest(text)
-        self._loaded()[digest] = self._added[digest] = count
+        self._loaded_counts()[digest] = self._added[digest] = count
 
     def save(self) -> None:
-        """Add the new counts to the file, or write it afresh where it is damaged, foreign or too large."""
+        """Add the new counts to the file, or replace a file that is damaged, foreign or too large."""
         if not self._added or self._path == Path(os.devnull):
             return
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._sound:
+            if self._can_append:
                 self._append()
             else:
-                self._replace()
+                self._replace_file()
         except OSError:
-            # The next build counts again, and that is all.
+            # The next build only has to count again.
             return
         self._added = {}
 
     def _digest(self, text: str) -> bytes:
-        # The header is part of it: a count of another table or version, however it came into the file, is never found.
+        # The header is part of the digest, so that a count of another table or version is never found.
         data = text.encode("utf-8", "surrogatepass")
         return blake2b(data, digest_size=12, person=self._header).digest()
 
-    def _loaded(self) -> dict[bytes, int]:
+    def _loaded_counts(self) -> dict[bytes, int]:
         if self._counts is None:
             self._counts = self._load()
         return self._counts
@@ -98,14 +98,14 @@ class TokenCountCache:
             with self._path.open("rb") as file:
                 data = file.read(_LIMIT + 1)
         except OSError as error:
-            self._sound = isinstance(error, FileNotFoundError)
+            self._can_append = isinstance(error, FileNotFoundError)
             return {}
         if len(data) > _LIMIT or not data.startswith(self._header):
             return {}
-        torn = len(data) % _RECORD.size
-        # After a torn record nothing that is appended would lie where it is looked for.
-        self._sound = not torn
-        return dict(_RECORD.iter_unpack(data[_RECORD.size : len(data) - torn]))
+        excess = len(data) % _RECORD.size
+        # After half a record, no appended record would lie where it is looked for.
+        self._can_append = not excess
+        return dict(_RECORD.iter_unpack(data[_RECORD.size : len(data) - excess]))
 
     def _append(self) -> None:
         handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -115,14 +115,14 @@ class TokenCountCache:
         finally:
             os.close(handle)
 
-    def _replace(self) -> None:
+    def _replace_file(self) -> None:
         temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
-            temporary.write_bytes(self._header + _pack(self._loaded()))
+            temporary.write_bytes(self._header + _pack(self._loaded_counts()))
             temporary.replace(self._path)
         finally:
             temporary.unlink(missing_ok=True)
-        self._sound = True
+        self._can_append = True
 
 
 def _pack(counts: dict[bytes, int]) -> bytes:

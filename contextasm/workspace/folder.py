@@ -1,6 +1,6 @@
-"""The workspace on disk: found, listed and read. Nothing outside it is opened, and nothing in it is changed.
+"""The workspace on disk: find, list and read it. Nothing outside it is opened, and nothing in it is changed.
 
-A file that can't be read is a `Problem`; who asked for it decides how bad that is.
+A file that can't be read is a `Problem`; the caller decides how bad that is.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
 
 MARKS = ("ctxasm.yaml", "agents")
-"""What makes a folder a workspace."""
+"""Names that make a folder a workspace."""
 
-_KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+_FILE_TYPES = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 
 def find_workspace(start: Path) -> Path:
@@ -31,10 +31,10 @@ def find_workspace(start: Path) -> Path:
 
 
 class Folder:
-    """A workspace that is a folder (`model.Workspace`)."""
+    """Workspace that is a folder on disk (`model.StampedWorkspace`)."""
 
     def __init__(self, root: Path) -> None:
-        """Raise `ContextasmError` where `root` is no folder."""
+        """Open the folder `root`. Raises `ContextasmError` where it is no folder."""
         if not root.is_dir():
             what = "is no folder" if root.exists() else "does not exist"
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
@@ -42,15 +42,18 @@ class Folder:
         self._inside: dict[str, bool] = {}
 
     def list(self, pattern: str) -> Sequence[str]:
-        """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
+        """Paths of the matching files, in code point order.
+
+        In place of files behind a folder that leads out of the workspace, the list has that folder.
+        """
         return list_matching(self, pattern)
 
     def exists(self, path: str) -> bool:
-        """Whether there is anything of this name, be it a link that leads nowhere."""
+        """Whether there is a file, a folder or a link at `path`; a link may lead nowhere."""
         return os.path.lexists(self._full(path))
 
     def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """What a folder holds, hidden names aside; nothing where there is no such folder."""
+        """Names in a folder but for hidden ones; empty where there is no such folder."""
         try:
             with os.scandir(self._full(folder)) as entries:
                 yield from (entry for entry in entries if not entry.name.startswith("."))
@@ -66,7 +69,7 @@ class Folder:
         try:
             if not self.holds(os.path.dirname(path)):
                 return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
-            data = self._bytes(path)
+            data = self._file_bytes(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -74,26 +77,26 @@ class Folder:
         return data if isinstance(data, Problem) else decode_document(path, data)
 
     def stamp(self, path: str) -> FileStamp | None:
-        """What a file looks like from outside; None for what is no regular file of the workspace, and for links."""
+        """Times, size and inode of a file; None for a link, and for anything but a regular file of the workspace."""
         try:
             if not self.holds(os.path.dirname(path)):
                 return None
-            found = os.lstat(self._full(path))
+            status = os.lstat(self._full(path))
         except OSError:
             return None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return None
-        return FileStamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     def relative(self, path: str) -> str:
-        """A path as it was typed, relative to the workspace or to the current folder, as one of the workspace."""
+        """A path as one of the workspace; it was typed relative to the workspace or to the current folder."""
         full = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
-        if self._holds(full) and not os.path.lexists(self._full(path)):
+        if self._holds_real(full) and not os.path.lexists(self._full(path)):
             return os.path.relpath(full, self.root)
         return path
 
-    def _bytes(self, path: str) -> bytes | Problem:
-        """The bytes of a regular file. Never waits: a pipe is opened without blocking, and closed again."""
+    def _file_bytes(self, path: str) -> bytes | Problem:
+        """The bytes of a regular file, or the problem. A pipe is opened without blocking and closed: nothing waits."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             handle = os.open(self._full(path), flags)
@@ -101,27 +104,26 @@ class Folder:
             if error.errno != errno.ELOOP:
                 raise
             target = os.path.realpath(self._full(path))
-            if not self._holds(target):
+            if not self._holds_real(target):
                 return Problem("outside-workspace", path, 0, "is a link that leads out of the workspace")
             handle = os.open(target, flags)
         try:
             mode = os.fstat(handle).st_mode
             if not stat.S_ISREG(mode):
-                kind = next((words for test, words in _KINDS if test(mode)), "a device")
-                return Problem("not-a-file", path, 0, f"is {kind}, not a file")
+                file_type = next((words for test, words in _FILE_TYPES if test(mode)), "a device")
+                return Problem("not-a-file", path, 0, f"is {file_type}, not a file")
             with open(handle, "rb", buffering=0, closefd=False) as file:
                 return file.readall()
         finally:
             os.close(handle)
 
     def holds(self, folder: str) -> bool:
-        """Whether a folder, links followed, lies in the workspace."""
+        """Whether a folder lies in the workspace, once links are followed."""
         if folder not in self._inside:
-            self._inside[folder] = self._holds(os.path.realpath(self._full(folder)))
+            self._inside[folder] = self._holds_real(os.path.realpath(self._full(folder)))
         return self._inside[folder]
 
-    def _holds(self, real: str) -> bool:
-        """Whether a path without links lies in the workspace."""
+    def _holds_real(self, real: str) -> bool:
         return real == self.root or real.startswith(self.root.rstrip("/") + "/")
 
     def _full(self, path: str) -> str:

@@ -1,7 +1,7 @@
-"""Targets: the files that a build's text goes to, whole or into a managed block.
+"""Output files of a build, written whole or in a managed block.
 
-Everything is read and settled here, so that nothing has to be refused once the first file is written; writing them is
-the caller's.
+All files are read and checked here, so that no file has to be refused once the first one is written. The caller writes
+them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from contextasm.text.managed_block import with_block
 
 
 class OutputFile(NamedTuple):
-    """One file to write."""
+    """A file to write."""
 
     path: Path
-    """As it was named."""
+    """The path as the user named it."""
     managed: bool
-    """Whether the text goes into a managed block of it, and not in place of all it holds."""
+    """Whether the text goes into a managed block, and not in place of the whole content."""
 
     @property
     def real(self) -> str:
@@ -30,7 +30,7 @@ class OutputFile(NamedTuple):
 
 
 class PendingWrite(NamedTuple):
-    """What a target should hold."""
+    """A file and its new content."""
 
     path: Path
     data: bytes
@@ -42,32 +42,33 @@ def output_files(output: str | None, into: Iterable[str]) -> tuple[OutputFile, .
     `-` for `-o` is standard output and no file. Raises `ContextasmError` for a file that both name.
     """
     whole = (OutputFile(Path(output), managed=False),) if output and output != "-" else ()
-    blocks = {target.real: target for target in (OutputFile(Path(each), managed=True) for each in reversed([*into]))}
+    managed = (OutputFile(Path(path), managed=True) for path in reversed([*into]))
+    blocks = {target.real: target for target in managed}
     for target in whole:
         if target.real in blocks:
             raise ContextasmError("--into", f"{blocks[target.real].path} is the -o file too", "name two files")
     return (*whole, *reversed(blocks.values()))
 
 
-def refuse_inputs(every: Sequence[OutputFile], root: str, context: Context) -> None:
-    """Raise `ContextasmError` for a target that the context itself was read from: it would feed on itself."""
-    read = {os.path.realpath(f"{root}/{document.path}") for document in context.documents} if every else set()
-    for target in every:
-        if target.real in read:
+def refuse_inputs(targets: Sequence[OutputFile], root: str, context: Context) -> None:
+    """Raise `ContextasmError` for a target that is an input of the context, too: each build would change the next."""
+    inputs = {os.path.realpath(f"{root}/{document.path}") for document in context.documents} if targets else set()
+    for target in targets:
+        if target.real in inputs:
             what = "the context is made of this file, too"
             raise ContextasmError(str(target.path), what, "name another file to write to")
 
 
-def pending_writes(every: Iterable[OutputFile], data: bytes, *, force: bool = False) -> tuple[PendingWrite, ...]:
-    """What each target should hold for a text in UTF-8.
+def pending_writes(targets: Iterable[OutputFile], data: bytes, *, force: bool = False) -> tuple[PendingWrite, ...]:
+    """The new content of each target for `data`, a text in UTF-8.
 
-    `force` replaces a managed block that was edited by hand. Raises `ContextasmError` for one without it, for broken
-    markers and for a file that can't be read.
+    `force` replaces a managed block that was edited by hand. Raises `ContextasmError` for an edited block without
+    `force`, for broken markers and for a file that can't be read.
     """
-    return tuple(_due(target, data, force=force) for target in every)
+    return tuple(_pending_write(target, data, force=force) for target in targets)
 
 
-def _due(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
+def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
     if not target.managed:
         return PendingWrite(target.path, data)
     if target.path.exists() and not target.path.is_file():
@@ -75,13 +76,13 @@ def _due(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
     old = current_bytes(target.path) or b""
     if old.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in old:
         raise ContextasmError(str(target.path), "is no UTF-8 text", "name a text file, or save it as UTF-8")
-    # Bytes that are no UTF-8 stand outside the block, and stay what they are.
+    # Bytes that are no UTF-8 stand outside the block, and stay unchanged.
     new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
     return PendingWrite(target.path, new.encode("utf-8", "surrogateescape"))
 
 
 def current_bytes(path: Path) -> bytes | None:
-    """What a file holds; None where there is none. Raises `ContextasmError`."""
+    """The content of a file; None where there is none. Raises `ContextasmError` where it can't be read."""
     try:
         return path.read_bytes() if path.exists() else None
     except OSError as error:

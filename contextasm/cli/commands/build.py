@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextasm.config.options import Options
     from contextasm.model import Context
     from contextasm.workspace.outputs import OutputFile, PendingWrite
-    from contextasm.workspace.snapshot import RecordingWorkspace
+    from contextasm.workspace.recording import RecordingWorkspace
 
 
 def build(
@@ -146,9 +146,9 @@ def _talk(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool)
 
 def _noted(job: PreparedBuild) -> RecordingWorkspace:
     """The job's workspace, with each of its answers noted."""
-    from contextasm.workspace.snapshot import RecordingWorkspace
+    from contextasm.workspace.recording import RecordingWorkspace
 
-    return RecordingWorkspace(job.workspace)
+    return RecordingWorkspace(job.build.workspace)
 
 
 def _record(job: PreparedBuild, context: Context, noted: RecordingWorkspace, *, inputs: bool) -> Path:

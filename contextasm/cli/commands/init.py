@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextasm.cli.output import write_stdout_bytes
+
 if TYPE_CHECKING:
     from contextasm.workspace.scaffold import StarterFile
 
@@ -32,7 +34,6 @@ def run(
     """
     import os
 
-    from contextasm.workspace.atomic import emit_stdout
     from contextasm.workspace.scaffold import create_file
 
     agents, teams = _names(agent, "--agent"), _names(team, "--team")
@@ -44,7 +45,7 @@ def run(
             lines.append(f"{'made' if made else 'kept'} {root / path}{'/' if text is None else ''}\n")
     finally:
         if not quiet:
-            emit_stdout(os.fsencode("".join(lines)))
+            write_stdout_bytes(os.fsencode("".join(lines)))
     return 0
 
 

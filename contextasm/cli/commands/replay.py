@@ -94,12 +94,12 @@ def replay_record(own: OpenedRecord) -> Replay:
     from contextasm.config.build import load_counter
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
-    from contextasm.records.replay import replay, stored
+    from contextasm.records.replay import replay, stored_inputs
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.snapshot import SnapshotWorkspace
 
     counter, counts = load_counter(own.record.request.tokenizer, process_environment().environment)
-    inputs = stored(own.record, own.path)
+    inputs = stored_inputs(own.record, own.path)
     if inputs is None and own.root is None:
         hint = "name the workspace with -w DIR"
         raise ContextasmError(str(own.path), "its inputs are not stored, and there is no workspace here", hint)

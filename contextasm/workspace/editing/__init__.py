@@ -1,1 +1,1 @@
-"""Keeping: what writes into a workspace that is there. One at a time, each file whole or not at all."""
+"""Edit files of a workspace: one process at a time, each file whole or not at all."""

@@ -1,6 +1,6 @@
-"""Pages: files of the workspace that are written to, and the lock under which that is done.
+"""Files of the workspace that are edited, and the lock that an editor holds.
 
-Every byte that is not meant to change is written as it was read. Nothing outside the workspace is touched.
+Every byte that is not meant to change is written as it was read. Nothing outside the workspace is written.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from contextasm.workspace.folder import Folder
 
 LOCK = ".ctxasm/lock"
 
-_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
+_BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
 
 class EditableFile(NamedTuple):
-    """The bytes of a file and how they are to be read."""
+    """The bytes of a file, and their encoding."""
 
     path: str
     data: bytes
-    """Empty for a file that is not there yet."""
+    """Empty for a file that does not exist yet."""
 
     @property
     def mark(self) -> bytes:
-        """The byte order mark that it begins with."""
-        return next((mark for mark, _ in _MARKS if self.data.startswith(mark)), b"")
+        """The byte order mark at the beginning; empty for none."""
+        return next((mark for mark, _ in _BYTE_ORDER_MARKS if self.data.startswith(mark)), b"")
 
     @property
     def encoding(self) -> str:
-        """What its text is encoded in."""
-        return next((name for mark, name in _MARKS if self.data.startswith(mark)), "utf-8")
+        """The name of the text's encoding."""
+        return next((name for mark, name in _BYTE_ORDER_MARKS if self.data.startswith(mark)), "utf-8")
 
     @property
     def text(self) -> str:
-        """Its text, line ends as they are. Raises `UnicodeDecodeError`, though never for a `Document` that was read."""
+        """The text, with line ends unchanged. Raises `UnicodeDecodeError`, but never for a `Document` that was read."""
         return self.data[len(self.mark) :].decode(self.encoding)
 
     def encoded(self, text: str) -> bytes:
-        """A text of LF lines as bytes of this file, with the line ends of its first line."""
+        """A text of LF lines as bytes for this file, with the line ends of its first line."""
         first, end, _ = self.text.partition("\n")
         if end and first.endswith("\r"):
             text = text.replace("\n", "\r\n")
@@ -52,24 +52,23 @@ class EditableFile(NamedTuple):
 
 @contextmanager
 def locked(workspace: Folder) -> Iterator[None]:
-    """Hold the workspace's lock, waiting for it. The system gives it back however the process ends."""
+    """Wait for the workspace's lock and hold it. The system releases it however the process ends."""
     import fcntl
 
     path = writable_path(workspace, LOCK)
-    handle = _opened(path)
+    handle = _open_lock_file(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        while not _is_there(path, handle):  # its folder may be deleted at any time, while one waits too
+        while not _is_same_file(path, handle):  # its folder may be deleted at any time, while one waits too
             os.close(handle)
-            handle = _opened(path)
+            handle = _open_lock_file(path)
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
 
 
-def _opened(path: Path) -> int:
-    """The lock's file, made if need be."""
+def _open_lock_file(path: Path) -> int:
     try:
         path.parent.mkdir(exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -78,15 +77,14 @@ def _opened(path: Path) -> int:
         raise ContextasmError(str(path), f"can't be made: {error.strerror}", hint) from error
 
 
-def _is_there(path: Path, handle: int) -> bool:
-    """Whether an open file is still the one of this name."""
+def _is_same_file(path: Path, handle: int) -> bool:
     with suppress(OSError):
         return os.path.samestat(path.stat(), os.fstat(handle))
     return False
 
 
 def writable_path(workspace: Folder, path: str) -> Path:
-    """Where a path of the workspace lies. Raises `ContextasmError` where links lead out of it."""
+    """The path on disk of a path of the workspace. Raises `ContextasmError` where links lead out of it."""
     full = Path(workspace.root, path)
     real = os.path.realpath(full)
     if not real.startswith(workspace.root.rstrip("/") + "/"):
@@ -95,7 +93,7 @@ def writable_path(workspace: Folder, path: str) -> Path:
 
 
 def open_file(workspace: Folder, path: str) -> EditableFile:
-    """A file as it is, empty where there is none. Raises `ContextasmError` where it can't be read as text."""
+    """The file at `path`, empty where there is none. Raises `ContextasmError` where it can't be read as text."""
     writable_path(workspace, path)
     read = workspace.read(path)
     if read is None:
@@ -106,13 +104,13 @@ def open_file(workspace: Folder, path: str) -> EditableFile:
 
 
 def save_file(workspace: Folder, path: str, data: bytes) -> None:
-    """Make this the content of a file, its folder too if need be. To be called under the lock."""
+    """Make `data` the content of a file, and make its folder where it is missing. The caller holds the lock."""
     full = writable_path(workspace, path)
     try:
         full.parent.mkdir(parents=True, exist_ok=True)
-        for left in os.listdir(full.parent):
-            if left.startswith(f".{full.name}.") and left.endswith(".tmp"):
-                (full.parent / left).unlink()  # of a process that was killed: the lock is ours
+        for name in os.listdir(full.parent):
+            if name.startswith(f".{full.name}.") and name.endswith(".tmp"):
+                (full.parent / name).unlink()  # of a process that was killed: the lock is ours
     except OSError as error:
         hint = "make its folder one that can be written to"
         raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
@@ -120,16 +118,16 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:
-    """Put a text, LF lines, at the end of a log; whether the log had to be made. Raises `ContextasmError`."""
+    """Add a text of LF lines to the end of a log; True where the log is new. Raises `ContextasmError`."""
     with locked(workspace):
         old = open_file(workspace, path)
-        between = _between(old.text)
-        save_file(workspace, path, old.data + old.encoded(f"{between}{text}\n"))
+        separator = _missing_line_ends(old.text)
+        save_file(workspace, path, old.data + old.encoded(f"{separator}{text}\n"))
     return not old.data
 
 
-def _between(old: str) -> str:
-    """The line ends that are missing up to a blank line."""
+def _missing_line_ends(old: str) -> str:
+    """Line ends that are missing at the end of a text before a blank line stands there; of an empty text none are."""
     if not old.strip():
         return "" if not old or old.endswith("\n") else "\n"
     lines = old.replace("\r\n", "\n").split("\n")

@@ -1,6 +1,6 @@
-"""What one owner remembers: the files as they are on the disk, and as they will be.
+"""Memories of one owner, edited in memory; memories found by their id; `accessed` set after a build.
 
-A file's memories are parsed only when one of them is asked for. Nothing is written here.
+The memories of a file are parsed only where one of them is needed. `MemoryEditor` writes nothing.
 """
 
 from __future__ import annotations
@@ -20,84 +20,88 @@ from contextasm.workspace.folder import Folder
 
 
 class MemoryEditor:
-    """The memories of a folder, with the changes that are to be made to them."""
+    """Memories of a folder, with changes that are not written yet."""
 
     def __init__(self, workspace: Folder, path: str, folder: str = "") -> None:
-        """Read the file at `path`, and those of `folder`. Raises `ContextasmError` where that one can't be read."""
-        self.pages: dict[str, EditableFile] = {path: open_file(workspace, path)}
-        for each in workspace.list(f"{folder}/*.md") if folder else ():
-            # What can't be read is a problem of `build`, not of what is to be remembered.
+        """Read the file at `path`, and the files of `folder`.
+
+        Raises `ContextasmError` where `path` can't be read. An unreadable file of `folder` is left out: `build` reports
+        it.
+        """
+        self.files: dict[str, EditableFile] = {path: open_file(workspace, path)}
+        for other in workspace.list(f"{folder}/*.md") if folder else ():
             with suppress(ContextasmError):
-                self.pages.setdefault(each, open_file(workspace, each))
+                self.files.setdefault(other, open_file(workspace, other))
         self.changed: dict[str, bytes] = {}
         """The new content of each file that is to be written."""
         self._memories: dict[str, tuple[Memory, ...]] = {}
-        self._said: list[str] = []
-        self._paths: list[str] = []
-        self._replaced: Mapping[str, str] | None = None
+        self._folded_texts: list[str] = []
+        self._paths_of_texts: list[str] = []
+        self._superseded: Mapping[str, str] | None = None
 
     def memories(self, path: str) -> tuple[Memory, ...]:
-        """Those of one file, as it will be."""
+        """The memories of one file, changes included."""
         if path not in self._memories:
-            read = self._document(path)
-            self._memories[path] = distinct_memories(parse_memories(read)[0])[0]
+            self._memories[path] = distinct_memories(parse_memories(self._document(path))[0])[0]
         return self._memories[path]
 
     def ids(self) -> list[str]:
-        """The id of every memory."""
-        return [memory.id for path in self.pages for memory in self.memories(path)]
+        """The ids of all memories."""
+        return [memory.id for path in self.files for memory in self.memories(path)]
 
     def change(self, path: str, text: str) -> None:
-        """Have a file hold this text, line ends as they are to be."""
-        old = self.pages[path]
-        data = old.mark + text.encode(old.encoding)
-        self.pages[path] = old._replace(data=data)
+        """Make `text` the new text of a file; its line ends are taken as they are."""
+        file = self.files[path]
+        data = file.mark + text.encode(file.encoding)
+        self.files[path] = file._replace(data=data)
         self.changed[path] = data
         self._memories.pop(path, None)
 
-    def set(self, memory: Memory, fields: Mapping[str, str], after: Memory) -> None:
-        """Change fields of a memory; `after` is what is read of it then."""
-        text, kept = self.pages[memory.path].text, self.memories(memory.path)
-        new = with_fields(text, memory.line, fields)
-        self.change(memory.path, new)
-        if new.count("\n") == text.count("\n"):
-            # No line has moved: parsing all of it again would tell nothing new.
-            self._memories[memory.path] = tuple(after if each.line == memory.line else each for each in kept)
+    def set_fields(self, memory: Memory, fields: Mapping[str, str], changed: Memory) -> None:
+        """Change fields of a memory; `changed` is the memory with its new fields."""
+        text, memories = self.files[memory.path].text, self.memories(memory.path)
+        new_text = with_fields(text, memory.line, fields)
+        self.change(memory.path, new_text)
+        if new_text.count("\n") == text.count("\n"):
+            # No line has moved, so the file need not be parsed again.
+            self._memories[memory.path] = tuple(changed if old.line == memory.line else old for old in memories)
 
-    def same(self, text: str, but: Collection[str] = ()) -> tuple[Memory, float] | None:
-        """The memory that counts, says the same as a folded text and is most like it; None if there is none.
+    def find_same(self, text: str, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
+        """The active memory that says the same as a folded text, with its similarity to the text, 0 to 1.
 
-        Those with an id in `but` are passed over.
+        Of several, the most similar; None if there is none.
         """
-        if not self._paths:
-            for path in self.pages:
-                own = memory_texts(self._document(path))
-                self._said += own
-                self._paths += [path] * len(own)
-        found = [
-            (memory, similarity(text, words))
-            for path in dict.fromkeys(self._paths[alike.at] for alike in find_similar(text, self._said))
+        if not self._paths_of_texts:
+            for path in self.files:
+                texts = memory_texts(self._document(path))
+                self._folded_texts += texts
+                self._paths_of_texts += [path] * len(texts)
+        similar = find_similar(text, self._folded_texts)
+        same = [
+            (memory, similarity(text, folded))
+            for path in dict.fromkeys(self._paths_of_texts[hit.at] for hit in similar)
             for memory in self.memories(path)
-            if is_same(text, words := fold_text(memory.text)) and memory.id not in but and self._counts(memory)
+            if is_same(text, folded := fold_text(memory.text))
+            and memory.id not in excluded_ids
+            and self._is_active(memory)
         ]
-        return max(found, key=lambda each: each[1], default=None)
+        return max(same, key=lambda pair: pair[1], default=None)
 
-    def _counts(self, memory: Memory) -> bool:
-        """Whether a memory stands for what it says: in force, and not superseded by another one."""
-        if self._replaced is None:
-            telling = [path for path, each in self.pages.items() if "supersedes" in each.text]
-            self._replaced = superseded_by(each for path in telling for each in self.memories(path))
-        return memory.status in ACTIVE_STATUSES and memory.id not in self._replaced
+    def _is_active(self, memory: Memory) -> bool:
+        """Whether a memory has an active status, and no other memory supersedes it."""
+        if self._superseded is None:
+            paths = [path for path, file in self.files.items() if "supersedes" in file.text]
+            self._superseded = superseded_by(other for path in paths for other in self.memories(path))
+        return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
 
     def _document(self, path: str) -> Document:
-        """A file as it will be, taken apart."""
-        read = decode_document(path, self.pages[path].data)
-        assert isinstance(read, Document)
-        return read
+        document = decode_document(path, self.files[path].data)
+        assert isinstance(document, Document)
+        return document
 
 
 def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
-    """Raise `ContextasmError` for an id that no memory has; the message names the nearest that one has."""
+    """Raise `ContextasmError` where `name` is not among the ids; the message names the nearest id."""
     if name in ids:
         return
     near = nearest(name, ids)
@@ -105,54 +109,59 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     raise ContextasmError(where, f"there is no memory {name}", hint)
 
 
-HOMES = ("agents/*/memories", "teams/*/memories", "memories")
-"""Where memories stand (docs/DESIGN.md section 2)."""
+MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")
+"""Folders of memories (docs/DESIGN.md section 2)."""
 
 
-def find_memories(workspace: Folder, name: str, home: str = "") -> list[Memory]:
-    """The memories of this id, in path order: one for each owner that has one. `home` asks for those of one owner.
+def find_memories(workspace: Folder, name: str, owner: str = "") -> list[Memory]:
+    """The memories with the id `name`, in path order: one for each owner that has one.
 
-    Raises `ContextasmError`, with the nearest id, where there is none.
+    `owner` is the folder of one owner; empty for all owners. Raises `ContextasmError`, with the nearest id, where there
+    is none.
     """
-    folders = (f"{home}/memories",) if home else HOMES
+    folders = (f"{owner}/memories",) if owner else MEMORY_FOLDERS
     owners: dict[str, list[Memory]] = {}
     for path in sorted({path for folder in folders for path in workspace.list(f"{folder}/*.md")}):
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            owners.setdefault(path.rpartition("/")[0], []).extend(parse_memories(read)[0])
-    every = [each for own in owners.values() for each in distinct_memories(own)[0]]
-    refuse_unknown(name, [each.id for each in every], "id")
-    return [each for each in every if each.id == name]
+        document = workspace.read(path)
+        if isinstance(document, Document):
+            owners.setdefault(path.rpartition("/")[0], []).extend(parse_memories(document)[0])
+    memories = [memory for of_owner in owners.values() for memory in distinct_memories(of_owner)[0]]
+    refuse_unknown(name, [memory.id for memory in memories], "id")
+    return [memory for memory in memories if memory.id == name]
 
 
 def touch_memories(workspace: Folder, context: Context) -> int:
-    """Set `accessed` of the memories that a context shows to its date, where none later stands there; how many.
+    """Set `accessed` of the memories that a context shows to its date; gives the number of memories that changed.
 
-    A memory that has been changed since it was read is found by its id; one that is gone is passed over.
+    A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
     """
     shown: dict[str, list[Decision]] = {}
-    for each in context.decisions:
-        if each.kept and each.fragment != each.path:
-            shown.setdefault(each.path, []).append(each)
+    for decision in context.decisions:
+        if decision.kept and decision.fragment != decision.path:
+            shown.setdefault(decision.path, []).append(decision)
     if not shown:
         return 0
     with locked(workspace):
-        changed = {path: _touched(workspace, path, own, context.request.date) for path, own in shown.items()}
-        for path, (_, data) in changed.items():
+        changes = {
+            path: _with_access_date(workspace, path, decisions, context.request.date)
+            for path, decisions in shown.items()
+        }
+        for path, (_, data) in changes.items():
             if data:
                 save_file(workspace, path, data)
-    return sum(count for count, _ in changed.values())
+    return sum(count for count, _ in changes.values())
 
 
-def _touched(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
-    """How many memories of one file are to change, and what the file then holds; nothing where none is."""
-    known = MemoryEditor(workspace, path)
+def _with_access_date(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
+    """The number of changed memories in one file, and its new content; empty where no memory changes."""
+    editor = MemoryEditor(workspace, path)
     count = 0
     for decision in shown:
         name = decision.fragment.partition("~")[0]
-        own = [each for each in known.memories(path) if each.id.partition("~")[0] == name]
-        memory = next((each for each in own if each.line == decision.lines[0]), own[0] if own else None)
+        namesakes = [memory for memory in editor.memories(path) if memory.id.partition("~")[0] == name]
+        at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
+        memory = next(iter(at_line or namesakes), None)
         if memory and memory.accessed < str(day):
-            known.set(memory, {"accessed": str(day)}, memory._replace(accessed=str(day)))
+            editor.set_fields(memory, {"accessed": str(day)}, memory._replace(accessed=str(day)))
             count += 1
-    return count, known.changed.get(path, b"")
+    return count, editor.changed.get(path, b"")

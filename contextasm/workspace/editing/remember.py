@@ -1,6 +1,6 @@
-"""Remembering: new memories at the end of a file, and old ones reinforced where a new one says the same.
+"""Remember entries: add them to the end of a file, or reinforce memories that say the same.
 
-Everything is settled before the first byte is written.
+Every entry is decided before the first byte is written.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from contextasm.workspace.editing.memories import MemoryEditor, refuse_unknown
 from contextasm.workspace.folder import Folder
 
 STEP = 0.1
-"""What being said once more adds to a memory's importance."""
+"""Gain of importance for each repetition of a memory."""
 
 
 class NewMemory(NamedTuple):
-    """Something to remember, checked."""
+    """An entry to remember, already checked."""
 
     text: str
-    """As `text.bullets.lines_of` gives it."""
+    """Fit for a bullet, as `cli.owner.storable_text` gives it."""
     type: str = "note"
     importance: float | None = None
     """0 to 1; None leaves it to the file."""
@@ -33,31 +33,31 @@ class NewMemory(NamedTuple):
     key: str = ""
     supersedes: tuple[str, ...] = ()
     accessed: str = ""
-    """The day on which it was said a second time; empty for none."""
+    """The day of the last repetition, YYYY-MM-DD; empty for none."""
 
 
 class MemoryPlace(NamedTuple):
-    """Where to remember."""
+    """The file for new memories, and the folder of all memories of the owner."""
 
     folder: str
-    """The memories of the owner; a new one is compared with those of all its files."""
+    """Folder of the owner's memories; an entry is compared with those of all its files."""
     path: str
-    """The file that a new one is written to."""
+    """File that new memories are written to."""
 
 
 class RememberOutcome(NamedTuple):
-    """What became of an entry."""
+    """Result of remembering one entry."""
 
     what: str
     """`stored` or `reinforced`."""
     memory: Memory
-    """As it now stands in its file."""
+    """The memory as it now stands in its file."""
     alike: float
-    """How much the entry is like the memory that it reinforced, 0 to 1; 1 where it was stored."""
+    """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 where it was stored."""
 
 
-class _New(NamedTuple):
-    """Where among the entries to be stored one went, and how much it is like the one that was there."""
+class _AmongNew(NamedTuple):
+    """Result of an entry whose memory is not written yet: `at` is its number among the new ones."""
 
     what: str
     at: int
@@ -67,92 +67,92 @@ class _New(NamedTuple):
 def remember(
     workspace: Folder, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
 ) -> list[RememberOutcome]:
-    """Store the entries, or reinforce what says the same already; `force` stores without looking.
+    """Store the entries, or reinforce memories that say the same; with `force`, store all.
 
-    Raises `ContextasmError`, and then nothing has been written, for an id that is not there and for a file whose end
-    can't hold a list.
+    Raises `ContextasmError` for an id in `supersedes` that no memory has, and for a file with an end that can't hold a
+    list; nothing is written then.
     """
     with locked(workspace):
-        known = MemoryEditor(workspace, place.path, place.folder)
-        _check_ids(known, entries)
-        fresh: list[NewMemory] = []
-        settled = [_settled(known, fresh, entry, day, force=force) for entry in entries]
-        stored = _stored(known, place.path, fresh, day) if fresh else ()
-        for path, data in known.changed.items():
+        editor = MemoryEditor(workspace, place.path, place.folder)
+        _check_superseded_ids(editor, entries)
+        new: list[NewMemory] = []
+        outcomes = [_reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
+        stored = _append_memories(editor, place.path, new, day) if new else ()
+        for path, data in editor.changed.items():
             save_file(workspace, path, data)
-    return [RememberOutcome(e.what, stored[e.at], e.alike) if isinstance(e, _New) else e for e in settled]
+    return [RememberOutcome(o.what, stored[o.at], o.alike) if isinstance(o, _AmongNew) else o for o in outcomes]
 
 
-def _check_ids(known: MemoryEditor, entries: Sequence[NewMemory]) -> None:
-    """Raise for an id to be superseded that no memory has."""
-    asked = dict.fromkeys(each for entry in entries for each in entry.supersedes)
-    ids = known.ids() if asked else []
-    for each in asked:
-        refuse_unknown(each, ids, "--supersedes")
+def _check_superseded_ids(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
+    superseded = dict.fromkeys(name for entry in entries for name in entry.supersedes)
+    ids = editor.ids() if superseded else []
+    for name in superseded:
+        refuse_unknown(name, ids, "--supersedes")
 
 
-def _settled(
-    known: MemoryEditor, fresh: list[NewMemory], entry: NewMemory, day: date, *, force: bool
-) -> RememberOutcome | _New:
-    """What becomes of one entry; one that is to be stored is put behind the others."""
+def _reinforce_or_add(
+    editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
+) -> RememberOutcome | _AmongNew:
+    """Reinforce a memory, or one of the `new` entries, that says the same; else add the entry to `new`."""
     text = fold_text(entry.text)
-    if not force and (found := known.same(text, entry.supersedes)):
-        memory, alike = found
-        after = memory._replace(importance=_raised(memory.importance), accessed=max(memory.accessed, str(day)))
-        known.set(memory, {"importance": f"{after.importance:g}", "accessed": after.accessed}, after)
-        return RememberOutcome("reinforced", after, alike)
+    if not force and (same := editor.find_same(text, entry.supersedes)):
+        memory, alike = same
+        changed = memory._replace(importance=_raised(memory.importance), accessed=max(memory.accessed, str(day)))
+        editor.set_fields(memory, {"importance": f"{changed.importance:g}", "accessed": changed.accessed}, changed)
+        return RememberOutcome("reinforced", changed, alike)
     if not force:
-        texts = [fold_text(each.text) for each in fresh]
-        for near in find_similar(text, texts):
-            if is_same(text, texts[near.at]):
-                old = fresh[near.at]
-                raised = _raised(0.5 if old.importance is None else old.importance)
-                fresh[near.at] = old._replace(importance=raised, accessed=str(day))
-                return _New("reinforced", near.at, similarity(text, texts[near.at]))
-    fresh.append(entry)
-    return _New("stored", len(fresh) - 1, 1.0)
+        texts = [fold_text(other.text) for other in new]
+        for hit in find_similar(text, texts):
+            if is_same(text, texts[hit.at]):
+                other = new[hit.at]
+                importance = _raised(0.5 if other.importance is None else other.importance)
+                new[hit.at] = other._replace(importance=importance, accessed=str(day))
+                return _AmongNew("reinforced", hit.at, similarity(text, texts[hit.at]))
+    new.append(entry)
+    return _AmongNew("stored", len(new) - 1, 1.0)
 
 
 def _raised(importance: float) -> float:
     return round(min(importance + STEP, 1.0), 4)
 
 
-def _stored(known: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:
-    """The entries as the last memories of a file.
+def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:
+    """Append the entries to a file as its last memories, and read them back.
 
-    A date is left out where the heading above says it. What comes of that is read back: a heading may stand in a
-    fence, a file may end in one, and front matter may say that all of its memories are archived.
+    A date is left out where the heading above names it. Reading back shows whether that worked: a heading may stand in
+    a fence, a file may end in one, and front matter may archive all memories of the file.
     """
-    page = known.pages[path]
-    text = page.text
+    file = editor.files[path]
+    text = file.text
     dated = {"created": str(day)}
-    forms = (
+    attribute_choices = (
         ({}, dated, {"status": "active", **dated})
         if ends_under(text, str(day))
         else (dated, {"status": "active", **dated})
     )
-    for form in forms:
-        bullets = [format_bullet(each.text, each.type, _fields(each) | form) for each in entries]
-        known.change(path, text + page.encoded(append_bullets(text, bullets)).decode(page.encoding))
-        found = known.memories(path)[-len(entries) :]
-        if [_seen(memory) for memory in found] == [(each.text, each.type, str(day), True) for each in entries]:
-            return found
-    known.changed.pop(path)
+    expected = [(entry.text, entry.type, str(day), True) for entry in entries]
+    for attributes in attribute_choices:
+        bullets = [format_bullet(entry.text, entry.type, _attributes(entry) | attributes) for entry in entries]
+        editor.change(path, text + file.encoded(append_bullets(text, bullets)).decode(file.encoding))
+        appended = editor.memories(path)[-len(entries) :]
+        if [_read_back(memory) for memory in appended] == expected:
+            return appended
+    editor.changed.pop(path)
     hint = "close what is open at its end, such as a code fence, or name another file with --file"
     raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
 
 
-def _seen(memory: Memory) -> tuple[str, str, str, bool]:
+def _read_back(memory: Memory) -> tuple[str, str, str, bool]:
     return memory.text, memory.type, memory.created, memory.status in ACTIVE_STATUSES
 
 
-def _fields(entry: NewMemory) -> dict[str, str]:
-    """The attributes of an entry, but for its date."""
-    fields = {
+def _attributes(entry: NewMemory) -> dict[str, str]:
+    """The attributes of an entry but for `created` and `status`; empty ones are left out."""
+    attributes = {
         "importance": "" if entry.importance is None else f"{entry.importance:g}",
         "tags": ",".join(entry.tags),
         "key": entry.key,
         "supersedes": ",".join(entry.supersedes),
         "accessed": entry.accessed,
     }
-    return {name: value for name, value in fields.items() if value}
+    return {name: value for name, value in attributes.items() if value}

@@ -1,4 +1,4 @@
-"""The file that holds the task stack, as YAML text."""
+"""The file of the task stack, as YAML text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ TASK_FILE = "tasks.yaml"
 
 
 def task_file_text(stack: TaskStack) -> str:
-    """The stack as YAML that `text.frames.stack_of` reads again."""
+    """The stack as YAML, for `text.task_stack.parse_task_stack`."""
     import yaml
 
-    kept = ("id", "goal", "parent", "status", "result", "reason")
-    tasks = [{key: value for key in kept if (value := getattr(frame, key))} for frame in stack.frames]
+    keys = ("id", "goal", "parent", "status", "result", "reason")
+    tasks = [{key: value for key in keys if (value := getattr(task, key))} for task in stack.frames]
     head = {"current": stack.current} if stack.current else {}
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return str(yaml.dump({**head, "tasks": tasks}, Dumper=dumper, allow_unicode=True, sort_keys=False, width=10**6))

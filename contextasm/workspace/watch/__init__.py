@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Keep outputs up to date: wait for changes of inputs, and build again."""

@@ -1,4 +1,4 @@
-"""The command that runs after the output has changed: one at a time, and once more if the output changed meanwhile."""
+"""The user's command after a change of the output: one at a time, and once more where the output changed meanwhile."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Self
 from contextasm.workspace.watch.wakeup import WakeupPipe
 
 PATIENCE = 2.0
-"""Seconds that a running command has to end in before it is killed."""
+"""Seconds between the signal to end and the kill of a running command."""
 
 
 class PostBuildCommand:
-    """A shell's command, in a process group of its own; it reads nothing, and writes where this process does."""
+    """A shell command in a process group of its own, without input; it writes where this process does."""
 
     def __init__(self, command: str, wake: WakeupPipe, fail: Callable[[str], None]) -> None:
-        """An empty `command` does nothing; `fail` is told of one that failed."""
+        """Prepare `command`; an empty one never runs. `fail` is called with a message after a failure."""
         self._command = command
         self._wake = wake
         self._fail = fail
-        self._due = False
+        self._is_due = False
         self._running: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -37,19 +37,19 @@ class PostBuildCommand:
                 self._running.wait(PATIENCE)
             self._signal(signal.SIGKILL)
 
-    def ask(self) -> None:
-        """Have it run, now or after the one that is running."""
-        self._due = bool(self._command)
+    def request(self) -> None:
+        """Ask for a run: at the next `update`, or once the running one has ended."""
+        self._is_due = bool(self._command)
 
-    def tend(self) -> None:
-        """Tell of one that has ended; start one that is due."""
+    def update(self) -> None:
+        """Report a failure of a run that has ended, and start a run that was asked for."""
         if self._running and self._running.poll() is not None:
             if code := self._running.returncode:
                 ended = f"exit code {code}" if code > 0 else f"ended by {signal.Signals(-code).name}"
                 self._fail(f"--exec: {self._command}: {ended}")
             self._running = None
-        if self._due and not self._running:
-            self._due = False
+        if self._is_due and not self._running:
+            self._is_due = False
             self._start()
 
     def _start(self) -> None:
@@ -60,9 +60,9 @@ class PostBuildCommand:
         except OSError as error:
             self._fail(f"--exec: {self._command}: {error.strerror}")
             return
-        threading.Thread(target=self._wait, args=(self._running,), daemon=True).start()
+        threading.Thread(target=self._nudge_at_end, args=(self._running,), daemon=True).start()
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+    def _nudge_at_end(self, process: subprocess.Popen[bytes]) -> None:
         process.wait()
         self._wake.nudge()
 

@@ -1,6 +1,7 @@
-"""Hints that something changed, from the operating system; where it refuses to give them, from the clock.
+"""Hints of the operating system that something changed.
 
-A hint says when to look, never what to believe: which files count, and whether they changed, is not known here.
+A hint says when to look. Which files count, and whether they changed, is decided elsewhere, and so is when to look
+where the system gives no hints.
 """
 
 from __future__ import annotations
@@ -15,52 +16,52 @@ from typing import Any, Protocol, Self
 from contextasm.workspace.watch.wakeup import WakeupPipe
 
 FileMark = tuple[bool, int, int]
-"""Whether a folder is watched with all below it, and which folder it is on the disk."""
+"""Whether a folder is watched with all below it, and its device and inode."""
 
 
 class Observer(Protocol):
-    """What is needed of a native watch, a thread with others below it."""
+    """A native watch: a thread, and one below it for each folder."""
 
     @property
     def emitters(self) -> Any:
-        """The threads below."""
+        """The threads of the folders."""
 
     def is_alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the thread runs."""
 
     def stop(self) -> None:
-        """Ask it, and those below, to end."""
+        """Ask all threads to end."""
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for its end, at most so many seconds."""
+        """Wait for the end of the thread, at most `timeout` seconds; None for any time."""
 
 
-class _Nudging:
-    """Passes on what is news."""
+class _EventHandler:
+    """Calls `nudge` for events at relevant paths."""
 
-    def __init__(self, nudge: Callable[[], None], news: Callable[[str], bool]) -> None:
+    def __init__(self, nudge: Callable[[], None], is_relevant: Callable[[str], bool]) -> None:
         self._nudge = nudge
-        self._news = news
+        self._is_relevant = is_relevant
 
     def dispatch(self, event: Any) -> None:
-        """What watchdog calls for each event."""
+        """Handle one event; watchdog calls it by this name."""
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        if any(map(self._news, paths)):
+        if any(map(self._is_relevant, paths)):
             self._nudge()
 
 
 class FileEvents:
-    """A watch on folders that follows them when they are deleted and come back."""
+    """Native watch on folders, also after they were deleted and made again."""
 
-    def __init__(self, wake: WakeupPipe, news: Callable[[str], bool], refused: Callable[[str], None]) -> None:
-        """`news` knows the paths that are; `refused` is told once why there will be no hints."""
+    def __init__(self, wake: WakeupPipe, is_relevant: Callable[[str], bool], refuse: Callable[[str], None]) -> None:
+        """Nudge `wake` for relevant paths. `refuse` is called once, with the reason, where there will be no hints."""
         self.given = True
-        """Whether there are hints at all."""
-        self._handler = _Nudging(wake.nudge, news)
-        self._refused = refused
+        """Whether the system gives hints."""
+        self._handler = _EventHandler(wake.nudge, is_relevant)
+        self._refuse = refuse
         self._observer: Observer | None = None
         self._marks: Mapping[str, FileMark] = {}
-        # What watchdog logs, such as an overflow of the kernel's queue, the next look at the disk makes up for.
+        # The next look at the disk makes up for whatever watchdog logs, such as an overflow of the kernel's queue.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
     def __enter__(self) -> Self:
@@ -70,27 +71,27 @@ class FileEvents:
         self._stop()
 
     def follow(self, folders: Mapping[str, bool]) -> None:
-        """Watch these folders, those that say True with all below them; missing ones when they are there."""
+        """Watch these folders, those with True with all below them; a missing one is watched once it is there."""
         if not self.given:
             return
-        marks = {path: mark for path, deep in folders.items() if (mark := _mark(path, deep=deep))}
-        if marks == self._marks and self._alive():
+        marks = {path: mark for path, deep in folders.items() if (mark := _folder_mark(path, deep=deep))}
+        if marks == self._marks and self._all_threads_run():
             return
         self._stop()
         self._marks = marks
         try:
-            self._observer = _observer(self._handler, marks)
-            _probe(marks)
+            self._observer = _started_observer(self._handler, marks)
+            _check_watches_left(marks)
         except (OSError, RuntimeError) as error:  # the second where no thread can be started
             self._stop()
             self.given = False
-            self._refused(getattr(error, "strerror", None) or str(error))
+            self._refuse(getattr(error, "strerror", None) or str(error))
 
-    def _alive(self) -> bool:
-        """Whether every thread of the watch still runs; one ends where its folder is deleted."""
+    def _all_threads_run(self) -> bool:
+        # The thread of a folder ends where the folder is deleted.
         if not self._observer:
             return not self._marks
-        return self._observer.is_alive() and all(each.is_alive() for each in self._observer.emitters)
+        return self._observer.is_alive() and all(thread.is_alive() for thread in self._observer.emitters)
 
     def _stop(self) -> None:
         if self._observer:
@@ -100,8 +101,7 @@ class FileEvents:
         self._observer = None
 
 
-def _mark(path: str, *, deep: bool) -> FileMark | None:
-    """Which folder this is; None where there is none."""
+def _folder_mark(path: str, *, deep: bool) -> FileMark | None:
     try:
         status = os.stat(path)
     except OSError:
@@ -109,21 +109,21 @@ def _mark(path: str, *, deep: bool) -> FileMark | None:
     return deep, status.st_dev, status.st_ino
 
 
-def _observer(handler: Any, marks: Mapping[str, FileMark]) -> Observer | None:
-    """A running watch. Raises `OSError` where the system refuses it."""
+def _started_observer(handler: Any, marks: Mapping[str, FileMark]) -> Observer | None:
+    """A running watch on the folders, None for no folders. Raises `OSError` where the system refuses it."""
     from watchdog import events
     from watchdog.observers import Observer as Native
 
     # Opening, reading and closing a file is not among these: the kernel is not even asked for that.
     files = (events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent)
     folders = (events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent)
-    wanted = [*files, events.FileClosedEvent, events.FileAttribEvent, *folders]
+    event_types = [*files, events.FileClosedEvent, events.FileAttribEvent, *folders]
     if not marks:
         return None
     observer = Native()
     try:
         for path, (deep, _, _) in marks.items():
-            observer.schedule(handler, path, recursive=deep, event_filter=wanted)
+            observer.schedule(handler, path, recursive=deep, event_filter=event_types)
         observer.start()
     except BaseException:
         with suppress(OSError, RuntimeError):
@@ -132,13 +132,13 @@ def _observer(handler: Any, marks: Mapping[str, FileMark]) -> Observer | None:
     return observer
 
 
-def _probe(marks: Mapping[str, FileMark]) -> None:
+def _check_watches_left(marks: Mapping[str, FileMark]) -> None:
     """Raise `OSError` where the user's watches are used up.
 
-    watchdog says nothing of folders below the watched one that it could not get a watch for; so one more is asked for.
+    watchdog says nothing of folders below the watched one that it could not get a watch for; so this asks for one more.
     """
     try:
-        probe = _observer(_Nudging(lambda: None, bool), dict.fromkeys([*marks][:1], (False, 0, 0)))
+        probe = _started_observer(_EventHandler(lambda: None, bool), dict.fromkeys([*marks][:1], (False, 0, 0)))
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise

@@ -1,4 +1,4 @@
-"""Watch: build, and build again whenever what the build depends on has changed, until a signal comes.
+"""The loop of a watch: build, and build again after each change of an input, until a signal comes.
 
 Hints only say when to look; whether something changed is read off the disk. One build at a time, in this thread.
 """
@@ -27,98 +27,102 @@ POLL = 1.0
 
 
 class WatchReporter(NamedTuple):
-    """How a watch speaks."""
+    """Functions that report on a watch."""
 
     ready: Callable[[], None]
-    """After the first turn."""
-    turn: Callable[[Rebuild], None]
+    """Called after the first build."""
+    rebuilt: Callable[[Rebuild], None]
+    """Called after each build."""
     warn: Callable[[str], None]
 
 
-def watch_workspace(wish: WatchSpec, voice: WatchReporter, command: str = "", poll: float | None = None) -> int:
-    """Keep the wish's files up to date; the exit code that the signal asks for which ended it.
+def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "", poll: float | None = None) -> int:
+    """Keep the files of `spec` up to date; gives the exit code of the signal that ended the watch.
 
-    `command` runs after each change of a file. `poll` is for looking every so many seconds instead of waiting for
-    hints. Raises `ContextasmError` where the first build can't be done as asked.
+    `command` runs after each change of a file. `poll` is the number of seconds between looks at the disk; None is for
+    hints in place of regular looks. Raises `ContextasmError` where the first build can't be done as asked.
     """
     # A build alone collects no garbage; this may run for weeks. A build makes some ten thousand values that all live
     # until its end: with the usual threshold a quarter of its time would go into looking through them.
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
-    turns = Rebuilder(wish)
-    news = _News(wish, turns)
+    rebuilder = Rebuilder(spec)
+    relevant = _RelevantPaths(spec, rebuilder)
 
-    def refused(why: str) -> None:
+    def refuse(reason: str) -> None:
         hint = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
-        voice.warn(f"{wish.root}: can't be watched natively: {why}: {hint}")
+        reporter.warn(f"{spec.root}: can't be watched natively: {reason}: {hint}")
 
-    with WakeupPipe() as wake, EndSignals(wake) as ending, FileEvents(wake, news.holds, refused) as hints:
-        hints.given = poll is None
-        with PostBuildCommand(command, wake, voice.warn) as after:
-            ready, hinted, looks = False, True, _Looks(poll)
-            while not ending.code:
-                hints.follow(turns.folders())
-                turn = looks.timed(turns, hinted=hinted or not hints.given)
-                if turn:
-                    voice.turn(turn)
-                if turn and turn.written:
-                    after.ask()
-                after.tend()
-                if not ready:
-                    ready = True
-                    voice.ready()
-                hinted = wake.wait(looks.patience(soon=turns.restless() or not hints.given))
-                if hinted and not ending.code:
-                    _settle(wake)
-    return ending.code
+    with WakeupPipe() as wake, EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
+        events.given = poll is None
+        with PostBuildCommand(command, wake, reporter.warn) as post_build:
+            is_ready, hinted, schedule = False, True, _LookSchedule(poll)
+            while not signals.code:
+                events.follow(rebuilder.folders())
+                rebuild = schedule.rebuild_if_due(rebuilder, hinted=hinted or not events.given)
+                if rebuild:
+                    reporter.rebuilt(rebuild)
+                if rebuild and rebuild.written:
+                    post_build.request()
+                post_build.update()
+                if not is_ready:
+                    is_ready = True
+                    reporter.ready()
+                hinted = wake.wait(schedule.wait_seconds(soon=rebuilder.should_retry() or not events.given))
+                if hinted and not signals.code:
+                    _wait_until_quiet(wake)
+    return signals.code
 
 
-class _Looks:
-    """When to look at the disk, by what it costs."""
+class _LookSchedule:
+    """Times to look at the disk: the longer a look takes, the fewer there are."""
 
     def __init__(self, poll: float | None) -> None:
         self._poll = poll
-        self._last = self._cost = 0.0
+        self._last_look = self._cost = 0.0
 
-    def timed(self, turns: Rebuilder, *, hinted: bool) -> Rebuild | None:
-        """A turn, with a look at the disk where there was a hint or where it is time."""
+    def rebuild_if_due(self, rebuilder: Rebuilder, *, hinted: bool) -> Rebuild | None:
+        """A build if there is a reason for one, with a look at the disk after a hint or after a long time."""
         started = time.monotonic()
-        look = hinted or turns.restless() or started - self._last >= max(BEAT, 200 * self._cost)
-        turn = turns.take(look=look)
+        look = hinted or rebuilder.should_retry() or started - self._last_look >= max(BEAT, 200 * self._cost)
+        rebuild = rebuilder.rebuild_if_changed(look=look)
         if look:
-            self._last = time.monotonic()
-            self._cost = self._last - started
-        return turn
+            self._last_look = time.monotonic()
+            self._cost = self._last_look - started
+        return rebuild
 
-    def patience(self, *, soon: bool) -> float:
-        """Seconds to wait for a hint."""
+    def wait_seconds(self, *, soon: bool) -> float:
+        """Seconds to wait for a hint; fewer with `soon`."""
         if self._poll is not None:
             return self._poll
         return max(POLL, 10 * self._cost) if soon else BEAT
 
 
-class _News:
-    """Which paths are worth a look when they change."""
+class _RelevantPaths:
+    """The paths whose change is worth a look at the disk."""
 
-    def __init__(self, wish: WatchSpec, turns: Rebuilder) -> None:
-        self._root = os.path.realpath(wish.root)
-        self._turns = turns
-        self._own = wish.own
-        self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in wish.own)
+    def __init__(self, spec: WatchSpec, rebuilder: Rebuilder) -> None:
+        self._root = os.path.realpath(spec.root)
+        self._rebuilder = rebuilder
+        self._outputs = spec.target_paths
+        self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in self._outputs)
 
     def holds(self, path: str) -> bool:
-        """Not an output nor a neighbour that becomes one, nor anything in `.ctxasm/`, git or beside the workspace."""
-        if path in self._own or (path.startswith(self._temporary) and path.endswith(".tmp")):
+        """Whether a path counts.
+
+        An output, its temporary file, and anything in `.ctxasm/`, in git or beside the workspace does not.
+        """
+        if path in self._outputs or (path.startswith(self._temporary) and path.endswith(".tmp")):
             return False
         if path != self._root and not path.startswith(f"{self._root}/"):
-            return path in self._turns.others
+            return path in self._rebuilder.others
         below = path.removeprefix(self._root) + "/"
         return not below.startswith(("/.ctxasm/", "/.git/"))
 
 
-def _settle(wake: WakeupPipe) -> None:
-    """Wait until nothing has changed for a moment, or long enough."""
+def _wait_until_quiet(wake: WakeupPipe) -> None:
+    """Wait until no hint has come for `QUIET`, at most for `LIMIT`."""
     end = time.monotonic() + LIMIT
     while (left := end - time.monotonic()) > 0 and wake.wait(min(QUIET, left)):
         pass

@@ -1,6 +1,6 @@
-"""Turns: look at the disk, and build again if what the last build read has changed.
+"""Rebuilding: compare the disk with the answers to the last build, and build again where they differ.
 
-A turn that fails leaves the files as they are. When a turn is due, and how it is told of, is others' business.
+A build that fails leaves the files as they are. When to look, and how a build is reported, is in `watch/loop.py`.
 """
 
 from __future__ import annotations
@@ -18,42 +18,43 @@ from contextasm.workspace.atomic import as_bytes, write
 from contextasm.workspace.outputs import OutputFile, pending_writes, refuse_inputs
 from contextasm.workspace.watch.rescan import NOTHING, Rescan, WorkspaceAnswers, merge_answers
 
-AT_ONCE = ("--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
-"""How the place of an error begins that no change of a file is likely to put right."""
+PERMANENT_ERRORS = ("--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
+"""Beginnings of an error's place where no change of a file is likely to end the error."""
 
 
 class BuildResult(NamedTuple):
-    """What a build came to."""
+    """Context and text of one build, and inputs of it besides the workspace."""
 
     context: Context
     text: str
     day: Callable[[], date] | None
-    """Today as the build took it; None where the day is named."""
+    """Function that gives today as the build sees it; None where the user names the day."""
     others: Sequence[Path]
-    """Files outside of the workspace that counted."""
+    """Files outside of the workspace that count."""
 
 
 class WatchSpec(NamedTuple):
-    """What is to be kept up to date."""
+    """Workspace, build and files of one watch."""
 
     root: Path
     """The workspace, links not followed: they may be changed."""
     build: Callable[[Rescan], BuildResult]
     targets: Sequence[OutputFile]
+    """Files to keep up to date."""
     others: Callable[[], Sequence[Path]]
-    """Files outside of the workspace that count, as far as is known without a build."""
+    """Files outside of the workspace that count, as far as can be said without a build."""
 
     @property
-    def own(self) -> frozenset[str]:
-        """The real paths of the files that are written."""
+    def target_paths(self) -> frozenset[str]:
+        """The real paths of the files to keep up to date."""
         return frozenset(target.real for target in self.targets)
 
 
 class Rebuild(NamedTuple):
-    """One build and what became of it."""
+    """Result of one attempt to build."""
 
     why: Sequence[str]
-    """The paths that changed; `start`, `date` or `again` where it was for another reason."""
+    """The paths that changed; `start`, `date` or `again` where there was another reason."""
     context: Context | None
     """None where the build failed."""
     written: Sequence[Path]
@@ -64,95 +65,99 @@ class Rebuild(NamedTuple):
 
 
 class Rebuilder:
-    """Turns at one wish, one after the other."""
+    """Builds of one watch, one after the other."""
 
-    def __init__(self, wish: WatchSpec) -> None:
+    def __init__(self, spec: WatchSpec) -> None:
         self.others: frozenset[str] = frozenset()
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
-        self._wish = wish
-        self._asked: WorkspaceAnswers = NOTHING
-        self._day: Callable[[], date] | None = None
+        self._spec = spec
+        self._answers: WorkspaceAnswers = NOTHING
+        """Answers that the last build depends on."""
+        self._today: Callable[[], date] | None = None
         self._date: date | None = None
         self._error = ""
-        self._again = False
+        self._write_failed = False
         """Whether the text could not be written, for which no file of the workspace need be the cause."""
-        self._lost = False
+        self._workspace_missing = False
         """Whether the workspace could not be looked at."""
-        self._first = True
+        self._is_first = True
 
     def folders(self) -> dict[str, bool]:
-        """The folders to watch; True for those with all below them."""
-        root = os.path.realpath(self._wish.root)
-        self.others = frozenset((*self._asked.others, *map(str, self._wish.others()), str(self._wish.root)))
-        near = {os.path.dirname(path) for path in (*self.others, root)}
-        return {**{each: False for each in sorted(near) if not f"{each}/".startswith(f"{root}/")}, root: True}
+        """The folders to watch; True for a folder with all below it."""
+        root = os.path.realpath(self._spec.root)
+        self.others = frozenset((*self._answers.others, *map(str, self._spec.others()), str(self._spec.root)))
+        parents = {os.path.dirname(path) for path in (*self.others, root)}
+        return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
 
-    def restless(self) -> bool:
-        """Whether it is worth looking soon, hint or none: the workspace has gone, and nobody tells when it is back."""
-        return self._lost
+    def should_retry(self) -> bool:
+        """Whether to look soon without a hint: the workspace is missing, and no hint tells when it is back."""
+        return self._workspace_missing
 
-    def take(self, *, look: bool) -> Rebuild | None:
-        """Build if there is a reason to; None if there is none. Without `look` only the day may be one.
+    def rebuild_if_changed(self, *, look: bool) -> Rebuild | None:
+        """Build if there is a reason to; None if there is none. Without `look` a new day is the only reason.
 
-        Raises `ContextasmError` where the first turn fails for what no change of a file can put right.
+        Raises `ContextasmError` where the first build fails with an error that no change of a file can end.
         """
-        why = ["start"] if self._first else []
-        if self._day and (today := self._day()) != self._date:
+        why = ["start"] if self._is_first else []
+        if self._today and (today := self._today()) != self._date:
             why.append("date")
             self._date = today
         disk = None
         if look:
-            disk, changes = self._look()
+            disk, changes = self._rescanned()
             why += changes
-        return self._build(disk, why) if why else None
+        return self._rebuild(disk, why) if why else None
 
-    def _look(self) -> tuple[Rescan | None, Sequence[str]]:
-        """The workspace as it is now, None where it can't be looked at, and what is new."""
-        lost, again = self._lost, self._again
+    def _rescanned(self) -> tuple[Rescan | None, Sequence[str]]:
+        """The workspace as it is now, None where it can't be looked at, and the reasons to build again."""
+        was_missing, write_failed = self._workspace_missing, self._write_failed
         try:
-            disk = Rescan(self._wish.root, self._asked, self._wish.own)
-            changes = [*dict.fromkeys(disk.changes(self._asked))]
-            self._asked = merge_answers(self._asked, disk.asked(map(Path, self._asked.others)))
+            disk = self._rescan()
+            changes = [*dict.fromkeys(disk.changes(self._answers))]
+            self._answers = merge_answers(self._answers, disk.answers(map(Path, self._answers.others)))
         except ContextasmError as error:
-            self._lost = True
-            return None, [error.where] if not lost else []
-        self._lost = False
-        return disk, changes or (["again"] if lost or again else [])
+            self._workspace_missing = True
+            return None, [error.where] if not was_missing else []
+        self._workspace_missing = False
+        return disk, changes or (["again"] if was_missing or write_failed else [])
 
-    def _build(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
+    def _rescan(self) -> Rescan:
+        return Rescan(self._spec.root, self._answers, self._spec.target_paths)
+
+    def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
+        """The build and its files; None where a second attempt failed with the same error."""
         started = time.perf_counter()
         context, written, error = None, [], ""
-        self._again = False
+        self._write_failed = False
         try:
-            disk = disk or Rescan(self._wish.root, self._asked, self._wish.own)
-            built = self._wish.build(disk)
-            self._remember(disk, built)
-            refuse_inputs(self._wish.targets, disk.root, built.context)
-            self._again = True
-            files = pending_writes(self._wish.targets, as_bytes(built.text))
+            disk = disk or self._rescan()
+            result = self._spec.build(disk)
+            self._depend_on(disk, result)
+            refuse_inputs(self._spec.targets, disk.root, result.context)
+            self._write_failed = True
+            files = pending_writes(self._spec.targets, as_bytes(result.text))
             written = [file.path for file in files if write(file.path, file.data)]
-            context, self._again = built.context, False
+            context, self._write_failed = result.context, False
         except (ContextasmError, OSError) as failure:
-            if self._first and isinstance(failure, ContextasmError) and failure.where.startswith(AT_ONCE):
+            if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
                 raise
             error = " ".join(str(failure).split())
-            if not self._again:
-                self._widen(disk)
-        told = [*why] == ["again"] and error == self._error
-        self._first, self._error = False, error
-        return None if told else Rebuild(why, context, written, error, time.perf_counter() - started)
+            if not self._write_failed:
+                self._depend_on_more(disk)
+        is_reported = [*why] == ["again"] and error == self._error
+        self._is_first, self._error = False, error
+        return None if is_reported else Rebuild(why, context, written, error, time.perf_counter() - started)
 
-    def _remember(self, disk: Rescan, built: BuildResult) -> None:
-        """Take note of what the build depends on."""
-        self._asked = disk.asked(built.others)
-        self._day = built.day
-        self._date = built.context.request.date
+    def _depend_on(self, disk: Rescan, result: BuildResult) -> None:
+        self._answers = disk.answers(result.others)
+        self._today = result.day
+        self._date = result.context.request.date
 
-    def _widen(self, disk: Rescan | None) -> None:
-        """Take note of what a build that failed may depend on: more than it came to ask for."""
+    def _depend_on_more(self, disk: Rescan | None) -> None:
+        """Add the YAML files that a failed build may depend on, although it did not come to read them."""
         if not disk:
             return
         with suppress(ContextasmError):
             for path in (*disk.list("**/*.yaml"), *disk.list("**/*.yml")):
                 disk.read(path)
-        self._asked = merge_answers(self._asked, disk.asked(self._wish.others()))
+        self._answers = merge_answers(self._answers, disk.answers(self._spec.others()))

@@ -1,6 +1,6 @@
-"""The workspace looked at again: what a build asked of the disk, and whether the answers are still the same.
+"""The workspace as a watch sees it: answers to a build, and the paths at which the disk answers otherwise now.
 
-A file whose status has not changed is not read again. Nothing here waits for changes or knows what is built.
+A file whose status has not changed is not read again. Nothing here waits for changes or builds anything.
 """
 
 from __future__ import annotations
@@ -11,101 +11,109 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import Document, Problem
+from contextasm.model import Document
 from contextasm.workspace.folder import Folder
-
-Answer = Document | Problem | None
+from contextasm.workspace.recording import Read, RecordingWorkspace
 
 _SETTLED = 100_000_000
 """Nanoseconds after a change within which a second one may leave the same time stamp, however coarse the clock is."""
 
 
 class Reading(NamedTuple):
-    """A file as it was read."""
+    """Result of reading a path, and the file's status before."""
 
-    stamp: tuple[int, ...]
-    """The file's status before it was read; empty where it had none that can be relied upon."""
-    answer: Answer
+    status: tuple[int, ...]
+    """Empty where an equal status later would not prove that the content is the same."""
+    answer: Read
 
 
 class WorkspaceAnswers(NamedTuple):
-    """What a build asked of the workspace, and of files elsewhere, with the answers."""
+    """Answers of the workspace, and contents of files elsewhere, that a build depends on."""
 
     lists: Mapping[str, Sequence[str]]
     reads: Mapping[str, Reading]
     others: Mapping[str, bytes | None]
-    """Files that were not read through the workspace, such as a profile: what they held; None for nothing."""
+    """Contents of files that were not read through the workspace, such as a profile; None for an unreadable one."""
 
 
 NOTHING = WorkspaceAnswers({}, {}, {})
 
 
 class Rescan(Folder):
-    """A workspace that remembers what it was asked, and reads only what changed since `before`."""
+    """Folder that records its answers, and reads only files that changed since `before`."""
 
-    def __init__(self, root: Path, before: WorkspaceAnswers = NOTHING, own: frozenset[str] = frozenset()) -> None:
-        """`own` are the real paths of files that are written, not read: they are never seen to change."""
+    def __init__(self, root: Path, before: WorkspaceAnswers = NOTHING, outputs: frozenset[str] = frozenset()) -> None:
+        """`outputs` are the real paths of files that the watch writes: a change of them is not one of the workspace."""
         super().__init__(root)
-        self._before = before.reads
-        self._own = own
-        self._lists: dict[str, Sequence[str]] = {}
-        self._reads: dict[str, Reading] = {}
+        self._outputs = outputs
+        self._changed_files = _ChangedFiles(root, before.reads)
+        self._recording = RecordingWorkspace(self._changed_files)
 
     def list(self, pattern: str) -> Sequence[str]:
-        """The paths that match; asked of the disk once."""
-        if pattern not in self._lists:
-            self._lists[pattern] = super().list(pattern)
-        return self._lists[pattern]
+        """Paths of the matching files; the disk is asked once."""
+        return self._recording.list(pattern)
 
-    def read(self, path: str) -> Answer:
-        """The document as it is now; asked of the disk once, so that a build sees one state of each file."""
-        if path not in self._reads:
-            self._reads[path] = self._read(path)
-        return self._reads[path].answer
+    def read(self, path: str) -> Read:
+        """The document as it is now; the disk is asked once, so that a build sees one state of each file."""
+        return self._recording.read(path)
 
-    def _read(self, path: str) -> Reading:
-        """What a file holds; that of last time where its status says that nothing changed."""
-        stamp = _stamp(self._full(path))
-        known = self._before.get(path)
-        if known and stamp and known.stamp == stamp and self.holds(os.path.dirname(path)):
-            return known
-        answer = super().read(path)
-        # Equal content is the same value: whoever compares sees no change where a file was merely touched.
-        return Reading(stamp, known.answer if known and same_answer(known.answer, answer) else answer)
-
-    def asked(self, others: Iterable[Path]) -> WorkspaceAnswers:
-        """Everything asked so far; `others` are files elsewhere that count, too."""
-        return WorkspaceAnswers(self._lists, self._reads, {str(path): _bytes(str(path)) for path in others})
+    def answers(self, others: Iterable[Path]) -> WorkspaceAnswers:
+        """All answers so far, and the contents of `others`, files elsewhere that count, too."""
+        contents = {str(path): _content(str(path)) for path in others}
+        return WorkspaceAnswers(self._recording.lists, self._changed_files.readings, contents)
 
     def changes(self, before: WorkspaceAnswers) -> Iterator[str]:
-        """The paths at which the disk no longer answers as it did before."""
-        for pattern, old in before.lists.items():
-            yield from (path for path in sorted({*old} ^ {*self.list(pattern)}) if not self._is_own(path))
+        """Paths at which the disk answers otherwise than `before`; a path may come more than once."""
+        for pattern, paths in before.lists.items():
+            yield from (path for path in sorted({*paths} ^ {*self.list(pattern)}) if not self._is_output(path))
         for path, reading in before.reads.items():
-            if not same_answer(reading.answer, self.read(path)) and not self._is_own(path):
+            if not same_answer(reading.answer, self.read(path)) and not self._is_output(path):
                 yield path
         for path, content in before.others.items():
-            if _bytes(path) != content:
+            if _content(path) != content:
                 yield path
 
-    def _is_own(self, path: str) -> bool:
-        return bool(self._own) and os.path.realpath(self._full(path)) in self._own
+    def _is_output(self, path: str) -> bool:
+        return bool(self._outputs) and os.path.realpath(self._full(path)) in self._outputs
 
 
-def same_answer(one: Answer, other: Answer) -> bool:
-    """Whether two readings of a file came to the same."""
+class _ChangedFiles(Folder):
+    """Folder that takes the earlier answer for each file that has not changed."""
+
+    def __init__(self, root: Path, before: Mapping[str, Reading]) -> None:
+        super().__init__(root)
+        self._before = before
+        self.readings: dict[str, Reading] = {}
+
+    def read(self, path: str) -> Read:
+        """The document as it is now; the earlier one where its status or its bytes are the same."""
+        self.readings[path] = self._reading(path)
+        return self.readings[path].answer
+
+    def _reading(self, path: str) -> Reading:
+        status = _proving_status(self._full(path))
+        before = self._before.get(path)
+        if before and status and before.status == status and self.holds(os.path.dirname(path)):
+            return before
+        answer = super().read(path)
+        # Equal content is the same value: whoever compares sees no change where a file was merely touched.
+        return Reading(status, before.answer if before and same_answer(before.answer, answer) else answer)
+
+
+def same_answer(one: Read, other: Read) -> bool:
+    """Whether two results of reading a file are equal."""
     if isinstance(one, Document) and isinstance(other, Document):
         return one.data == other.data
     return one == other
 
 
 def merge_answers(one: WorkspaceAnswers, other: WorkspaceAnswers) -> WorkspaceAnswers:
-    """What either asked; where both did, the answer to `other`."""
+    """Answers of both; where both have one, that of `other`."""
     return WorkspaceAnswers({**one.lists, **other.lists}, {**one.reads, **other.reads}, {**one.others, **other.others})
 
 
-def _stamp(path: str) -> tuple[int, ...]:
-    """The status of a file that changes with its content; empty where that is not certain."""
+def _proving_status(path: str) -> tuple[int, ...]:
+    """Status of a file that changes whenever its content does; empty for a file that is missing or changed just now."""
     try:
         status = os.stat(path)
     except OSError:
@@ -116,8 +124,8 @@ def _stamp(path: str) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _bytes(path: str) -> bytes | None:
-    """What a file holds; None where it can't be read."""
+def _content(path: str) -> bytes | None:
+    """Bytes of a file; None where it can't be read."""
     try:
         return Path(path).read_bytes()
     except OSError:

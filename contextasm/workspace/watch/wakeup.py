@@ -1,6 +1,6 @@
-"""Waking up: what a process sleeps on while nothing happens, and the signals that end it.
+"""Waking up: a pipe to wait on while nothing happens, and the signals that end the process.
 
-Built on a pipe, for that is what may be written to from a signal's handler and from any thread.
+A pipe may be written to from a signal's handler and from any thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class WakeupPipe:
-    """Something to wait on, which others nudge."""
+    """A pipe to wait on until somebody nudges it."""
 
     def __init__(self) -> None:
         self._out, self._in = os.pipe()
@@ -31,12 +31,12 @@ class WakeupPipe:
         os.close(self._out)
 
     def nudge(self) -> None:
-        """End the wait; safe from a thread and from a signal's handler."""
+        """End the wait; safe to call from a thread and from a signal's handler."""
         with suppress(OSError):  # full: nudged often enough
             os.write(self._in, b".")
 
     def wait(self, seconds: float) -> bool:
-        """Whether there was a nudge within this time, or since the last wait."""
+        """Whether there was a nudge since the last wait, or there is one within `seconds`."""
         if not select.select([self._out], [], [], max(seconds, 0))[0]:
             return False
         os.read(self._out, 1 << 16)
@@ -44,30 +44,30 @@ class WakeupPipe:
 
 
 class EndSignals:
-    """Signals that ask the process to end, noted instead of breaking in where something is half done."""
+    """Signals that ask the process to end; they set a code and do not interrupt work that is half done."""
 
     def __init__(self, wake: WakeupPipe) -> None:
         self.code = 0
-        """The exit code that a signal asks for; 0 while there was none."""
+        """Exit code of the signal that came; 0 before one has."""
         self._wake = wake
-        self._before: dict[signal.Signals, Any] = {}
+        self._old_handlers: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        for each in SIGNALS:
-            if signal.getsignal(each) != signal.SIG_IGN:  # `nohup`, and `&` in a script, ask for that
-                self._before[each] = signal.signal(each, self._note)
+        for number in SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`, and `&` in a script, ask for that
+                self._old_handlers[number] = signal.signal(number, self._set_code)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._restore()
+        self._restore_handlers()
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
+    def _set_code(self, number: int, _frame: FrameType | None) -> None:
         self.code = 128 + number
         # A second signal ends the process at once.
-        self._restore()
+        self._restore_handlers()
         self._wake.nudge()
 
-    def _restore(self) -> None:
-        for each, handler in self._before.items():
-            signal.signal(each, handler)
-        self._before = {}
+    def _restore_handlers(self) -> None:
+        for number, handler in self._old_handlers.items():
+            signal.signal(number, handler)
+        self._old_handlers = {}

@@ -1,0 +1,122 @@
+"""Git as a process: one way to run it, the current branch, and the files that differ from the last commit.
+
+Git reads the repository and nothing else: no network, no locks, no question to the user, no watch program. The files of
+a revision are in `workspace/git.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from contextasm.model import ContextasmError
+
+if TYPE_CHECKING:
+    import subprocess
+
+_HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+"""Variables that a git hook finds set. They are removed, so that the workspace's folder decides on the repository."""
+
+_SAFE_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+_SAFE_SETTINGS = ("protocol.allow=never", "core.fsmonitor=false", "core.quotePath=false")
+
+_TIMEOUT = 10
+"""Seconds that the branch and the changed files may take."""
+
+WORKSPACE_PREFIXES = (
+    "agents/",
+    "teams/",
+    "rules/",
+    "memories/",
+    "knowledge/",
+    "sessions/",
+    "graph/",
+    "threads/",
+    "tools/",
+    "ctxasm.",
+)
+
+
+WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
+"""Files of the workspace itself (docs/DESIGN.md section 2): other layers show them, and nobody works on them."""
+
+
+def start_git(
+    root: str, environment: Mapping[str, str], *words: str, stdin: int, stderr: int
+) -> subprocess.Popen[bytes]:
+    """Start a git command in the folder `root`; its output is a pipe.
+
+    Raises `OSError` where git can't be started.
+    """
+    import subprocess
+
+    settings = [word for setting in _SAFE_SETTINGS for word in ("-c", setting)]
+    variables = {name: value for name, value in environment.items() if name not in _HOOK_VARIABLES}
+    return subprocess.Popen(  # noqa: S603 - git, found as the shell finds it
+        ["git", "--no-replace-objects", *settings, "-C", root, *words],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**variables, **_SAFE_VARIABLES},
+    )
+
+
+def run_git(
+    root: str, environment: Mapping[str, str], *words: str, timeout: float | None = None
+) -> tuple[int, bytes, bytes]:
+    """Exit code, output and messages of a git command in the folder `root`.
+
+    `timeout` is in seconds; None for any time. Raises `OSError` where git can't be started, and
+    `subprocess.TimeoutExpired`.
+    """
+    import subprocess
+
+    with start_git(root, environment, *words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        try:
+            output, messages = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, output, messages
+
+
+def changed_files(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Paths below `root` that differ from the last commit or are new, in code point order; empty without git.
+
+    Deleted files and the files that make the workspace are left out.
+    """
+    return tuple(
+        path
+        for path in changed_paths(root, environment)
+        if not path.startswith((*WORKSPACE_PREFIXES, "."))
+        and path not in WORKSPACE_FILES
+        and os.path.lexists(os.path.join(root, path))
+    )
+
+
+def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Paths below `root` that differ from the last commit, new and deleted ones included; empty without git."""
+    changed = _listed_by_git(root, environment, "diff", "--name-only", "--relative", "-z", "HEAD")
+    new = _listed_by_git(root, environment, "ls-files", "--others", "--exclude-standard", "-z")
+    return tuple(sorted({*changed, *new}))
+
+
+def current_branch(root: str, environment: Mapping[str, str]) -> str:
+    """Name of the branch that is checked out, `HEAD` for none; empty without git or without a commit."""
+    return "".join(_listed_by_git(root, environment, "rev-parse", "--abbrev-ref", "HEAD")).strip()
+
+
+def _listed_by_git(root: str, environment: Mapping[str, str], *words: str) -> Sequence[str]:
+    """Items of git's output, one for each NUL; empty where git is missing or fails."""
+    import subprocess
+
+    try:
+        code, output, _ = run_git(root, environment, *words, timeout=_TIMEOUT)
+    except FileNotFoundError:
+        return ()
+    except subprocess.TimeoutExpired as error:
+        hint = "leave out the layer or the rule that asks for it"
+        raise ContextasmError("git", f"took over {_TIMEOUT} seconds", hint) from error
+    return [os.fsdecode(path) for path in output.split(b"\0") if path] if code == 0 else ()
