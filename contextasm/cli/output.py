@@ -1,9 +1,11 @@
-"""Output of commands: text to standard output, messages to standard error, tables and JSON."""
+"""Standard streams of a command: text from standard input and to standard output, messages, tables and JSON."""
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_stdin(where: str, kind: str) -> str:
-    """All of standard input, as text; `kind` is what is expected there. Raises `ContextasmError`."""
+    """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
     try:
@@ -23,21 +25,36 @@ def read_stdin(where: str, kind: str) -> str:
 
 
 def write_stdout(text: str) -> None:
-    """Write to standard output, to the last byte."""
-    from contextasm.workspace.atomic import as_bytes, emit_stdout
+    """Write text to standard output, to the last byte."""
+    from contextasm.workspace.atomic import as_bytes
 
-    emit_stdout(as_bytes(text))
+    write_stdout_bytes(as_bytes(text))
+
+
+def write_stdout_bytes(data: bytes) -> None:
+    """Write to standard output. Raises `BrokenPipeError` where the reader has gone, else `ContextasmError`."""
+    from contextasm.model import ContextasmError
+    from contextasm.workspace.atomic import emit
+
+    try:
+        emit(1, data)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
+        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def write_stderr(line: str) -> None:
-    """Write a line for the person, on standard error; never a reason to fail."""
-    from contextasm.workspace.atomic import tell as write_line
+    """Write a line to standard error; the line is lost where standard error can't be written."""
+    from contextasm.workspace.atomic import as_bytes, emit
 
-    write_line(line)
+    with suppress(OSError):
+        emit(2, as_bytes(f"{line}\n"))
 
 
 def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
-    """Tell of problems, one a line."""
+    """Write each problem as a line to standard error."""
     from contextasm.rendering.wording import problem_line
 
     for problem in problems:
@@ -45,7 +62,7 @@ def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns: drawn on a terminal, plain in a pipe. `right` are the columns of figures."""
+    """Rows in columns: with lines on a terminal, plain in a pipe. `right` are the columns aligned to the right."""
     if not (sys.stdout and sys.stdout.isatty()):
         from contextasm.rendering.wording import format_columns
 
@@ -57,26 +74,26 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, title in enumerate(header):
-        drawn.add_column(title, justify="right" if number in right else "left", overflow="fold")
+        table.add_column(title, justify="right" if number in right else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell) for cell in row))
     out = StringIO()
     width = Console().width
-    Console(file=out, width=width, force_terminal=True).print(drawn)
+    Console(file=out, width=width, force_terminal=True).print(table)
     return out.getvalue()
 
 
 def format_json(value: object) -> str:
-    """A value as JSON for people and programs."""
+    """A value as indented JSON."""
     import json
 
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def strict_failure(context: Context) -> int:
-    """Tell that nothing is emitted because of problems; the exit code."""
+    """Write the problems that prevent a strict build to standard error; returns the exit code."""
     show_problems(context.problems, "error")
     count = len(context.problems)
     write_stderr(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")

@@ -93,7 +93,9 @@ def prepare_build(
         rules=evaluate_rules(workspace, settings_file, options, request, process),
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
-        memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached) if isinstance(workspace, Folder) else None,
+        memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)
+        if isinstance(workspace, Folder)
+        else None,
         parse_yaml=load_values,
     )
     return PreparedBuild(build, workspace, settings, counts, seconds)

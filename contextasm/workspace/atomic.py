@@ -1,4 +1,4 @@
-"""Writing: files whole or not at all, and streams to the last byte."""
+"""Writing files: whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import os
 import select
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError
@@ -107,20 +106,3 @@ def emit(handle: int, data: bytes) -> None:
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             poll.poll()
-
-
-def emit_stdout(data: bytes) -> None:
-    """Write to standard output. Raises `BrokenPipeError` where the reader has gone, else `ContextasmError`."""
-    try:
-        emit(1, data)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        hint = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
-        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
-
-
-def tell(line: str) -> None:
-    """Write a line to standard error; where nobody takes it, it is lost."""
-    with suppress(OSError):
-        emit(2, as_bytes(f"{line}\n"))
