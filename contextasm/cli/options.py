@@ -32,20 +32,19 @@ def takes_options(run: Callable[..., int], fields: Collection[str] = Options._fi
 
     The other parameters of `run` stay arguments and flags of the command.
     """
-    shared = [_parameter(field) for field in Options._fields if field in fields]
     types = get_type_hints(run, include_extras=True)
-    own = [parameter.replace(annotation=types[name]) for name, parameter in inspect.signature(run).parameters.items()][
-        1:
-    ]
-    arguments = [parameter for parameter in own if parameter.kind is not parameter.KEYWORD_ONLY]
-    rest = [parameter for parameter in own if parameter.kind is parameter.KEYWORD_ONLY]
+    shared = [_parameter(field) for field in Options._fields if field in fields]
+    _, *parameters = inspect.signature(run).parameters.values()
+    others = [parameter.replace(annotation=types[parameter.name]) for parameter in parameters]
+    arguments = [parameter for parameter in others if parameter.kind is not parameter.KEYWORD_ONLY]
+    flags = [parameter for parameter in others if parameter.kind is parameter.KEYWORD_ONLY]
 
     def command(**values: Any) -> int:
         options = _options({parameter.name: values.pop(parameter.name) for parameter in shared})
         return run(options, **values)
 
     command.__name__, command.__doc__ = run.__name__, run.__doc__
-    ordered = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*arguments, *shared, *rest)]
+    ordered = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*arguments, *shared, *flags)]
     command.__signature__ = inspect.Signature(ordered, return_annotation=int)  # type: ignore[attr-defined]
     return command
 

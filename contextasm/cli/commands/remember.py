@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome
 
 
-def remember(
+def add_memories(
     options: Options,
     text: Annotated[
         str,
@@ -30,7 +30,9 @@ def remember(
         ),
     ],
     *,
-    kind: Annotated[str, typer.Option("--type", metavar="TYPE", help="The type of the memory.")] = "note",
+    kind: Annotated[
+        str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
+    ] = "note",
     importance: Annotated[
         str | None,
         typer.Option(metavar="X", help="0 to 1, or low, medium, high, critical (default: that of the file, or 0.5)."),
@@ -54,7 +56,7 @@ def remember(
     If an active memory says the same in nearly the same words, that memory is reinforced instead: its importance goes
     up by 0.1. Standard output gets one line for each memory.
     """
-    from contextasm.workspace.editing.remember import remember as remember_all
+    from contextasm.workspace.editing.remember import remember
 
     shared = _shared_fields(kind, importance, tag or (), key, supersedes or ())
     if text == "-":
@@ -62,7 +64,7 @@ def remember(
     else:
         memories = [shared._replace(text=storable_text(text, "TEXT"))]
     owner = find_owner(options, needed=file is None)
-    outcomes = remember_all(owner.workspace, _memory_place(owner, file), memories, owner.day, force=force)
+    outcomes = remember(owner.workspace, _memory_place(owner, file), memories, owner.day, force=force)
     if json:
         data = [_outcome_data(outcome) for outcome in outcomes]
         write_stdout(format_json({"schema": "ctxasm.remembered/1", "memories": data}))
@@ -71,7 +73,7 @@ def remember(
     return 0
 
 
-run = takes_options(remember, OWNER_AND_DAY)
+run = takes_options(add_memories, OWNER_AND_DAY)
 
 
 def _memory_place(owner: Owner, file: str | None) -> MemoryPlace:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def rules(
     options: Options,
     action: Annotated[
-        str, typer.Argument(metavar="[list|eval]", help="`list` the rules, or `eval`uate them for a request.")
+        str, typer.Argument(metavar="[list|eval]", help="`list` the rules, or `eval` them for a request.")
     ] = "list",
     *,
     json: JsonOption = False,
