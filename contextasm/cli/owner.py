@@ -5,7 +5,6 @@ No command: shared by `remember`, `log`, `show` and `edit`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +33,14 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
     The agent is the one that a flag, a variable or the settings name, else the only one of the workspace. Where none is
     needed, only the flags count. Raises `ContextasmError` for an unknown name.
     """
-    from contextasm.config.resolve import open_workspace, process_environment, resolve_date
+    from contextasm.config.resolve import (
+        only_agent,
+        open_workspace,
+        owner_folder,
+        owner_names,
+        process_environment,
+        resolve_date,
+    )
     from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.model import ContextasmError
 
@@ -46,38 +52,17 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
     settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
     day = resolve_date(settings, process).value
     assert isinstance(day, date)
+    agent = settings["agent"]
     if options.team:
-        path = _known_owner(workspace, "teams", options.team, "--team")
-    elif options.agent or needed:
-        agent = settings["agent"]
-        name = str(agent.value)
-        path = _known_owner(workspace, "agents", name, agent.origin) if name else _only_agent(workspace)
-    else:
+        path = owner_folder(workspace, "team", options.team, "--team")
+    elif not options.agent and not needed:
         path = ""
+    elif agent.value:
+        path = owner_folder(workspace, "agent", str(agent.value), agent.origin)
+    else:
+        name = only_agent(owner_names(workspace, "agent"), "name one with -a NAME, or a team with -t NAME")
+        path = f"agents/{name}"
     return Owner(workspace, path, day)
-
-
-def owner_names(workspace: Folder, pattern: str) -> Sequence[str]:
-    """The names of the agents or teams that have a file of this pattern, such as `agents/*/*.md`."""
-    return sorted({path.split("/")[1] for path in workspace.list(pattern)})
-
-
-def _known_owner(workspace: Folder, kind: str, name: str, origin: str) -> str:
-    from contextasm.config.values import require_known
-
-    if not workspace.list(f"{kind}/{name}"):
-        require_known(name, owner_names(workspace, f"{kind}/*/*.md"), origin, kind.removesuffix("s"))
-    return f"{kind}/{name}"
-
-
-def _only_agent(workspace: Folder) -> str:
-    from contextasm.model import ContextasmError
-
-    agents = owner_names(workspace, "agents/*/IDENTITY.md")
-    if len(agents) != 1:
-        choice = f"there are {', '.join(agents)}" if agents else "make one with `ctxasm init --agent NAME`"
-        raise ContextasmError("agent", "none named", f"name one with -a NAME, or a team with -t NAME; {choice}")
-    return f"agents/{agents[0]}"
 
 
 def storable_text(text: str, where: str) -> str:

@@ -6,11 +6,14 @@ The script calls `ctxasm` at each TAB with the variable `_CTXASM_COMPLETE`, whic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from contextasm.cli.output import write_stdout
+
+if TYPE_CHECKING:
+    from contextasm.config.resolve import OwnerKind
 
 
 def run(
@@ -53,17 +56,17 @@ def known_values(field: str, workspace: str | None) -> Sequence[str]:
     """
     from os.path import expanduser
 
-    from contextasm.cli.owner import owner_names
     from contextasm.config.options import Options
     from contextasm.config.profile_loader import shipped
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import open_workspace, owner_names, process_environment
     from contextasm.rendering.formats import FORMATS
     from contextasm.selection.tokens import TOKENIZERS
 
-    if field not in {"agent", "team"}:
-        return {"profile": shipped(), "tokenizer": [*TOKENIZERS], "format": [*FORMATS]}[field]
+    values = {"profile": shipped(), "tokenizer": [*TOKENIZERS], "format": [*FORMATS]}
+    if field in values:
+        return values[field]
     options = Options(workspace=workspace and expanduser(workspace))
     try:
-        return owner_names(open_workspace(options, process_environment()), f"{field}s/*/*.md")
+        return owner_names(open_workspace(options, process_environment()), cast("OwnerKind", field))
     except Exception:  # noqa: BLE001
         return ()
