@@ -159,7 +159,7 @@ def test_a_baseline_shrinks_on_request_only(tmp_path: Path) -> None:
     check(tmp_path, *words, "--update-baseline")
     before = (tmp_path / "accepted.json").read_bytes()
     fill(tmp_path, {KNOWN: "Sound.\n"})
-    assert "1 no longer found: --update-baseline takes them out" in check(tmp_path, *words).err
+    assert "1 no longer found: --update-baseline removes them" in check(tmp_path, *words).err
     assert (tmp_path / "accepted.json").read_bytes() == before
     assert "0 accepted" in check(tmp_path, *words, "--update-baseline").err
     assert (tmp_path / "accepted.json").read_bytes() != before

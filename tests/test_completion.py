@@ -1,73 +1,61 @@
-"""Completion scripts: nothing of the command line is missing, and each shell can read its own."""
+"""Completion: commands, flags and values are offered, and each shell takes them from the script of `completion`."""
 
 from __future__ import annotations
 
+import os
+import pty
+import shlex
 import shutil
 import subprocess
+import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from contextasm.cli.app import COMMANDS, run
-from contextasm.cli.commands.completion import SHELLS, Command, commands
+from contextasm.cli.app import COMMANDS, group
+from tests.command import TIMEOUT, clean, fill, inside, refused
 
-EVERY = list(commands())
+SHELLS = ("bash", "zsh", "fish")
 
-ASK = """\
+BASH = """\
 source "$1"
 shift
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-_ctxasm
+_ctxasm_completion ctxasm
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-"""What bash does on a tab: the words typed so far, the last of them unfinished."""
+"""The steps of bash at a TAB: the words typed so far, the last of them unfinished."""
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with two agents and a team, seen from a folder below it."""
-    for folder in ("agents/luna", "agents/lukas", "teams/q 1", "below"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "below")
-    monkeypatch.delenv("CTXASM_WORKSPACE", raising=False)
-    return tmp_path
+def workspace(tmp_path: Path) -> Path:
+    """A workspace with two agents and a team."""
+    identity = {f"agents/{name}/IDENTITY.md": "I am here.\n" for name in ("luna", "lukas")}
+    (tmp_path / "w" / "below").mkdir(parents=True)
+    return fill(tmp_path / "w", {**identity, "teams/q1/GOALS.md": "Goals.\n"}, base={})
 
 
-def complete(folder: Path, *words: str) -> list[str]:
-    """What bash offers behind these words."""
-    script = folder / "script.bash"
-    script.write_text(SHELLS["bash"](EVERY), encoding="utf-8")
-    asked = ["bash", "-uc", ASK, "bash", str(script), "ctxasm", *words]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    return [line for line in done.stdout.split("\n") if line]
+def complete(*words: str, cwd: Path | str = "/") -> list[str]:
+    """The completions of a command line whose last word is unfinished, as bash asks for them."""
+    asked = {"COMP_WORDS": "\n".join(("ctxasm", *words)), "COMP_CWORD": str(len(words))}
+    result = inside(cwd=cwd, env={"_CTXASM_COMPLETE": "complete_bash", **asked})
+    assert result.err == ""
+    return [line for line in result.out.split("\n") if line]
 
 
-def test_every_command_of_the_table_is_there() -> None:
-    """The walk over the command line finds what `--help` lists."""
-    assert [each.name for each in EVERY] == ["", *COMMANDS]
+def test_every_command_is_offered() -> None:
+    """In the order of `--help`."""
+    assert complete("") == [*COMMANDS]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("command", EVERY, ids=[each.name or "ctxasm" for each in EVERY])
-def test_each_script_names_every_command_and_flag(shell: str, command: Command) -> None:
-    """Fish writes flags without their dashes."""
-    script = SHELLS[shell](EVERY)
-    assert command.name in script
-    for flag in command.flags:
-        for name in flag.names:
-            written = name if shell != "fish" else f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-            assert written in script, f"{command.name} {name}"
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_each_shell_can_read_its_script(shell: str, tmp_path: Path) -> None:
-    """No syntax error, by the shell itself."""
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
-    script = tmp_path / shell
-    script.write_text(SHELLS[shell](EVERY), encoding="utf-8")
-    done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_flag_is_offered(command: str) -> None:
+    """Of a command, all long names."""
+    parameters = group().get_command(None, command).params
+    names = [name for option in parameters if option.param_type_name == "option" for name in option.opts]
+    assert set(complete(command, "--")) == {name for name in (*names, "--help") if name.startswith("--")}
 
 
 @pytest.mark.parametrize(
@@ -76,36 +64,126 @@ def test_each_shell_can_read_its_script(shell: str, tmp_path: Path) -> None:
         (("pl",), ["plan"]),
         (("build", "--strict", "--a"), ["--agent", "--active-file", "--additional"]),
         (("build", "-f", "m"), ["markdown", "messages"]),
-        (("build", "--format", "=", "x"), ["xml"]),
-        (("build", "--format", "="), ["markdown", "xml", "json", "messages"]),
+        (("check", "-f", "s"), ["sarif"]),
         (("explain", "-a", "lu"), ["lukas", "luna"]),
-        (("plan", "--team", ""), ["q 1"]),
+        (("log", "-a", "lun"), ["luna"]),
+        (("plan", "--team", ""), ["q1"]),
+        (("build", "-p", "de"), ["default"]),
+        (("profiles", "de"), ["default"]),
         (("config", "--tokenizer", "o"), ["o200k_base"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
         (("build", "--topic", ""), []),
-        (("nothing", ""), []),
+        (("init", "--agent", "l"), []),
     ],
     ids=" ".join,
 )
-def test_bash_offers_what_can_stand_there(workspace: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    """Commands, flags, fixed values, and the agents and teams that are there."""
-    assert complete(workspace, *words) == offered
+def test_the_values_of_a_flag_are_offered(workspace: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    """Fixed ones, and the agents and teams of the workspace, which is found upwards."""
+    assert complete(*words, cwd=workspace / "below") == offered
 
 
-@pytest.mark.parametrize("flag", ["-w", "-o", "-p"])
-def test_bash_offers_paths(workspace: Path, flag: str) -> None:
-    """A name with a blank in it stays one name."""
-    (workspace / "below" / "my folder").mkdir()
-    assert "my folder" in complete(workspace, "build", flag, "")
+def test_names_are_those_of_the_workspace_on_the_line(workspace: Path) -> None:
+    """Where `-w` stands before the cursor."""
+    assert complete("build", "-w", str(workspace), "-a", "") == ["lukas", "luna"]
+    assert complete("build", "--workspace", str(workspace), "-t", "") == ["q1"]
 
 
-def test_the_command_prints_the_script(capfd: pytest.CaptureFixture[str]) -> None:
-    """To standard output, and nothing else."""
-    assert run(["completion", "bash"]) == 0
-    assert capfd.readouterr() == (SHELLS["bash"](EVERY), "")
+@pytest.mark.parametrize("folder", ["nowhere", "w/teams/q1/GOALS.md", "loop", ""])
+def test_a_broken_workspace_offers_nothing(tmp_path: Path, workspace: Path, folder: str) -> None:
+    """No name, and no message in the line that is being typed."""
+    (workspace.parent / "loop").symlink_to("loop")
+    assert complete("build", "-w", str(tmp_path / folder), "-a", "") == []
 
 
-def test_an_unknown_shell_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    """With those that there are."""
-    assert run(["completion", "tcsh"]) == 2
-    assert "bash, zsh, fish" in capfd.readouterr().err
+def test_mistakes_in_the_settings_do_not_matter(workspace: Path) -> None:
+    """Names are read from the folders alone."""
+    (workspace / "ctxasm.yaml").write_text("agents: [\n", encoding="utf-8")
+    assert complete("build", "-a", "", cwd=workspace) == ["lukas", "luna"]
+
+
+def test_a_script_without_words_gets_nothing() -> None:
+    """A broken question is answered by silence."""
+    assert inside(env={"_CTXASM_COMPLETE": "complete_bash"}) == (1, "", "")
+
+
+def test_an_unknown_shell_is_refused() -> None:
+    """With the shells that can be named."""
+    refused(inside("completion", "tcsh"), "tcsh", "bash", "zsh", "fish")
+
+
+# Real shells. The program that they find logs its words, unless it is asked for completions.
+
+
+@pytest.fixture
+def bin_folder(tmp_path: Path) -> Path:
+    """A folder with a program `ctxasm`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "ctxasm"
+    log = shlex.quote(str(tmp_path / "log"))
+    program.write_text(
+        f'#!/bin/sh\n[ "$_CTXASM_COMPLETE" ] || {{ echo "$@" > {log}.part; exec mv {log}.part {log}; }}\n'
+        f'exec {shlex.quote(sys.executable)} -P -m contextasm "$@"\n'
+    )
+    program.chmod(0o755)
+    return folder
+
+
+def script(shell: str, folder: Path) -> Path:
+    """The file of a shell's script. Skips the test where the shell is missing."""
+    if not shutil.which(shell, path=os.defpath):
+        pytest.skip(f"{shell} is not installed")
+    result = inside("completion", shell)
+    assert (result.code, result.err) == (0, "")
+    path = folder / f"script.{shell}"
+    path.write_text(result.out, encoding="utf-8")
+    return path
+
+
+def output(words: Sequence[str | Path], cwd: Path, bin_folder: Path) -> str:
+    """The standard output of a program that sees `ctxasm`; its standard error is empty."""
+    env = clean({"PATH": f"{bin_folder}:{os.defpath}"})
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_shell_can_read_its_script(shell: str, tmp_path: Path, bin_folder: Path) -> None:
+    """No syntax error."""
+    assert output([shell, "-n", script(shell, tmp_path)], tmp_path, bin_folder) == ""
+
+
+def test_bash_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> None:
+    """By the function that the script binds."""
+    words: list[str | Path] = ["bash", "-uc", BASH, "bash", script("bash", tmp_path), "ctxasm"]
+    assert output([*words, "pl"], workspace, bin_folder) == "plan\n"
+    assert output([*words, "build", "-a", "lu"], workspace, bin_folder) == "lukas\nluna\n"
+
+
+def test_fish_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> None:
+    """`complete -C` prints what a TAB would offer."""
+    line = f"source {shlex.quote(str(script('fish', tmp_path)))}; complete -C $argv[1]"
+    words: list[str | Path] = ["fish", "--no-config", "-c", line]
+    assert output([*words, "ctxasm pl"], workspace, bin_folder).split("\t")[0] == "plan"
+    assert output([*words, "ctxasm build -a lu"], workspace, bin_folder) == "lukas\nluna\n"
+
+
+def test_zsh_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> None:
+    """On a terminal: two words are completed by TAB, and the line is run."""
+    path = script("zsh", tmp_path)
+    env = clean({"PATH": f"{bin_folder}:{os.defpath}", "TERM": "dumb"})
+    ours, theirs = pty.openpty()
+    words = ["zsh", "-f", "-i"]
+    with subprocess.Popen(
+        words, cwd=workspace, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as zsh:
+        os.close(theirs)
+        os.write(ours, f"autoload -Uz compinit; compinit -D -u; source {shlex.quote(str(path))}\n".encode())
+        os.write(ours, b"ctxasm expl\t-a lun\t\n")
+        log, end = tmp_path / "log", time.monotonic() + TIMEOUT
+        while not log.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        zsh.kill()
+    os.close(ours)
+    assert log.read_text(encoding="utf-8") == "explain -a luna\n"

@@ -173,7 +173,12 @@ def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
 
 @pytest.mark.parametrize(
     ("editor", "what"),
-    [("", "set VISUAL or EDITOR"), ("no-such-editor", "can't be started"), ("false", "ended with 1"), ("'", "quotes")],
+    [
+        ("", "set VISUAL or EDITOR"),
+        ("no-such-editor", "can't be started"),
+        ("false", "ended with exit code 1"),
+        ("'", "quotes"),
+    ],
 )
 def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what: str) -> None:
     """With what to do."""

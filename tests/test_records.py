@@ -384,9 +384,12 @@ def test_explain_tells_of_a_line_of_a_recorded_build(root: Path) -> None:
     assert f"{KNOWLEDGE}: changed" in done.err
 
 
-def test_explain_of_a_record_takes_no_request(root: Path) -> None:
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--budget", "4k"), ("--layer", "L3=9"), ("--event-type", "x"), ("--var", "a=b")]
+)
+def test_explain_of_a_record_takes_no_request(root: Path, flag: str, value: str) -> None:
     """It has one already."""
-    refused(inside("explain", recorded(root), "-b", "4k"), "--budget: does not go with a record")
+    refused(inside("explain", recorded(root), flag, value), f"{flag}: does not go with a record")
 
 
 def test_row_87_one_fragment_gives_its_scores_and_verdict() -> None:
