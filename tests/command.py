@@ -21,7 +21,13 @@ from contextasm.cli.app import run
 
 COMMAND = (sys.executable, "-m", "contextasm")
 
-SAMPLE = Path(__file__).parent.parent / "sample_workspace"
+ROOT = Path(__file__).resolve().parent.parent
+"""The repository."""
+
+CASES = ROOT / "tests" / "cases"
+"""The files with the golden cases."""
+
+SAMPLE = ROOT / "sample_workspace"
 """The workspace that comes with the source; its `ctxasm.yaml` names the day."""
 
 LUNA = ("-w", str(SAMPLE), "-a", "luna", "-t", "q1")
@@ -36,7 +42,8 @@ SMALL_TEXT = "## Identity\nI am a.\n\n## Instructions\nDo it.\n"
 TIMEOUT = 30.0
 """Seconds after which a process counts as hanging."""
 
-_HOME = tempfile.TemporaryDirectory(prefix="ctxasm-home-")
+HOME = ""
+"""Home folder of every run; `conftest.py` makes one for the session."""
 
 _ERROR = re.compile(r"ctxasm: error: \S.*?: \S.*: \S.*\n")
 
@@ -52,10 +59,9 @@ class Result(NamedTuple):
 
 def clean(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of every run, with what a test adds."""
-    home = _HOME.name
     # Where the tests are told to find the package, its processes find it too.
     path = {key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ}
-    plain = {"PATH": os.defpath, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "LANG": "C.UTF-8"}
+    plain = {"PATH": os.defpath, "HOME": HOME, "XDG_CACHE_HOME": f"{HOME}/cache", "LANG": "C.UTF-8"}
     return {**plain, **path, **(env or {})}
 
 

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from contextasm.config.build import load_token_table
@@ -145,6 +146,18 @@ class Remembered(dict[str, int]):
 def o200k() -> Counter:
     """An exact counter, loaded once for all tests."""
     return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered())
+
+
+def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator: draw this number of examples in the profile `full`, and its share of them in any other.
+
+    `settings().max_examples` is the share of a profile in per cent (`conftest.py`).
+    """
+    return settings(
+        max_examples=examples * settings().max_examples // 100,
+        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
 
 
 # Random workspaces. Blocks are drawn from a list and not letter by letter: that is fast, and shrinks to what matters.

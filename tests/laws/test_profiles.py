@@ -20,8 +20,8 @@ from contextasm.model import OUTCOME, Context, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.tokens import ESTIMATE
-from tests.test_laws import law, lines_of
-from tests.workspaces import Content, Files, budgets, codes, limits, memory_lists, request, texts, workspaces
+from tests.laws.test_laws import lines_of
+from tests.workspaces import Content, Files, budgets, codes, law, limits, memory_lists, request, texts, workspaces
 
 SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped()}
 VARIANTS = {

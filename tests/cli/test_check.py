@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 import contextasm
 from contextasm.checks.formats import FORMATS
 from contextasm.cli.commands.check import Form
+from tests.checks.test_checks import CASES, DAY, KNOWN, MEMORY, TOKEN
 from tests.command import Result, ctxasm, fill, inside, refused
-from tests.test_check import CASES, DAY, KNOWN, MEMORY, TOKEN
 
 WARNING = "See [it](GONE.md).\n"
 NOTE = CASES["other script"].files[KNOWN]

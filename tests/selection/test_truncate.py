@@ -1,7 +1,7 @@
 """Cuts, case by case: `cases/cut/*.md`, each a sentence, the text, and what is shown in rooms of several sizes.
 
 A room is in characters (UTF-16 units) and holds the text under a heading, its markers included. After a change
-that is meant, `UPDATE_CASES=1 pytest tests/test_cut.py` writes what is shown now; read the difference.
+that is meant, `UPDATE_CASES=1 pytest tests/selection/test_truncate.py` writes what is shown now; read the difference.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from contextasm.selection.layout import Excerpt, section_body, whole_excerpt
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
+from tests.command import CASES
 
-CASES = Path(__file__).parent / "cases" / "cut"
+CUTS = CASES / "cut"
 
 _RULE = re.compile(r"^=== (input|room)(.*)\n", re.MULTILINE)
 
@@ -64,7 +65,7 @@ def shown(case: Case, room: int) -> str:
     return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE.size, cost))
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(CUTS.glob("*.md")), ids=lambda path: path.stem)
 def test_cut_shows_what_its_case_says(path: Path) -> None:
     """In each of its rooms, and never more than the room holds."""
     source = path.read_text(encoding="utf-8")
@@ -87,5 +88,5 @@ def test_cut_shows_what_its_case_says(path: Path) -> None:
 
 def test_there_is_a_case_for_each_kind_of_cut() -> None:
     """A folder that is not found would pass every test above."""
-    assert len([*CASES.glob("*.md")]) >= 20
+    assert len([*CUTS.glob("*.md")]) >= 20
     assert "truncate" in STEPS

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 import regex
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from contextasm.model import OUTCOME, Context, Document, Fragment, Layer, Problem, Profile, SectionFormat, Span
@@ -38,6 +38,7 @@ from tests.workspaces import (
     budgets,
     build,
     codes,
+    law,
     limited,
     log,
     o200k,
@@ -50,17 +51,6 @@ from tests.workspaces import (
 
 TEXT_LAYERS = {"L1", "L2", "L3", "L7"}
 """Running text; the other layers hold ranked fragments."""
-
-
-def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Run on so many examples, the same ones each time."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
 
 
 counters = pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
-from tests.command import LUNA, SMALL_TEXT, fill, inside
+from tests.command import CASES, LUNA, SMALL_TEXT, fill, inside
 
 SCHEMAS = Path(contextasm.__file__).parent / "rendering" / "schemas"
 
@@ -261,7 +261,7 @@ def test_format_of_any_origin_is_the_same(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("name", ["query", "librarian", "memory", "brain", "pack"])
 def test_row_123_json_of_every_profile_has_the_published_form(name: str) -> None:
     """Whatever sources it is made of."""
-    workspace = Path(__file__).parent / "cases" / "profiles" / name / "workspace"
+    workspace = CASES / "profiles" / name / "workspace"
     result = inside("build", "-q", "-w", workspace, "-f", "json", "--topic", "session")
     assert result.code == 0, result.err
     Draft202012Validator(schema("context-1")).validate(json.loads(result.out))

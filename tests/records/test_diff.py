@@ -19,7 +19,7 @@ from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git import GitWorkspace
 from tests.command import LUNA, clean, ctxasm, fill, inside, refused
-from tests.test_laws import PATTERNS, trees, write
+from tests.laws.test_laws import PATTERNS, trees, write
 from tests.workspaces import Content, budgets, build, profiles, workspaces
 
 SCHEMA = json.loads(

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.command import Result, clean, fill
-from tests.test_check import KNOWN, TOKEN
+from tests.checks.test_checks import KNOWN, TOKEN
+from tests.command import ROOT, Result, clean, fill
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ("contextasm", "man", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 """What a package is built from, and the hooks."""
 

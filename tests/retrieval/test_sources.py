@@ -19,10 +19,10 @@ from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.session_events import Event, event_text, moment
 from contextasm.text.task_stack import TaskStack, block, pop, push
-from tests.command import SMALL, fill, inside, refused
+from tests.command import CASES, SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
 
-CASES = Path(__file__).parent / "cases" / "profiles"
+PROFILES = CASES / "profiles"
 
 
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
@@ -194,7 +194,7 @@ def test_patterns_fit_by_the_type_of_an_entity_that_is_named() -> None:
 
 def test_row_56_additional_text_comes_last_and_is_counted() -> None:
     """It is part of the budget."""
-    workspace = CASES / "query" / "workspace"
+    workspace = PROFILES / "query" / "workspace"
     plain = json.loads(inside("build", "-q", "-f", "json", "-w", workspace).out)
     more = json.loads(inside("build", "-q", "-f", "json", "-w", workspace, "--additional", "Mind the audit.").out)
     assert more["content"] == plain["content"] + "\n## Additional Context\nMind the audit.\n"
@@ -203,7 +203,7 @@ def test_row_56_additional_text_comes_last_and_is_counted() -> None:
 
 def test_row_57_and_59_every_part_is_listed_with_its_score_and_what_was_considered() -> None:
     """Source, tokens and score of each; counts before and after are the decisions."""
-    built = json.loads(inside("build", "-q", "-f", "json", "-w", CASES / "query" / "workspace").out)
+    built = json.loads(inside("build", "-q", "-f", "json", "-w", PROFILES / "query" / "workspace").out)
     own = [each for each in built["decisions"] if each["layer"] == "entities"]
     assert [each["outcome"] for each in own] == ["included"] * 5
     assert all(each["path"] == "graph/entities.yaml" and each["score"]["total"] <= 1 for each in own)
@@ -232,7 +232,7 @@ def test_row_63_stack_keeps_one_active_chain_across_runs(tmp_path: Path) -> None
 
 def test_row_64_popped_task_shows_its_result_and_not_its_goal() -> None:
     """Beside the one that is worked on."""
-    out = inside("build", "-q", "-w", CASES / "query" / "workspace").out
+    out = inside("build", "-q", "-w", PROFILES / "query" / "workspace").out
     assert "- Payouts carry the order's number" in out
     assert "Trace payouts" not in out
 
@@ -347,7 +347,7 @@ def test_only_active_threads_are_shown() -> None:
     assert section(context, "threads") == "About b.\n\nAbout a."
 
 
-BRAIN = CASES / "brain" / "workspace"
+BRAIN = PROFILES / "brain" / "workspace"
 
 
 def brain(*words: str) -> dict[str, Any]:
@@ -431,7 +431,7 @@ def test_row_115_to_117_etag_is_stable_against_drafts_and_the_day(tmp_path: Path
 
 def test_row_118_pack_scopes() -> None:
     """What fits the topic, everything, or the five surest."""
-    base = ("build", "-q", "-w", CASES / "pack" / "workspace")
+    base = ("build", "-q", "-w", PROFILES / "pack" / "workspace")
     relevant = inside(*base, "--topic", "session cookies").out.count("(confidence")
     full = inside(*base, "--strategy", "full", "--topic", "session cookies").out.count("(confidence")
     assert (relevant < full, full) == (True, 13)
@@ -460,12 +460,12 @@ def test_row_94_weights_add_up_to_one(tmp_path: Path) -> None:
 
 def test_row_96_only_the_layers_in_scope_are_read() -> None:
     """And those that are required."""
-    workspace = CASES / "memory" / "workspace"
+    workspace = PROFILES / "memory" / "workspace"
     words = ("build", "-q", "-f", "json", "-w", workspace, "--topic", "spring tide")
     built = json.loads(inside(*words, "--scope", "world,workshop").out)
     assert [each["layer"] for each in built["sections"]] == ["world", "workshop"]
     refused(inside(*words, "--scope", "wolrd"), "did you mean world?")
-    refused(inside("build", "-w", CASES / "query" / "workspace", "--scope", "relations"), "starts from entities")
+    refused(inside("build", "-w", PROFILES / "query" / "workspace", "--scope", "relations"), "starts from entities")
 
 
 @pytest.mark.parametrize(
@@ -501,7 +501,7 @@ def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 def test_law_one_every_fragment_has_one_decision(source: str) -> None:
     """Of every source, on the workspaces of all profiles."""
-    for folder in CASES.iterdir():
+    for folder in PROFILES.iterdir():
         root = folder / "workspace"
         files = {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
         for pattern in ("**/*.md", "**/*.yaml", "**/*.json*", "**/*.py"):
@@ -516,7 +516,7 @@ def test_law_one_every_fragment_has_one_decision(source: str) -> None:
 @pytest.mark.parametrize("name", ["query", "librarian", "memory", "brain", "pack"])
 def test_explain_words_every_decision_of_a_shipped_profile(name: str) -> None:
     """No profile needs code of its own for it."""
-    result = inside("explain", "-w", CASES / name / "workspace", "--topic", "import of a refund")
+    result = inside("explain", "-w", PROFILES / name / "workspace", "--topic", "import of a refund")
     assert result.code == 0, result.err
     assert len(result.out.split("\n")) > 3
 

@@ -17,8 +17,8 @@ from contextasm.config.profile_loader import KEYS, LAYER_KEYS
 from contextasm.config.providers import COMMON, KINDS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
 from contextasm.text.memory_parser import FIELDS
+from tests.command import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")
 
 

@@ -17,8 +17,7 @@ from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown import heading
 from tests.command import ctxasm, fill
-from tests.test_laws import law
-from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, memory_files, request
+from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, law, memory_files, request
 
 PAGE = """# Title
 

@@ -1,7 +1,7 @@
 """The shipped profiles over one engine: each on a workspace of its own, as a document that a person can check.
 
-`cases/profiles/NAME/workspace` is built with the words below; `UPDATE_CASES=1 pytest tests/test_systems.py` writes
-what is built now to `cases/profiles/NAME/NAME.md`; read the difference.
+`cases/profiles/NAME/workspace` is built with the words below. `UPDATE_CASES=1 pytest FILE`, with the name of this file,
+writes what is built now to `cases/profiles/NAME/NAME.md`; read the difference.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pytest
 
 import contextasm
 from contextasm.config.profile_loader import load_profile, shipped
-from tests.command import inside
+from tests.command import CASES, inside
 
-CASES = Path(__file__).parent / "cases" / "profiles"
+PROFILES = CASES / "profiles"
 
 ASKED = {
     "query": ("query", "--additional", "The audit is on Friday."),
@@ -35,9 +35,9 @@ ASKED = {
 def test_profile_gives_the_document_that_was_read_and_found_right(case: str) -> None:
     """Byte for byte."""
     folder, *words = ASKED[case]
-    result = inside("build", "-q", "-w", CASES / folder / "workspace", *words)
+    result = inside("build", "-q", "-w", PROFILES / folder / "workspace", *words)
     assert (result.code, result.err) == (0, "")
-    target = CASES / folder / f"{case}.md"
+    target = PROFILES / folder / f"{case}.md"
     if os.environ.get("UPDATE_CASES"):
         target.write_text(result.out, encoding="utf-8")
     assert result.out == target.read_text(encoding="utf-8")

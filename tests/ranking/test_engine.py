@@ -28,11 +28,10 @@ from contextasm.pipeline import Change, assemble, update
 from contextasm.rendering.formats import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
-from tests.command import SMALL, ctxasm, fill, python
-from tests.test_laws import law
-from tests.workspaces import Content, Files, budgets, codes, request, texts, workspaces
+from tests.command import ROOT, SMALL, ctxasm, fill, python
+from tests.workspaces import Content, Files, budgets, codes, law, request, texts, workspaces
 
-PACKAGE = Path(__file__).parent.parent / "contextasm"
+PACKAGE = ROOT / "contextasm"
 
 
 def memories(layer: str, **more: Any) -> Layer:
