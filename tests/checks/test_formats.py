@@ -1,4 +1,4 @@
-"""The forms in which `contextasm.report` writes findings, and the baseline of those that are accepted."""
+"""The forms in which `contextasm.checks.formats` writes findings, and the baseline of those that are accepted."""
 
 from __future__ import annotations
 

@@ -344,7 +344,7 @@ def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
 
 SLEEPING = """
 import sys, time
-import contextasm.sources as sources
+import contextasm.retrieval.registry as sources
 plain = sources.SOURCES["recent"]
 def sleeping(ask):
     time.sleep(60)

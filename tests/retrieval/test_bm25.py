@@ -165,8 +165,9 @@ def test_numbers_and_short_words_are_never_slips() -> None:
 def test_rapidfuzz_is_loaded_for_unknown_words_only() -> None:
     """It costs more than the search."""
     code = (
-        "import sys; from contextasm.search import Entry, index, similarities;"
-        "held = index([Entry('the database is down', day='2025-03-10')]);"
+        "import sys; from contextasm.retrieval.search.bm25 import similarities;"
+        "from contextasm.retrieval.search.inverted_index import IndexEntry, build_index;"
+        "held = build_index([IndexEntry('the database is down', day='2025-03-10')]);"
         "similarities('databases on 10 March 2025', held); print('rapidfuzz' in sys.modules);"
         "similarities('datbase', held); print('rapidfuzz' in sys.modules)"
     )

@@ -578,9 +578,8 @@ def test_folder_without_a_model_that_can_be_used(tmp_path: Path, config: str | N
 def test_without_the_extra_the_message_says_what_to_install(tmp_path: Path) -> None:
     """And the build goes on."""
     root = workspace(tmp_path, {"folder": "model"})
-    script = (
-        "import sys; sys.modules['numpy'] = None; from contextasm.cli import run; sys.exit(run(sys.argv[1:]))"  # none
-    )
+    without = "import sys; sys.modules['numpy'] = None; "
+    script = without + "from contextasm.cli.app import run; sys.exit(run(sys.argv[1:]))"
     result = python(script, "build", "-w", root, "--topic", "harbor", env={"CTXASM_EMBEDDER": str(root)})
     assert result.code == 0
     assert "The harbor closes at nine" in result.out

@@ -100,7 +100,7 @@ def test_row_29_search_opens_no_socket() -> None:
         "import socket, sys\n"
         "def refuse(*_a, **_k): raise SystemExit('a socket was opened')\n"
         "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
-        "from contextasm.cli import run\n"
+        "from contextasm.cli.app import run\n"
         "sys.exit(run(sys.argv[1:]))\n"
     )
     result = python(script, "search", *LUNA, "foghorn")

@@ -463,7 +463,7 @@ BAD_THEN: list[tuple[object, str]] = [
     ({"exclude": [{"entity": "e"}]}, "unknown key `entity`"),
     ({"exclude": [7]}, "`7` where a mapping belongs"),
     ({"boost": ["a.md"]}, "`a.md` where a mapping belongs"),
-    ({"boost": [{"tag": "x"}]}, "a boost without `boost_factor`"),
+    ({"boost": [{"tag": "x"}]}, "a boost without `weight`"),
     ({"boost": [{"tag": "x", "weight": 0}]}, "a weight of 0"),
     ({"boost": [{"tag": "x", "weight": -1}]}, "a weight of -1"),
     ({"boost": [{"tag": "x", "weight": float("inf")}]}, "`inf` where a number belongs"),

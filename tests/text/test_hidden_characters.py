@@ -1,4 +1,4 @@
-"""What `contextasm.text.hidden` finds in a text, what it reads there, and what it lets pass."""
+"""What `contextasm.text.hidden_characters` finds in a text, what it reads there, and what it lets pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `contextasm.text.secrets` takes for a secret, what it lets pass, and that it never tells one.
+"""What `contextasm.text.secret_scanner` takes for a secret, what it lets pass, and that it never tells one.
 
 No secret stands in this file: each is put together, so that no scanner is set off by it.
 """

@@ -219,7 +219,7 @@ def test_stale_file_fails_the_check_with_the_difference(tmp_path: Path) -> None:
     err = build(tmp_path, "-q", "-o", target, "--check", code=1).split("\n")
     assert err[0].startswith(f"--- {target}")
     assert err[1].startswith(f"+++ {target}")
-    assert err[2].startswith("contextasm. ")
+    assert err[2].startswith("@@ ")
     assert "-Do nothing." in err
     assert "+Do it." in err
     assert err[-2].startswith(f"ctxasm: error: {target}: stale: ")

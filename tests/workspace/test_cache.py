@@ -12,8 +12,8 @@ import pytest
 from contextasm.config.build import load_token_table
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
-from contextasm.workspace import cache as store
 from contextasm.workspace.cache import TokenCountCache
+from tests.command import ROOT
 
 NAME = "o200k_base"
 
@@ -131,7 +131,7 @@ def test_file_of_anything_else_is_as_no_file(tmp_path: Path, data: bytes) -> Non
 
 def test_file_that_grew_too_large_is_started_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading it must stay cheaper than counting."""
-    monkeypatch.setattr(store, "_LIMIT", 64)
+    monkeypatch.setattr("contextasm.workspace.cache._LIMIT", 64)
     remember(tmp_path, one=1, two=2, three=3)
     assert recall(tmp_path, "one") == [1]
     remember(tmp_path, four=4)
@@ -194,15 +194,14 @@ def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
 def test_builds_in_several_processes_never_spoil_the_file(tmp_path: Path) -> None:
     """Every count that is found is the one that was put, and all are found."""
     script = (
-        "import sys; from pathlib import Path; from contextasm.store import CountCache\n"
+        "import sys; from pathlib import Path; from contextasm.workspace.cache import TokenCountCache\n"
         "for i in range(50):\n"
-        "    cache = CountCache(Path(sys.argv[1]), sys.argv[2])\n"
+        "    cache = TokenCountCache(Path(sys.argv[1]), sys.argv[2])\n"
         "    for j in range(20): cache.put(f'{sys.argv[3]} {i} {j}', i * 20 + j)\n"
         "    cache.save()\n"
     )
-    root = Path(store.__file__).parent.parent
     builds = [
-        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), NAME, who], cwd=root) for who in ("one", "two")
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), NAME, who], cwd=ROOT) for who in ("one", "two")
     ]
     assert [build.wait(60) for build in builds] == [0, 0]
     texts = [f"{who} {i} {j}" for who in ("one", "two") for i in range(50) for j in range(20)]
@@ -217,7 +216,7 @@ def test_every_encoding_has_its_table(name: str) -> None:
 
 def test_missing_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Naming the file that ought to be there."""
-    monkeypatch.setattr(store, "_TABLES", tmp_path)
+    monkeypatch.setattr("contextasm.config.build._TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read .*--tokenizer estimate"):
         load_token_table(NAME)
 
@@ -227,6 +226,6 @@ def test_damaged_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pyte
     data = bytearray(load_token_table(NAME))
     data[1000] ^= 1
     (tmp_path / f"{NAME}.bin").write_bytes(data)
-    monkeypatch.setattr(store, "_TABLES", tmp_path)
+    monkeypatch.setattr("contextasm.config.build._TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table is damaged: install ctxasm again"):
         load_token_table(NAME)

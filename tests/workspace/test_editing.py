@@ -23,7 +23,7 @@ LOG = "agents/a/daily/2025-03-14.md"
 
 LOOP = """
 import sys
-from contextasm.cli import run
+from contextasm.cli.app import run
 folder, command, worker, count = sys.argv[1:]
 for number in range(int(count)):
     text = f"worker {worker} says {number}" + chr(10) + "and a second line of it"
