@@ -157,7 +157,7 @@ def full_score(query: str, pool: Pool) -> Scores:
     """Ours as a build ranks: half similarity, the rest importance (unknown here) and age at the last session."""
     today = max(date.fromisoformat(entry.day) for entry in pool.entries)
     found = similarities(query, pool.index)
-    weights = Layer("L5", (), (), ()).weights
+    weights = Layer("L5").ranking.weights
     scores = {row: memory_score(near, IMPORTANCE, pool.entries[row].day, today) for row, near in found.items()}
     return {row: weighted_total(score, weights) for row, score in scores.items()}
 

@@ -83,8 +83,8 @@ def update(context: Context, change: Change) -> Context:
     request, profile = context.request, change.profile
     again: set[str] = set()
     for layer in profile.layers:
-        touched = any(may_name(own, path, request) for own in layer.path for path in change.paths)
-        if touched or again & {*layer.start} or layer.id not in context.found:
+        touched = any(may_name(own, path, request) for own in layer.query.paths for path in change.paths)
+        if touched or again & {*layer.query.start_from} or layer.id not in context.found:
             again.add(layer.id)
     known = {layer: found for layer, found in context.found.items() if layer not in again}
     asked = restrict(profile, request.filters)
@@ -127,7 +127,7 @@ def _choose(fired: RuleEvaluation | None) -> bool:
 
 def _only_required(selection: Selection, profile: Profile) -> bool:
     """Whether nothing is shown that a smaller budget could take away."""
-    required = {layer.id for layer in profile.layers if layer.required}
+    required = {layer.id for layer in profile.layers if layer.limits.required}
     return all(section.layer in required for section in selection.sections)
 
 

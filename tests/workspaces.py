@@ -290,5 +290,5 @@ budgets = st.one_of(st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 2
 def profiles(draw: st.DrawFn, *, reserves: bool = True) -> Profile:
     """The default profile, some of its layers with other limits."""
     drawn = st.fixed_dictionaries({key: each for key, each in limits.items() if reserves or key != "reserve"})
-    changed = {layer.id: draw(drawn) for layer in DEFAULT.layers if not layer.required and draw(st.booleans())}
+    changed = {layer.id: draw(drawn) for layer in DEFAULT.layers if not layer.limits.required and draw(st.booleans())}
     return limited(marker=draw(st.sampled_from(("plain", "detailed"))), **changed)

@@ -39,7 +39,7 @@ def check_over_budget(scene: Inspection) -> Iterator[Finding]:
         if any(problem.code == "over-budget" for problem in context.problems):
             shown = [each for each in context.decisions if each.reason.code == "required"]
             path = max(shown, key=lambda each: each.after).path
-            cases.append(_Case(context, Layer("", (), (), ()), path, 0, context.tokens, context.request.budget))
+            cases.append(_Case(context, Layer(""), path, 0, context.tokens, context.request.budget))
     for case, which in _merged(cases):
         todo = f"take {_tokens(case.wanted - case.limit)} out of it, or give `budget` {_above(case.wanted)} ({which})"
         yield error_finding(
@@ -64,7 +64,7 @@ def check_near_budget(scene: Inspection) -> Iterator[Finding]:
 def _near_total(scene: Inspection) -> Iterator[Finding]:
     """The finding of all documents that all but fill the budget, and lose nothing to it yet."""
     cases = [
-        _Case(context, Layer("", (), (), ()), _budget_place(scene)[0], 0, context.tokens, context.request.budget)
+        _Case(context, Layer(""), _budget_place(scene)[0], 0, context.tokens, context.request.budget)
         for context in scene.contexts
         if SOFT * context.request.budget <= context.tokens <= context.request.budget
         and not any(_is_cut(each) and dict(each.reason.facts).get("limit") == "budget" for each in context.decisions)
@@ -128,22 +128,22 @@ def _layers(scene: Inspection) -> Iterator[tuple[Context, Layer, LayerUsage, lis
             decisions.setdefault(each.layer, []).append(each)
         for allowance in context.allowances:
             layer = by_id[allowance.layer]
-            if allowance.wanted and not layer.required:
+            if allowance.wanted and not layer.limits.required:
                 yield context, layer, allowance, decisions[layer.id]
 
 
 def _own_limit(layer: Layer, budget: int) -> int | None:
     """The least of the limits that are the layer's own, in tokens; None where it has none."""
-    share = None if layer.share is None else int(budget * layer.share / 100)
-    return min((limit for limit in (layer.max_tokens, share) if limit is not None), default=None)
+    share = None if layer.limits.share is None else int(budget * layer.limits.share / 100)
+    return min((limit for limit in (layer.limits.max_tokens, share) if limit is not None), default=None)
 
 
 def _relief(case: _Case) -> str:
     """What makes room in a layer."""
     more = _above(case.wanted)
-    if case.layer.max_tokens is not None and case.limit == case.layer.max_tokens:
+    if case.layer.limits.max_tokens is not None and case.limit == case.layer.limits.max_tokens:
         larger = f"set its `max_tokens` to {more} or more in `layers` of {FILE}"
-    elif case.layer.share is not None and case.limit == _own_limit(case.layer, case.context.request.budget):
+    elif case.layer.limits.share is not None and case.limit == _own_limit(case.layer, case.context.request.budget):
         larger = f"set its `share` higher in `layers` of {FILE}"
     else:
         larger = "raise `budget`"

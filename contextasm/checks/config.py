@@ -120,8 +120,8 @@ def check_unreadable(scene: Inspection) -> Iterator[Finding]:
 
 def _required(scene: Inspection) -> set[str]:
     """The paths of the files that are always shown whole."""
-    layers = [layer for layer in scene.job.profile.layers if layer.required] if scene.job else []
-    templates = [path for layer in layers for path in layer.path] or AGENT_FILES
+    layers = [layer for layer in scene.job.profile.layers if layer.limits.required] if scene.job else []
+    templates = [path for layer in layers for path in layer.query.paths] or AGENT_FILES
     return {fill_template(path, {"agent": agent}) for path in templates for agent in (*scene.agents, "")}
 
 

@@ -87,7 +87,7 @@ def inspect(flags: Options, around: ProcessEnvironment, named: Iterable[str] = (
     ]
     job, error = _job(flags, around, workspace.folder, sound[0] if sound else "")
     layers = job.profile.layers if job else ()
-    patterns = [*WORKSPACE_PATTERNS, *(_anyone(path) for layer in layers for path in layer.path)]
+    patterns = [*WORKSPACE_PATTERNS, *(_anyone(path) for layer in layers for path in layer.query.paths)]
     paths = sorted({*named, *(path for pattern in patterns for path in workspace.list(pattern))})
     read = {path: workspace.read(path) for path in paths}
     documents = {path: each for path, each in read.items() if isinstance(each, Document)}
@@ -122,7 +122,7 @@ def _anyone(template: str) -> str:
 def _placed(workspace: Workspace, layers: Iterable[Layer], folder: str, sources: set[str]) -> set[str]:
     """The files in the folders of one name, and those that layers of these sources read."""
     patterns = [f"agents/*/{folder}/*.md", f"teams/*/{folder}/*.md"]
-    patterns += [_anyone(path) for layer in layers if sources & {*layer.source} for path in layer.path]
+    patterns += [_anyone(path) for layer in layers if sources & {*layer.query.sources} for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
 
@@ -163,7 +163,7 @@ def _contexts(
 
 def agent_placeholder_used(profile: Profile, name: str) -> bool:
     """Whether a path of the profile names the agent, or the team."""
-    return any(name in placeholders(path) for layer in profile.layers for path in layer.path)
+    return any(name in placeholders(path) for layer in profile.layers for path in layer.query.paths)
 
 
 def whole_text(document: Document) -> str:

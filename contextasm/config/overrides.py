@@ -7,16 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config import values
+from contextasm.config.layers import LAYER_KEYS, in_scope, layer_id, layer_value, with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.profile_loader import (
-    LAYER_KEYS,
-    in_scope,
-    layer_id,
-    load_profile,
-    read_file,
-    with_layer_changes,
-    with_strategy,
-)
+from contextasm.config.profile_loader import load_profile, read_file, with_strategy
 from contextasm.config.settings import Setting
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Document, Layer, Profile
@@ -44,8 +37,8 @@ def resolve_profile(
     strategy = settings["strategy"]
     if strategy.value:
         profile = with_strategy(profile, str(strategy.value), strategy.origin)
-    layers = with_layer_changes(profile.layers, file.get("layers"), f"{file.where('layers')}: layers", new=False)
-    enabled = tuple(layer for layer in layers if layer.enabled)
+    profile = with_layer_changes(profile, file.get("layers"), f"{file.where('layers')}: layers", new=False)
+    enabled = tuple(layer for layer in profile.layers if layer.id not in profile.disabled)
     return profile._replace(layers=_limited(in_scope(enabled, flags.scope), flags.layers))
 
 
@@ -73,9 +66,11 @@ def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer,
         if not equals:
             raise ContextasmError("--layer", f"{limit} has no =", "write ID=N, such as L3=1500")
         layer = by_id[layer_id(key, by_id, "--layer")]
-        if layer.required:
+        if layer.limits.required:
             raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
-        by_id[key] = layer._replace(max_tokens=values.parse_tokens(number, f"--layer {key}"))
+        by_id[key] = layer._replace(
+            limits=layer.limits._replace(max_tokens=values.parse_tokens(number, f"--layer {key}"))
+        )
     return tuple(by_id.values())
 
 
@@ -87,10 +82,10 @@ def layer_settings(profile: Profile, file: YamlMapping, flags: Options) -> dict[
     typed = {limit.partition("=")[0] for limit in flags.layers}
     found: dict[str, Setting] = {}
     for layer in profile.layers:
-        plain = Layer(layer.id, (), (), ())
+        plain = Layer(layer.id)
         for key in LAYER_KEYS:
-            if getattr(layer, key) != getattr(plain, key):
+            if layer_value(layer, key) != layer_value(plain, key):
                 origin = lines.get((layer.id, key), f"profile {profile.name}")
                 origin = "--layer" if key == "max_tokens" and layer.id in typed else origin
-                found[f"layers.{layer.id}.{key}"] = Setting(getattr(layer, key), origin)
+                found[f"layers.{layer.id}.{key}"] = Setting(layer_value(layer, key), origin)
     return found

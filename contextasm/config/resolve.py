@@ -131,12 +131,12 @@ def process_environment() -> ProcessEnvironment:
 
 def uses(profile: Profile, name: str) -> bool:
     """Whether a path of the profile has this name in braces."""
-    return any(name in placeholders(path) for layer in profile.layers for path in layer.path)
+    return any(name in placeholders(path) for layer in profile.layers for path in layer.query.paths)
 
 
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     """The goal of the task that is worked on, if a layer shows it; else empty."""
-    paths = [path for layer in profile.layers if "current-goal" in layer.source for path in layer.path]
+    paths = [path for layer in profile.layers if "current-goal" in layer.query.sources for path in layer.query.paths]
     if not paths:
         return ""
     from contextasm.text.task_stack import parse_task_stack

@@ -9,6 +9,10 @@ from typing import NamedTuple
 
 from contextasm.model.document import Document
 from contextasm.model.errors import Problem
+from contextasm.model.score import Score
+
+Fact = str | int | float
+"""One figure or word that belongs to a reason."""
 
 
 class Reason(NamedTuple):
@@ -53,47 +57,76 @@ OUTCOME = {
 """What each reason amounts to."""
 
 
-class Fragment(NamedTuple):
-    """A piece that may enter the context whole, shortened, or not at all."""
+class Location(NamedTuple):
+    """Where a fragment stands in the workspace."""
 
-    id: str
     path: str
     line: int
-    """The line of the file at which `text` begins, counted from 1; 0 where the file was not opened."""
-    text: str
-    """As it would be shown. Its line number n is the file's line `line + n`."""
+    """The line of the file at which the fragment's text begins, counted from 1; 0 where the file was not opened."""
+    rows: int = 0
+    """Number of the file's lines that the fragment stands for, where its text is not those lines; else 0."""
+
+
+class FragmentDisplay(NamedTuple):
+    """Where and how a fragment is shown."""
+
     heading: str
-    """Of the section that it belongs to."""
+    """Heading of the section that it belongs to."""
     group: str = ""
     """The line shown above it and its neighbours of the same group; empty for none."""
     place: tuple[int, ...] = ()
     """Its position among the fragments of its section as shown, whatever the order they are chosen in."""
-    day: str = ""
-    """The date it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
-    keep: str = "start"
-    score: tuple[tuple[str, float], ...] = ()
-    """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
-    key: str = ""
-    """What it is about, in a word of the user's; empty for none."""
-    dedup: str = ""
-    """What it shares with others that say the same; empty for none."""
-    said: str = ""
-    """What it says without the form its layer gives it; empty where `text` is that."""
-    rows: int = 0
-    """How many lines of the file it stands for, where `text` is not those lines; else 0."""
     fence: str = ""
     """The line that opens the fence it is shown in, such as ```` ```python ````; empty for none."""
-    tags: tuple[str, ...] = ()
+    keep: str = "start"
+    """The end that is spared when it is truncated: `start` or `end`."""
+
+
+class Labels(NamedTuple):
+    """Properties of a fragment that ranking, rules and filters look at."""
+
+    day: str = ""
+    """The date it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
     kind: str = ""
-    """What sort of memory, event or entity it is; empty where there are no sorts."""
+    """Type of memory, event or entity; empty where the source has no types."""
+    key: str = ""
+    """Its subject, in a word of the user's; empty for none."""
+    dedup: str = ""
+    """Name shared by fragments that say the same; empty for none."""
+    tags: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """Decisions that the steps before selection made about a fragment."""
+
+    excluded: Reason | None = None
+    """Set by the first step that excludes it."""
+    pinned_by: str = ""
+    """The rule that includes it whole, whatever its layer's limit; empty for none."""
     boost: float = 1.0
-    """What rules multiply its score by."""
-    pin: str = ""
-    """The rule that wants it whole whatever its layer's limit; empty for none."""
-    why: str = "fits"
-    """The code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
-    out: Reason | None = None
-    """Set by the first step that rules it out."""
+    """Factor by which rules multiply its score."""
+    note: str = "fits"
+    """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
+
+
+class Fragment(NamedTuple):
+    """A piece that may enter the context whole, shortened, or not at all."""
+
+    id: str
+    location: Location
+    text: str
+    """As it would be shown. Its line number n is the file's line `location.line + n`, unless `location.rows` is set."""
+    display: FragmentDisplay
+    statement: str = ""
+    """Its text without the form its layer gives it; empty where `text` is that."""
+    labels: Labels = Labels()
+    score: Score = ()
+    """The parts of its score by name, each from 0 to 1, and `total`; empty where nothing was scored."""
+    verdict: Verdict = Verdict()
+
+    def exclude(self, reason: Reason) -> Fragment:
+        """The fragment, excluded for this reason."""
+        return self._replace(verdict=self.verdict._replace(excluded=reason))
 
 
 class RetrievalResult(NamedTuple):
@@ -103,7 +136,3 @@ class RetrievalResult(NamedTuple):
     documents: tuple[Document, ...] = ()
     """Every file that was opened."""
     problems: tuple[Problem, ...] = ()
-
-
-Fact = str | int | float
-"""One figure or word that belongs to a reason."""

@@ -8,55 +8,59 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Layer(NamedTuple):
-    """A slot of the context: where its text comes from and how much room it may take."""
+class Query(NamedTuple):
+    """Sources of a layer, and the limits of the search for its fragments."""
 
-    id: str
-    source: tuple[str, ...]
+    sources: tuple[str, ...] = ()
     """Names of sources; the first that finds anything is taken."""
-    heading: tuple[str, ...]
-    """One heading, or one for each path."""
-    path: tuple[str, ...]
+    paths: tuple[str, ...] = ()
     """Paths or patterns, with `{agent}` and `{team}`; one whose name is not given is skipped."""
-    line: str = ""
-    """The form of one fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
-    group: str = ""
-    """The form of the heading above fragments of one day or key; empty for none."""
+    start_from: tuple[str, ...] = ()
+    """Layers before it whose fragments the search starts from."""
+    max_candidates: int = 0
+    """Number of candidates: the newest events, the most salient entities beside those named; 0 for all."""
+    event_types: tuple[str, ...] = ()
+    """Types of events that are candidates; empty for all."""
+    depth: int = 1
+    """Number of steps that relations are followed."""
+    max_age_days: int = 0
+    """Oldest age, in days, of a log that is shown."""
+    fallback_days: int = 0
+    """Where that window holds no log: the newest existing days up to this age; 0 for none."""
+    min_match: float = 0.5
+    """Least sum of matching words that makes a hit, as a share of the best hit's; any match is a hit at 0."""
+
+
+class MemoryScope(NamedTuple):
+    """Restriction of a layer to some memories."""
+
+    tier: str = ""
+    """Only memories of this tier; empty for any."""
+    tier_of_key: tuple[tuple[str, str], ...] = ()
+    """The tier of a memory that names none, by patterns of its key; the first that fits."""
+    key_quota: tuple[tuple[str, int], ...] = ()
+    """Number of memories for each pattern of keys, the most important first; no others are candidates."""
+    field_limits: tuple[tuple[str, int], ...] = ()
+    """Greatest length or number of a memory's fields before that is a problem."""
+
+
+class Ranking(NamedTuple):
+    """Order of a layer's fragments, and the number of them that may enter."""
+
     order: str = "given"
     """`given`: as the source has them; `best`: by score, then the newest, then path and position; `steady`: by score,
     then text and id."""
-    keep: str = "start"
-    """The end of a document that is spared: `start` or `end`."""
-    groups: tuple[str, ...] = ()
-    """Keys in the order in which their groups are shown; those that are not among them come behind, by name."""
-    tier: str = ""
-    """Only memories of this tier; empty for any."""
-    tiers: tuple[tuple[str, str], ...] = ()
-    """The tier of a memory that names none, by patterns of its key; the first that fits."""
-    quota: tuple[tuple[str, int], ...] = ()
-    """How many memories of keys like this one count, the most important first; no others do."""
-    limits: tuple[tuple[str, int], ...] = ()
-    """How long or how many the fields of a memory may be before that is a problem."""
-    start: tuple[str, ...] = ()
-    """Layers before it whose finds it starts from."""
-    depth: int = 1
-    """How many steps relations are followed."""
-    pool: int = 0
-    """How many are looked at: the newest events, the most salient entities beside those named; 0 for all."""
-    types: tuple[str, ...] = ()
-    """The types of events that count; empty for all."""
-    min_score: float = 0
-    """The least total of a score that counts; 0 for any."""
-    top: int = 0
-    """How many fragments count, best first; 0 for all."""
     weights: tuple[tuple[str, float], ...] = (("similarity", 0.5), ("importance", 0.3), ("recency", 0.2))
-    """What each part of a score counts (digest 1.2)."""
-    floor: float = 0.5
-    """The least sum of matching words that makes a hit, as a share of the best hit's; any match counts at 0."""
-    days: int = 0
-    """The oldest age, in days, of a log that is shown."""
-    fallback_days: int = 0
-    """Where that window holds no log: the newest existing days up to this age; 0 for none."""
+    """Weight of each part of a score (digest 1.2)."""
+    min_score: float = 0
+    """Least total of a score that may enter; 0 for any."""
+    top: int = 0
+    """Number of fragments that may enter, best first; 0 for all."""
+
+
+class Limits(NamedTuple):
+    """Limits of a layer's room in the budget."""
+
     required: bool = False
     """Always whole, whatever the budget."""
     max_tokens: int | None = None
@@ -66,15 +70,45 @@ class Layer(NamedTuple):
     """Per cent of the budget that this layer and everything counted before it may reach."""
     reserve: int = 0
     """Tokens held for this layer against those before it."""
-    fit: tuple[str, ...] = ()
-    """What is tried, in order, with what does not fit whole."""
-    detail: str = "atomic"
-    """The level of detail that its fragments are shown at; `adaptive` for the fullest that fits, each by itself."""
     priority: int = 0
     """Layers of a higher one take their room first; a rule's `set_priority` sets it."""
-    enabled: bool = True
-    """A layer that is not is left out."""
-    varies: bool = False
+
+
+class Overflow(NamedTuple):
+    """Treatment of fragments that do not fit whole."""
+
+    steps: tuple[str, ...] = ()
+    """Steps that are tried, in order, with what does not fit whole."""
+    detail: str = "atomic"
+    """Level of detail that its fragments are shown at; `adaptive` for the fullest that fits, each by itself."""
+    keep: str = "start"
+    """The end of a document that is spared: `start` or `end`."""
+
+
+class LayerDisplay(NamedTuple):
+    """Form in which a layer's fragments are written."""
+
+    item_template: str = ""
+    """The form of one fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
+    group_template: str = ""
+    """The form of the heading above fragments of one day or key; empty for none."""
+    group_order: tuple[str, ...] = ()
+    """Keys in the order in which their groups are shown; those that are not among them come behind, by name."""
+
+
+class Layer(NamedTuple):
+    """A slot of the context: where its text comes from and how much room it may take."""
+
+    id: str
+    heading: tuple[str, ...] = ()
+    """One heading, or one for each path."""
+    query: Query = Query()
+    memories: MemoryScope = MemoryScope()
+    ranking: Ranking = Ranking()
+    limits: Limits = Limits()
+    overflow: Overflow = Overflow()
+    display: LayerDisplay = LayerDisplay()
+    changed_by_rules: bool = False
     """Whether rules that fired for this request may have changed it."""
 
 
@@ -99,6 +133,8 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
+    disabled: frozenset[str] = frozenset()
+    """Ids of layers that are switched off: a build leaves them out."""
     merge: tuple[str, ...] = ()
     """How fragments may be found to say the same, to be shown once; in this order."""
     conflicts: Conflicts | None = None

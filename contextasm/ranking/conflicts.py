@@ -56,7 +56,7 @@ def resolve_conflicts(
                 out[each.layer, each.fragment.id] = Reason.of("overruled", by=winner.fragment.id, key=key)
             elif each is not winner and not each.protected:
                 out[each.layer, each.fragment.id] = Reason.of(
-                    "merged", into=winner.fragment.id, path=winner.fragment.path, by="key"
+                    "merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key"
                 )
     return ResolvedConflicts(
         {layer: tuple(_replaced(layer, each, out) for each in own) for layer, own in pools.items()}, tuple(problems)
@@ -68,9 +68,9 @@ def _contested(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Ite
     claims: dict[str, list[_Claim]] = {}
     for layer in profile.layers:
         for fragment in pools[layer.id]:
-            if fragment.key and fragment.out is None:
-                claim = _Claim(layer.id, fragment, layer.required or bool(fragment.pin))
-                claims.setdefault(fragment.key, []).append(claim)
+            if fragment.labels.key and fragment.verdict.excluded is None:
+                claim = _Claim(layer.id, fragment, layer.limits.required or bool(fragment.verdict.pinned_by))
+                claims.setdefault(fragment.labels.key, []).append(claim)
     for key, own in claims.items():
         if any(not _agree(own[0].fragment, each.fragment) for each in own):
             yield key, own
@@ -84,7 +84,7 @@ def _agree(one: Fragment, other: Fragment) -> bool:
 def _severity(profile: Profile, fragment: Fragment) -> float:
     """How bad it is that a fragment of this type is contradicted, 0 to 1."""
     assert profile.conflicts
-    return dict(profile.conflicts.severity).get(fragment.kind, profile.conflicts.otherwise)
+    return dict(profile.conflicts.severity).get(fragment.labels.kind, profile.conflicts.otherwise)
 
 
 def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
@@ -97,12 +97,12 @@ def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
 def _flagged(key: str, claims: Sequence[_Claim]) -> Problem:
     """The problem of a conflict that a person has to settle."""
     first, others = claims[0].fragment, [each.fragment for each in claims[1:]]
-    named = ", ".join(f"{each.id} ({each.path}:{each.line})" for each in others)
+    named = ", ".join(f"{each.id} ({each.location.path}:{each.location.line})" for each in others)
     message = f"{first.id} and {named} say different things of {key}; settle it, or name one with --prefer"
-    return Problem("conflict", first.path, first.line, message)
+    return Problem("conflict", first.location.path, first.location.line, message)
 
 
 def _replaced(layer: str, fragment: Fragment, out: Mapping[tuple[str, str], Reason]) -> Fragment:
     """A fragment, out where another one won."""
     reason = out.get((layer, fragment.id))
-    return fragment._replace(out=reason) if reason else fragment
+    return fragment._replace(verdict=fragment.verdict._replace(excluded=reason)) if reason else fragment

@@ -33,7 +33,7 @@ class _Shown:
         for way in self._ways:
             found = _LOOKUPS[way](self, fragment, text)
             # One memory in two layers is what the profile asks for: a headline in one, all of it in the other.
-            if found and (found.path, found.line) != (fragment.path, fragment.line):
+            if found and (found.location.path, found.location.line) != (fragment.location.path, fragment.location.line):
                 return way, found
         return None
 
@@ -41,8 +41,8 @@ class _Shown:
         """Have a fragment stay; `hinted` whether others may go for the sake of its hint."""
         text = fingerprint(fragment)
         self._by_text.setdefault(text.folded, fragment)
-        if fragment.dedup and hinted:
-            self._by_hint.setdefault((fragment.dedup, text.figures), fragment)
+        if fragment.labels.dedup and hinted:
+            self._by_hint.setdefault((fragment.labels.dedup, text.figures), fragment)
         self._by_figures.setdefault(text.figures, {}).setdefault(text.folded, fragment)
 
     def equal(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
@@ -51,7 +51,7 @@ class _Shown:
 
     def hinted(self, fragment: Fragment, text: Fingerprint) -> Fragment | None:
         """The one with the same hint, and the same figures."""
-        return self._by_hint.get((fragment.dedup, text.figures))
+        return self._by_hint.get((fragment.labels.dedup, text.figures))
 
     def near(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
         """The one most like a text, of those with the same figures; the earliest among equals."""
@@ -82,11 +82,11 @@ def deduplicate(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> di
     shown = _Shown(profile.merge)
     for layer in profile.layers:
         for fragment in merged[layer.id]:
-            if fragment.out is None and (layer.required or fragment.pin):
+            if fragment.verdict.excluded is None and (layer.limits.required or fragment.verdict.pinned_by):
                 # A required layer may show headlines: those say less than what has the same hint elsewhere.
-                shown.add(fragment, hinted=not layer.required)
+                shown.add(fragment, hinted=not layer.limits.required)
     for layer in profile.layers:
-        if not layer.required:
+        if not layer.limits.required:
             merged[layer.id] = tuple(_merged(layer, merged[layer.id], shown))
     return merged
 
@@ -95,11 +95,19 @@ def _merged(layer: Layer, fragments: Sequence[Fragment], shown: _Shown) -> Itera
     """The fragments of a layer. Behind its `top` nothing is shown anyway, so nothing more is compared."""
     count = 0
     for fragment in fragments:
-        if fragment.out or fragment.pin or (layer.top and count >= layer.top):
+        if (
+            fragment.verdict.excluded
+            or fragment.verdict.pinned_by
+            or (layer.ranking.top and count >= layer.ranking.top)
+        ):
             yield fragment
         elif found := shown.same(fragment):
             way, other = found
-            yield fragment._replace(out=Reason.of("merged", into=other.id, path=other.path, by=way))
+            yield fragment._replace(
+                verdict=fragment.verdict._replace(
+                    excluded=Reason.of("merged", into=other.id, path=other.location.path, by=way)
+                )
+            )
         else:
             shown.add(fragment)
             count += 1

@@ -27,8 +27,12 @@ def restrict(profile: Profile, filters: Filters) -> Profile:
 
 
 def _narrowed(layer: Layer, filters: Filters) -> Layer:
-    wanted = tuple(each for each in layer.types or filters.event_types if each in filters.event_types)
-    return layer._replace(types=wanted) if "events" in layer.source and wanted else layer
+    wanted = tuple(each for each in layer.query.event_types or filters.event_types if each in filters.event_types)
+    return (
+        layer._replace(query=layer.query._replace(event_types=wanted))
+        if "events" in layer.query.sources and wanted
+        else layer
+    )
 
 
 def apply_filters(
@@ -46,19 +50,23 @@ def apply_filters(
 
 def _filtered(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:
     """A fragment, out if a filter leaves it out."""
-    if fragment.out or layer.required:
+    if fragment.verdict.excluded or layer.limits.required:
         return fragment
     by = next(_against(fragment, layer, filters), "")
-    return fragment._replace(out=Reason.of("filtered", by=FLAGS[by])) if by else fragment
+    return (
+        fragment._replace(verdict=fragment.verdict._replace(excluded=Reason.of("filtered", by=FLAGS[by])))
+        if by
+        else fragment
+    )
 
 
 def _against(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str]:
     """The filters that a fragment does not pass."""
-    if fragment.day and fragment.day[:10] < filters.since:
+    if fragment.labels.day and fragment.labels.day[:10] < filters.since:
         yield "since"
     for source, name in TYPES.items():
         wanted = getattr(filters, name)
-        if source in layer.source and wanted and fragment.kind not in wanted:
+        if source in layer.query.sources and wanted and fragment.labels.kind not in wanted:
             yield name
-    if any(each == fragment.id or fnmatchcase(fragment.path, each) for each in filters.exclude):
+    if any(each == fragment.id or fnmatchcase(fragment.location.path, each) for each in filters.exclude):
         yield "exclude"

@@ -207,8 +207,8 @@ def _record(fields: dict[str, Any]) -> Record:
         (FORMATS, [own.request.format]),
         (TOKENIZERS, [own.request.tokenizer]),
         (MARKERS, [own.making.profile.marker]),
-        (SOURCES, [name for layer in own.making.profile.layers for name in layer.source]),
-        (STEPS, [name for layer in own.making.profile.layers for name in layer.fit]),
+        (SOURCES, [name for layer in own.making.profile.layers for name in layer.query.sources]),
+        (STEPS, [name for layer in own.making.profile.layers for name in layer.overflow.steps]),
         (OUTCOME, [decision.reason.code for decision in decisions]),
     ):
         if foreign := set(names) - set(known):

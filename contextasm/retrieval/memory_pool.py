@@ -152,7 +152,9 @@ def pool_patterns(layer: Layer, request: Request) -> list[str]:
     """A layer's paths with the names filled in; those whose name is not given are left out."""
     given = {"agent": request.agent, "team": request.team}
     return [
-        fill_template(path, given) for path in layer.path if all(given.get(name, " ") for name in placeholders(path))
+        fill_template(path, given)
+        for path in layer.query.paths
+        if all(given.get(name, " ") for name in placeholders(path))
     ]
 
 
@@ -172,10 +174,10 @@ def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> li
     """The rows that `rank` would put first, as many as the layer shows."""
     rows = [*scores]
     keys = {
-        row: (weighted_total(scores[row], layer.weights), own.created)
+        row: (weighted_total(scores[row], layer.ranking.weights), own.created)
         for row, own in zip(rows, pool.standing(rows), strict=True)
     }
-    return first_rows(pool, keys, layer.top)
+    return first_rows(pool, keys, layer.ranking.top)
 
 
 def first_rows(pool: MemoryPool, keys: Mapping[int, object], count: int) -> list[int]:

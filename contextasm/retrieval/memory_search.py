@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from contextasm.model import (
     Fragment,
+    FragmentDisplay,
     Layer,
+    Location,
     Memory,
     MemoryPool,
     Problem,
@@ -20,6 +22,7 @@ from contextasm.model import (
     Score,
     SourceQuery,
     T,
+    Verdict,
     weighted_total,
 )
 from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, pool_patterns, read_pool, score_rows
@@ -41,7 +44,7 @@ def all_rows(_ask: SourceQuery, _pool: MemoryPool) -> None:
 
 def topic_scores(ask: SourceQuery, pool: MemoryPool) -> dict[int, Score]:
     """The rows that match the request's topic, by their words."""
-    return score_rows(pool, pool.similar(ask.request.topic, ask.layer.floor), ask.request.date)
+    return score_rows(pool, pool.similar(ask.request.topic, ask.layer.query.min_match), ask.request.date)
 
 
 class TopicHits(NamedTuple):
@@ -60,7 +63,7 @@ def topic_hits(ask: SourceQuery) -> TopicHits:
     def use(pool: MemoryPool) -> TopicHits:
         scores = topic_scores(ask, pool)
         rows = best_rows(pool, scores, ask.layer)
-        sums = [(*scores[row], ("total", weighted_total(scores[row], ask.layer.weights))) for row in rows]
+        sums = [(*scores[row], ("total", weighted_total(scores[row], ask.layer.ranking.weights))) for row in rows]
         return TopicHits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
 
     return _asked(ask, use, use)
@@ -69,8 +72,10 @@ def topic_hits(ask: SourceQuery) -> TopicHits:
 def can_use_index(ask: SourceQuery) -> bool:
     """Whether a kept pool knows all that the layer wants to know of its memories."""
     layer = ask.layer
-    sorting = layer.tier or layer.quota or layer.group or layer.order != "best"
-    return not (ask.pools is None or ask.meaning or sorting or {name for name, _ in layer.weights} - PARTS)
+    sorting = (
+        layer.memories.tier or layer.memories.key_quota or layer.display.group_template or layer.ranking.order != "best"
+    )
+    return not (ask.pools is None or ask.meaning or sorting or {name for name, _ in layer.ranking.weights} - PARTS)
 
 
 def search_pool(
@@ -100,7 +105,7 @@ def _asked(ask: SourceQuery, use: Callable[[MemoryPool], T], use_few: Callable[[
 def _told(ask: SourceQuery, pick: Pick, show: Show, pool: MemoryPool) -> RetrievalResult:
     """The best memories by themselves, all others by number."""
     picked = pick(ask, pool)
-    rows = pool.newest(ask.layer.top) if picked is None else best_rows(pool, picked, ask.layer)
+    rows = pool.newest(ask.layer.ranking.top) if picked is None else best_rows(pool, picked, ask.layer)
     shown = [
         show(memory, ask.layer, () if picked is None else picked[row])
         for row, memory in zip(rows, pool.memories(rows), strict=True)
@@ -110,7 +115,7 @@ def _told(ask: SourceQuery, pick: Pick, show: Show, pool: MemoryPool) -> Retriev
     if pool.rows > hits:
         others.append(Reason.of("no-match", count=pool.rows - hits))
     if hits > len(rows):
-        others.append(Reason.of("not-in-top", count=hits - len(rows), top=ask.layer.top))
+        others.append(Reason.of("not-in-top", count=hits - len(rows), top=ask.layer.ranking.top))
     numbers = [_number(ask, reason) for reason in others]
     return RetrievalResult((*shown, *numbers), tuple(pool.documents), tuple(pool.problems))
 
@@ -119,4 +124,10 @@ def _number(ask: SourceQuery, reason: Reason) -> Fragment:
     """Memories that share a reason, without their texts."""
     where = " ".join(pool_patterns(ask.layer, ask.request))
     facts = "".join(f" {value}" for name, value in reason.facts if name == "status")
-    return Fragment(f"{where} {reason.code}{facts}", where, 0, "", ask.layer.heading[0], out=reason)
+    return Fragment(
+        f"{where} {reason.code}{facts}",
+        Location(where, 0),
+        "",
+        FragmentDisplay(ask.layer.heading[0]),
+        verdict=Verdict(excluded=reason),
+    )

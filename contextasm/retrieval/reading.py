@@ -12,7 +12,7 @@ from contextasm.text.templates import layer_paths
 def query_paths(ask: SourceQuery) -> Iterator[str]:
     """The paths, in the layer's order and each pattern's in path order."""
     return iter(
-        dict.fromkeys(path for each in ask.layer.path for path in layer_paths(ask.workspace, each, ask.request))
+        dict.fromkeys(path for each in ask.layer.query.paths for path in layer_paths(ask.workspace, each, ask.request))
     )
 
 

@@ -56,21 +56,21 @@ def retrieve(
     there = {layer.id for layer in profile.layers}
     waiting = [layer for layer in profile.layers if layer.id not in found]
     while waiting:
-        ready = [layer for layer in waiting if found.keys() >= {*layer.start} & there]
+        ready = [layer for layer in waiting if found.keys() >= {*layer.query.start_from} & there]
         asks = [
             SourceQuery(
                 workspace,
                 layer,
                 request,
                 meaning,
-                {each: found[each] for each in layer.start if each in found},
+                {each: found[each] for each in layer.query.start_from if each in found},
                 parse,
                 pools,
             )
             for layer in ready
         ]
-        found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.required}
-        others = [ask for ask in asks if not ask.layer.required]
+        found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.limits.required}
+        others = [ask for ask in asks if not ask.layer.limits.required]
         results = run_all([partial(_first_that_finds, ask) for ask in others])
         for ask, result in zip(others, results, strict=True):
             found[ask.layer.id] = _late(ask.layer) if result is None else result
@@ -80,7 +80,7 @@ def retrieve(
 
 def _late(layer: Layer) -> RetrievalResult:
     """What a source that was too slow brings."""
-    message = f"{' and '.join(layer.source)} did not answer in time, so nothing of it is shown"
+    message = f"{' and '.join(layer.query.sources)} did not answer in time, so nothing of it is shown"
     return RetrievalResult(problems=(Problem("source-timeout", layer.id, 0, message),))
 
 
@@ -88,14 +88,18 @@ def _first_that_finds(ask: SourceQuery) -> RetrievalResult:
     """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
     found, in_vain = RetrievalResult(), False
     problems: tuple[Problem, ...] = ()
-    for name in ask.layer.source:
+    for name in ask.layer.query.sources:
         in_vain = in_vain or bool(found.fragments)
         found = SOURCES[name](ask)
         problems += found.problems
-        if any(fragment.out is None for fragment in found.fragments):
+        if any(fragment.verdict.excluded is None for fragment in found.fragments):
             break
     # What went wrong in a source that found nothing may be why it found nothing.
     found = found._replace(problems=tuple(dict.fromkeys(problems)))
     if not in_vain:
         return found
-    return found._replace(fragments=tuple(fragment._replace(why="fallback") for fragment in found.fragments))
+    return found._replace(
+        fragments=tuple(
+            fragment._replace(verdict=fragment.verdict._replace(note="fallback")) for fragment in found.fragments
+        )
+    )

@@ -14,20 +14,31 @@ from contextasm.model import (
     Document,
     Effect,
     Fragment,
+    FragmentDisplay,
     Layer,
+    Location,
+    Overflow,
     Problem,
     Profile,
+    Query,
     Reason,
     RetrievalResult,
     RuleEvaluation,
     RuleTrace,
     Target,
+    Verdict,
     Workspace,
 )
 from contextasm.rules.evaluate import boost_factor, effects_on
 from contextasm.text.markdown import heading, trimmed
 
-PINS = Layer(id="pins", source=("rules",), heading=("Pinned",), path=(), fit=("drop",), varies=True)
+PINS = Layer(
+    "pins",
+    ("Pinned",),
+    changed_by_rules=True,
+    query=Query(sources=("rules",), paths=()),
+    overflow=Overflow(steps=("drop",)),
+)
 """Where the files stand that rules include and no layer reads."""
 
 RECONSIDERED = {"no-match", "not-in-top"}
@@ -85,7 +96,7 @@ def _rulings(fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> tuple[Rul
 
 def _layer(layer: Layer, fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> Layer:
     """A layer with its cap and its priority."""
-    if layer.required:
+    if layer.limits.required:
         for setting in fired.of("cap"):
             if setting.target.value == layer.id:
                 reason = Reason.of("protected", action="cap", target=str(setting.target))
@@ -95,11 +106,15 @@ def _layer(layer: Layer, fired: RuleEvaluation, lost: list[tuple[str, Reason]]) 
         if setting.target.value != layer.id:
             continue
         if setting.action == "cap":
-            own = layer.max_tokens
-            layer = layer._replace(max_tokens=int(setting.value) if own is None else min(own, int(setting.value)))
+            own = layer.limits.max_tokens
+            layer = layer._replace(
+                limits=layer.limits._replace(
+                    max_tokens=int(setting.value) if own is None else min(own, int(setting.value))
+                )
+            )
         else:
-            layer = layer._replace(priority=int(setting.value))
-    return layer._replace(varies=True)
+            layer = layer._replace(limits=layer.limits._replace(priority=int(setting.value)))
+    return layer._replace(changed_by_rules=True)
 
 
 def _split(fragment: Fragment, layer: Layer, fired: RuleEvaluation) -> Iterator[Fragment]:
@@ -107,11 +122,11 @@ def _split(fragment: Fragment, layer: Layer, fired: RuleEvaluation) -> Iterator[
     wanted = [
         setting.target.heading
         for setting in fired.of("always_include")
-        if setting.target.kind == "heading-path" and setting.target.value == fragment.path
+        if setting.target.kind == "heading-path" and setting.target.value == fragment.location.path
     ]
     lines = fragment.text.split("\n")
     spans = sorted(filter(None, (section(lines, title) for title in wanted)))
-    if layer.required or fragment.out or not spans:
+    if layer.limits.required or fragment.verdict.excluded or not spans:
         yield fragment
         return
     edges = sorted({0, len(lines), *(edge for span in spans for edge in span)})
@@ -122,11 +137,10 @@ def _split(fragment: Fragment, layer: Layer, fired: RuleEvaluation) -> Iterator[
             title = heading(lines[first]) if (first, stop) in spans else None
             yield fragment._replace(
                 id=f"{fragment.id}#{title[1]}" if title else f"{fragment.id}#{number}" if number else fragment.id,
-                line=fragment.line + first + blank,
                 text=text,
-                place=(*fragment.place, number),
-                tags=(title[1],) if title else (),
-                kind="section" if title else "",
+                location=fragment.location._replace(line=fragment.location.line + first + blank),
+                display=fragment.display._replace(place=(*fragment.display.place, number)),
+                labels=fragment.labels._replace(tags=(title[1],) if title else (), kind="section" if title else ""),
             )
 
 
@@ -144,33 +158,39 @@ def section(lines: list[str], title: str) -> tuple[int, int] | None:
 
 def _fragment(fragment: Fragment, layer: Layer, fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> Fragment:
     """A fragment as the rules leave it: in, out, or with another weight."""
-    item: dict[str, str | tuple[str, ...]] = {"path": fragment.path, "id": fragment.id}
-    if fragment.kind == "section":
-        item["heading"] = fragment.tags
+    item: dict[str, str | tuple[str, ...]] = {"path": fragment.location.path, "id": fragment.id}
+    if fragment.labels.kind == "section":
+        item["heading"] = fragment.labels.tags
     else:
-        item |= {"type": fragment.kind, "tag": fragment.tags}
-    settings = effects_on(fired, item, protected=layer.required)
+        item |= {"type": fragment.labels.kind, "tag": fragment.labels.tags}
+    settings = effects_on(fired, item, protected=layer.limits.required)
     lost += [each for setting in settings for each in setting.lost]
     claim = next((each for each in settings if each.action != "boost" and each.rules), None)
     if claim and claim.action == "exclude":
-        return fragment if fragment.out else fragment._replace(out=Reason.of("rule", rule=claim.rules[0]))
-    fragment = fragment._replace(boost=boost_factor(settings))
-    if not claim or layer.required or not _may_be_pinned(fragment):
+        return (
+            fragment
+            if fragment.verdict.excluded
+            else fragment._replace(verdict=fragment.verdict._replace(excluded=Reason.of("rule", rule=claim.rules[0])))
+        )
+    fragment = fragment._replace(verdict=fragment.verdict._replace(boost=boost_factor(settings)))
+    if not claim or layer.limits.required or not _may_be_pinned(fragment):
         return fragment
-    return fragment._replace(pin=claim.rules[0], out=None)
+    return fragment._replace(verdict=fragment.verdict._replace(pinned_by=claim.rules[0], excluded=None))
 
 
 def _may_be_pinned(fragment: Fragment) -> bool:
     """Whether its text is at hand, and nothing but its rank speaks against it."""
-    return bool(fragment.line) and (fragment.out is None or fragment.out.code in RECONSIDERED)
+    return bool(fragment.location.line) and (
+        fragment.verdict.excluded is None or fragment.verdict.excluded.code in RECONSIDERED
+    )
 
 
 def _elsewhere(
     fired: RuleEvaluation, layers: tuple[Layer, ...], ruled: Mapping[str, RetrievalResult], workspace: Workspace
 ) -> tuple[RetrievalResult, tuple[Problem, ...]]:
     """What rules include and no layer found: files to be read, and problems for what there is not."""
-    required = {layer.id for layer in layers if layer.required}
-    there = [each for key, own in ruled.items() for each in own.fragments if each.pin or key in required]
+    required = {layer.id for layer in layers if layer.limits.required}
+    there = [each for key, own in ruled.items() for each in own.fragments if each.verdict.pinned_by or key in required]
     fragments: list[Fragment] = []
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -191,9 +211,11 @@ def _elsewhere(
 def _means(target: Target, fragment: Fragment) -> bool:
     """Whether a target that is included is this fragment, or a section of a document that is whole anyway."""
     if target.kind in {"path", "heading-path"}:
-        section_of_it = fragment.kind != "section" or target.heading.casefold() in map(str.casefold, fragment.tags)
-        return fragment.path == target.value and section_of_it
-    return target.value == fragment.id if target.kind == "id" else target.value in fragment.tags
+        section_of_it = fragment.labels.kind != "section" or target.heading.casefold() in map(
+            str.casefold, fragment.labels.tags
+        )
+        return fragment.location.path == target.value and section_of_it
+    return target.value == fragment.id if target.kind == "id" else target.value in fragment.labels.tags
 
 
 def _pin(document: Document, setting: Effect, place: int) -> Fragment | None:
@@ -206,7 +228,13 @@ def _pin(document: Document, setting: Effect, place: int) -> Fragment | None:
     name = f"{document.path}#{setting.target.heading}" if setting.target.heading else document.path
     line = document.line + span[0] + blank
     return (
-        Fragment(name, document.path, line, text, PINS.heading[0], place=(place,), pin=setting.rules[0])
+        Fragment(
+            name,
+            Location(document.path, line),
+            text,
+            FragmentDisplay(PINS.heading[0], place=(place,)),
+            verdict=Verdict(pinned_by=setting.rules[0]),
+        )
         if text
         else None
     )

@@ -34,7 +34,7 @@ class LayerInput(NamedTuple):
         """The text under a heading if this much is kept."""
         there = {each.fragment.id for each in kept}
         missing = [fragment for fragment in self.sections[heading] if fragment.id not in there]
-        return section_body(kept, missing, "\n" if self.layer.line else "\n\n", self.frame.marker)
+        return section_body(kept, missing, "\n" if self.layer.display.item_template else "\n\n", self.frame.marker)
 
     def cost(self, heading: str, kept: Sequence[Excerpt]) -> int:
         """The size of that section as emitted."""
@@ -49,13 +49,13 @@ class LayerInput(NamedTuple):
         """What is kept, by heading, in the order of the headings."""
         own: dict[str, list[Excerpt]] = {heading: [] for heading in self.sections}
         for each in kept:
-            own[each.fragment.heading].append(each)
+            own[each.fragment.display.heading].append(each)
         return {heading: each for heading, each in own.items() if each}
 
     def first_form(self, fragment: Fragment) -> Excerpt:
         """A fragment as its layer means to show it: whole, or at the layer's level of detail."""
-        level = self.layer.detail
-        if self.layer.required or fragment.pin or fragment.fence or level not in LEVELS:
+        level = self.layer.overflow.detail
+        if self.layer.limits.required or fragment.verdict.pinned_by or fragment.display.fence or level not in LEVELS:
             return whole_excerpt(fragment)
         return excerpt_at_level(fragment, at_detail(fragment.text, level))
 
@@ -63,9 +63,10 @@ class LayerInput(NamedTuple):
     def pinned(self) -> Selected:
         """What rules include, whole."""
         pins = {
-            heading: [*map(whole_excerpt, (each for each in own if each.pin))] for heading, own in self.sections.items()
+            heading: [*map(whole_excerpt, (each for each in own if each.verdict.pinned_by))]
+            for heading, own in self.sections.items()
         }
-        return {} if self.layer.required else {heading: own for heading, own in pins.items() if own}
+        return {} if self.layer.limits.required else {heading: own for heading, own in pins.items() if own}
 
     @property
     def everything(self) -> Selected:
@@ -113,28 +114,28 @@ def layer_input(layer: Layer, pool: Sequence[Fragment], like: LayerInput) -> Lay
     """A layer with its fragments, sorted into sections; the rest is as in a slot that is `like` it."""
     sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
     for fragment in pool:
-        if fragment.out is None:
-            sections[fragment.heading].append(fragment)
+        if fragment.verdict.excluded is None:
+            sections[fragment.display.heading].append(fragment)
     for own in sections.values():
-        own.sort(key=lambda fragment: not fragment.pin)
+        own.sort(key=lambda fragment: not fragment.verdict.pinned_by)
     return like._replace(layer=layer, pool=pool, sections={heading: own for heading, own in sections.items() if own})
 
 
 def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source holds room back from it: how much, its finds decide."""
-    holding = {each.id for each in profile.layers if each.reserve and each.source != ("document",)}
+    holding = {each.id for each in profile.layers if each.limits.reserve and each.query.sources != ("document",)}
     behind = {each.id for each in profile.layers[profile.layers.index(layer) + 1 :]}
-    if layer.source != ("document",) or layer.varies:
+    if layer.query.sources != ("document",) or layer.changed_by_rules:
         return False
-    return layer.required or not (holding & behind or profile.fill)
+    return layer.limits.required or not (holding & behind or profile.fill)
 
 
 def demands(slots: Sequence[LayerInput], total: int, grain: int) -> list[Demand]:
     """The slots in the order in which they take their room, each with what it wants and what is held for it."""
     found = []
-    for slot in sorted(slots, key=lambda slot: (not slot.layer.required, -slot.layer.priority)):
+    for slot in sorted(slots, key=lambda slot: (not slot.layer.limits.required, -slot.layer.limits.priority)):
         wanted, pinned = slot.total(slot.everything), slot.total(slot.pinned)
-        reserve = 0 if slot.layer.required else max(pinned, _reserve(slot.layer, total, grain, wanted))
+        reserve = 0 if slot.layer.limits.required else max(pinned, _reserve(slot.layer, total, grain, wanted))
         found.append(Demand(slot, wanted, pinned, reserve))
     return found
 
@@ -145,11 +146,13 @@ def with_pins_that_fit(slots: list[LayerInput], room: int) -> tuple[list[LayerIn
     while (pinning := [n for n, slot in enumerate(slots) if slot.pinned]) and _all_pinned(slots) > room:
         number = pinning[-1]
         slot = slots[number]
-        last = next(each for each in reversed(slot.pool) if each.pin and each.out is None)
-        pool = tuple(each._replace(pin="") if each is last else each for each in slot.pool)
+        last = next(each for each in reversed(slot.pool) if each.verdict.pinned_by and each.verdict.excluded is None)
+        pool = tuple(
+            each._replace(verdict=each.verdict._replace(pinned_by="")) if each is last else each for each in slot.pool
+        )
         slots = [*slots[:number], layer_input(slot.layer, pool, slot), *slots[number + 1 :]]
-        message = f"rule {last.pin} includes it, and the budget has no room for all of it"
-        problems.append(Problem("pin-dropped", last.path, last.line, message))
+        message = f"rule {last.verdict.pinned_by} includes it, and the budget has no room for all of it"
+        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
     return slots, problems
 
 
@@ -160,16 +163,16 @@ def _all_pinned(slots: Sequence[LayerInput]) -> int:
 
 def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
     """The size that is held for a layer: no more than it wants, or than its own limits let it take."""
-    return min(layer.reserve * grain, wanted, *(limit.size for limit in own_limits(layer, total, grain)))
+    return min(layer.limits.reserve * grain, wanted, *(limit.size for limit in own_limits(layer, total, grain)))
 
 
 def own_limits(layer: Layer, total: int, grain: int) -> list[Allowance]:
     """The limits of a layer that do not depend on what others take."""
     limits = []
-    if layer.max_tokens is not None:
-        limits.append(Allowance(layer.max_tokens * grain, "max_tokens"))
-    if layer.share is not None:
-        limits.append(Allowance(int(total * layer.share / 100), "share"))
+    if layer.limits.max_tokens is not None:
+        limits.append(Allowance(layer.limits.max_tokens * grain, "max_tokens"))
+    if layer.limits.share is not None:
+        limits.append(Allowance(int(total * layer.limits.share / 100), "share"))
     return limits
 
 
@@ -180,11 +183,11 @@ def allowance_of(turn: Demand, total: int, grain: int, booked: int, later: int) 
     pass any limit of the layer.
     """
     layer = turn.slot.layer
-    if layer.required:
+    if layer.limits.required:
         return Allowance(turn.wanted, "required")
     limits = [Allowance(total - booked - later, "reserve" if later else "budget"), *own_limits(layer, total, grain)]
-    if layer.ceiling is not None:
-        limits.append(Allowance(max(int(total * layer.ceiling / 100) - booked, turn.reserve), "ceiling"))
+    if layer.limits.ceiling is not None:
+        limits.append(Allowance(max(int(total * layer.limits.ceiling / 100) - booked, turn.reserve), "ceiling"))
     least = min(limits, key=lambda limit: limit.size)
     return Allowance(max(0, turn.pinned, least.size), least.by)
 

@@ -24,20 +24,20 @@ def emitted_sections(done: LayerResult) -> list[Section]:
 def layer_decisions(done: LayerResult) -> list[Decision]:
     """One decision for each fragment of a layer."""
     kept = {(heading, each.fragment.id): each for heading, own in done.choice.items() for each in own}
-    return [_decision(done, fragment, kept.get((fragment.heading, fragment.id))) for fragment in done.slot.pool]
+    return [_decision(done, fragment, kept.get((fragment.display.heading, fragment.id))) for fragment in done.slot.pool]
 
 
 def _decision(done: LayerResult, fragment: Fragment, kept: Excerpt | None) -> Decision:
     """What happened to one fragment."""
     count = done.slot.counter.count
-    before = None if fragment.out else count(fragment.text)
+    before = None if fragment.verdict.excluded else count(fragment.text)
     after = 0 if kept is None else before if kept.whole and before else count(shown_text(kept))
     return Decision(
         fragment=fragment.id,
         layer=done.slot.layer.id,
-        path=fragment.path,
-        lines=source_span(fragment) if fragment.line else (0, 0),
-        reason=fragment.out or _reason(done, kept),
+        path=fragment.location.path,
+        lines=source_span(fragment) if fragment.location.line else (0, 0),
+        reason=fragment.verdict.excluded or _reason(done, kept),
         before=before,
         after=after,
         kept=kept.spans if kept else (),
@@ -47,11 +47,15 @@ def _decision(done: LayerResult, fragment: Fragment, kept: Excerpt | None) -> De
 
 def _reason(done: LayerResult, kept: Excerpt | None) -> Reason:
     """Why a fragment in question is shown as it is."""
-    if done.slot.layer.required:
+    if done.slot.layer.limits.required:
         return Reason("required")
     if kept and kept.whole:
-        return Reason.of("pinned", rule=kept.fragment.pin) if kept.fragment.pin else Reason(kept.fragment.why)
-    if kept and kept.form == done.slot.layer.detail:
+        return (
+            Reason.of("pinned", rule=kept.fragment.verdict.pinned_by)
+            if kept.fragment.verdict.pinned_by
+            else Reason(kept.fragment.verdict.note)
+        )
+    if kept and kept.form == done.slot.layer.overflow.detail:
         return Reason.of("level", level=kept.form)
     facts: dict[str, Fact] = {"allowance": done.slot.counter.tokens(done.room.size), "limit": done.room.by}
     if kept and kept.form in LEVELS:
@@ -75,7 +79,7 @@ def layer_problems(done: LayerResult) -> list[Problem]:
 
 def _nothing(done: LayerResult) -> list[Problem]:
     """The problem of a layer that found something and may show none of it."""
-    if done.choice or not done.wanted or done.slot.layer.max_tokens == 0:
+    if done.choice or not done.wanted or done.slot.layer.limits.max_tokens == 0:
         return []
     layer, size = done.slot.layer.id, done.slot.counter.tokens(done.room.size)
     wanted = done.slot.counter.tokens(done.wanted)

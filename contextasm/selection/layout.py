@@ -43,8 +43,8 @@ class Excerpt(NamedTuple):
     @property
     def spans(self) -> tuple[Span, ...]:
         """The shown lines, as lines of the file."""
-        base = self.fragment.line
-        if self.fragment.rows:
+        base = self.fragment.location.line
+        if self.fragment.location.rows:
             return (source_span(self.fragment),)
         return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
 
@@ -74,7 +74,9 @@ def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
 
 def source_span(fragment: Fragment) -> Span:
     """The lines of the file that a fragment stands for."""
-    return fragment.line, fragment.line + (fragment.rows - 1 if fragment.rows else fragment.text.count("\n"))
+    return fragment.location.line, fragment.location.line + (
+        fragment.location.rows - 1 if fragment.location.rows else fragment.text.count("\n")
+    )
 
 
 def shown_text(kept: Excerpt) -> str:
@@ -90,9 +92,9 @@ def section_body(kept: Sequence[Excerpt], missing: Sequence[Fragment], join: str
     """
     parts: list[str | Omission] = []
     group = ""
-    for each in sorted(kept, key=lambda each: each.fragment.place):
-        new = not parts or each.fragment.group != group
-        group = each.fragment.group
+    for each in sorted(kept, key=lambda each: each.fragment.display.place):
+        new = not parts or each.fragment.display.group != group
+        group = each.fragment.display.group
         if parts:
             parts.append("\n\n" if new else join)
         if new and group:
@@ -106,7 +108,7 @@ def section_body(kept: Sequence[Excerpt], missing: Sequence[Fragment], join: str
 def _fenced(kept: Excerpt) -> list[str | Omission]:
     """The shown text of a fragment, inside the fence that it is shown in; what is missing at its end stands below."""
     pieces = _pieces(kept)
-    fence = kept.fragment.fence
+    fence = kept.fragment.display.fence
     if not fence:
         return pieces
     below = pieces[-2:] if len(pieces) > 1 and isinstance(pieces[-1], Omission) else []
@@ -125,7 +127,9 @@ def _pieces(kept: Excerpt) -> list[str | Omission]:
     for stretch in (*kept.stretches, LineRange(len(lines), len(lines))):
         if stretch.first > at:
             pieces += ["\n"] * bool(pieces)
-            pieces.append(Omission(fragment.path, fragment.line + at, tuple(lines[at : stretch.first])))
+            pieces.append(
+                Omission(fragment.location.path, fragment.location.line + at, tuple(lines[at : stretch.first]))
+            )
         if stretch.first < stretch.stop or stretch.words:
             pieces += ["\n"] * bool(pieces)
             text = "\n".join([*lines[stretch.first : stretch.stop], *filter(None, (stretch.words, stretch.fence))])
@@ -141,6 +145,6 @@ def _end(parts: list[str | Omission], missing: Sequence[Fragment]) -> None:
     if isinstance(parts[-1], Omission):
         parts[-1] = parts[-1]._replace(texts=parts[-1].texts + lost)
     elif missing:
-        parts += ["\n", Omission(missing[0].path, missing[0].line, lost)]
+        parts += ["\n", Omission(missing[0].location.path, missing[0].location.line, lost)]
     elif gaps:
         parts += ["\n", gaps[0]]

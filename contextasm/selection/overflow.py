@@ -36,12 +36,14 @@ Step = Callable[[LayerInput, int, Attempt], Attempt]
 def overflow(turn: Demand, room: Allowance) -> LayerResult:
     """A layer within its room: everything, else what its ladder comes to, and what is pinned in any case."""
     slot = turn.slot
-    if turn.wanted <= room.size or slot.layer.required:
+    if turn.wanted <= room.size or slot.layer.limits.required:
         return LayerResult(slot, room, turn.wanted, slot.everything, turn.wanted)
-    ranked = sorted((each for each in slot.pool if each.out is None), key=lambda each: not each.pin)
+    ranked = sorted(
+        (each for each in slot.pool if each.verdict.excluded is None), key=lambda each: not each.verdict.pinned_by
+    )
     tried = Attempt(tuple(map(slot.first_form, ranked)))
-    adaptive = (_adapt,) if slot.layer.detail == "adaptive" else ()
-    for step in (*adaptive, *(STEPS[name] for name in slot.layer.fit)):
+    adaptive = (_adapt,) if slot.layer.overflow.detail == "adaptive" else ()
+    for step in (*adaptive, *(STEPS[name] for name in slot.layer.overflow.steps)):
         tried = step(slot, room.size, tried)
         if tried.choice and sum(map(len, tried.choice.values())) == len(ranked):
             break
@@ -51,7 +53,7 @@ def overflow(turn: Demand, room: Allowance) -> LayerResult:
 
 def shorter_forms(kept: Excerpt) -> Iterator[Excerpt]:
     """A fragment at each level of detail below the one that it is shown at, from the fullest on."""
-    if kept.form == "summary" or kept.fragment.pin or kept.fragment.fence:
+    if kept.form == "summary" or kept.fragment.verdict.pinned_by or kept.fragment.display.fence:
         return
     forms = [excerpt_at_level(kept.fragment, form) for form in detail_levels(kept.fragment.text)]
     at = next((number for number, form in enumerate(forms) if form.text == kept.text), 0)
@@ -95,7 +97,7 @@ def _summarize(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
 
 def _summary(slot: LayerInput, form: Excerpt, problems: list[Problem]) -> str:
     """A fragment in the summarizer's words; empty where it has none, or none that are fewer."""
-    if form.form == "summary" or form.fragment.pin or slot.summarizer is None:
+    if form.form == "summary" or form.fragment.verdict.pinned_by or slot.summarizer is None:
         return ""
     text = form.fragment.text
     mark = list_lead(text)  # no part of what is summarized
@@ -153,7 +155,7 @@ def _greedy(
     for form in forms:
         if form.fragment.id in there:
             continue
-        heading = form.fragment.heading
+        heading = form.fragment.display.heading
         own = costs.get(heading, 0)
         left = room - sum(costs.values()) + own
         for each in tries(form):
@@ -222,7 +224,7 @@ def _worth(fragment: Fragment) -> float:
 
 def _fuller(filled: LayerResult, kept: Excerpt, room: int) -> LayerResult:
     """A layer with one of its fragments in the fullest form that takes no more than `room` above what is used."""
-    slot, heading = filled.slot, kept.fragment.heading
+    slot, heading = filled.slot, kept.fragment.display.heading
     before = slot.cost(heading, filled.choice[heading])
     for form in detail_levels(kept.fragment.text):
         if form.text == kept.text:

@@ -62,7 +62,7 @@ def select(
     ]
     grain = counter.grain
     total = (budget.tokens - budget.spare) * grain + _last_line_end(counter)
-    booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.required)
+    booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.limits.required)
     over = booked > budget.tokens * grain + _last_line_end(counter)
     slots, unpinned = with_pins_that_fit(slots, total - booked)
     order = demands(slots, total, grain)
@@ -70,7 +70,7 @@ def select(
     for number, turn in enumerate(order):
         later = sum(each.reserve for each in order[number + 1 :])
         filled = overflow(turn, allowance_of(turn, total, grain, booked, later))
-        booked += 0 if turn.slot.layer.required else charge(filled)
+        booked += 0 if turn.slot.layer.limits.required else charge(filled)
         done[turn.slot.layer.id] = filled
     settled = [done[layer.id] for layer in profile.layers]
     if profile.fill:
@@ -89,7 +89,7 @@ def _limits(order: Sequence[Demand], done: Mapping[str, LayerResult], total: int
 
     A ceiling counts every layer before it, so under one nothing may grow any more.
     """
-    capped = any(turn.slot.layer.ceiling is not None for turn in order)
+    capped = any(turn.slot.layer.limits.ceiling is not None for turn in order)
     return {
         layer: min(
             [

@@ -71,7 +71,7 @@ def truncate(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -
 def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> Iterator[_Piece]:
     """Every block of every fragment, in keep order."""
     for number, fragment in enumerate(fragments):
-        for block in keep_order(lines[number], fragment.keep):
+        for block in keep_order(lines[number], fragment.display.keep):
             yield _Piece(number, block, LineRange(block.first, block.stop))
 
 

@@ -132,7 +132,7 @@ class Fingerprint(NamedTuple):
 
 def fingerprint(fragment: Fragment) -> Fingerprint:
     """What of a fragment tells it from another."""
-    own = fragment.said or fragment.text[len(list_lead(fragment.text)) :]
+    own = fragment.statement or fragment.text[len(list_lead(fragment.text)) :]
     folded = " ".join(own.casefold().split())
     figures = (*re.findall(NUMBER, folded), *(each.group() for each in re.finditer(_NEGATION, folded)))
     return Fingerprint(folded, figures)

@@ -13,7 +13,8 @@ import pytest
 from contextasm import __version__
 from contextasm.cli.app import COMMANDS, run
 from contextasm.cli.commands.completion import Command, commands
-from contextasm.config.profile_loader import KEYS, LAYER_KEYS
+from contextasm.config.layers import LAYER_KEYS
+from contextasm.config.profile_loader import KEYS
 from contextasm.config.providers import COMMON, KINDS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
 from contextasm.text.memory_parser import FIELDS

@@ -205,7 +205,7 @@ def test_same_memory_file_read_by_two_layers_is_told_for_the_one_that_shows_it(t
         tmp_path,
         {
             "p.yaml": "extends: default\nlayers:\n  - {id: L8, heading: Again, source: document, "
-            "path: 'agents/{agent}/KNOWLEDGE.md', fit: truncate}\n",
+            "path: 'agents/{agent}/KNOWLEDGE.md', overflow: truncate}\n",
             "agents/a/KNOWLEDGE.md": "Known.\n",
         },
     )

@@ -67,7 +67,7 @@ def test_profile_may_change_one_layer_of_another(tmp_path: Path) -> None:
     fill(
         tmp_path,
         {
-            "short.yaml": "extends: default\nlayers:\n  - id: L3\n    days: 1\n",
+            "short.yaml": "extends: default\nlayers:\n  - id: L3\n    max_age_days: 1\n",
             **{f"agents/a/daily/2025-03-{day}.md": f"Day {day}.\n" for day in ("12", "13", "14")},
         },
     )
@@ -192,7 +192,7 @@ def _origins(folder: Path, *words: str, **env: str) -> dict[str, tuple[str, str]
 
 def test_config_names_where_each_value_comes_from(tmp_path: Path) -> None:
     """Flag, variable, file and line, profile, default, clock."""
-    config = "# mine\ntokenizer: estimate\n\nlayers:\n  - id: L3\n    days: 2\n"
+    config = "# mine\ntokenizer: estimate\n\nlayers:\n  - id: L3\n    max_age_days: 2\n"
     fill(tmp_path, {"ctxasm.yaml": config, "teams/t/GOALS.md": "x\n"})
     found = _origins(tmp_path, "--date", "2025-03-14", "--layer", "L7=5", CTXASM_TEAM="t")
     assert found["date"] == ("2025-03-14", "--date")
@@ -201,7 +201,7 @@ def test_config_names_where_each_value_comes_from(tmp_path: Path) -> None:
     assert found["budget"] == ("16000", "profile default")
     assert found["format"] == ("markdown", "default")
     assert found["agent"] == ("a", "the only agent")
-    assert found["layers.L3.days"] == ("2", "ctxasm.yaml:6")
+    assert found["layers.L3.max_age_days"] == ("2", "ctxasm.yaml:6")
     assert found["layers.L3.max_tokens"] == ("3000", "profile default")
     assert found["layers.L7.max_tokens"] == ("5", "--layer")
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextasm.config.profile_loader import layer_id, with_layer_changes
+from contextasm.config.layers import layer_id, with_layer_changes
 from contextasm.config.yaml_loader import load_mapping
 from contextasm.model import Context, ContextasmError, Document, Problem
 from contextasm.pipeline import assemble
@@ -246,7 +246,7 @@ def test_row_12_config_that_names_l6_is_told_that_it_is_reserved() -> None:
 def test_row_13_cap_in_the_config_replaces_the_default_and_the_report_shows_it() -> None:
     """The allowance of a layer is what explain prints."""
     tables = load_mapping("layers:\n  - id: L7\n    max_tokens: 50\n", "ctxasm.yaml")["layers"]
-    profile = DEFAULT._replace(layers=with_layer_changes(DEFAULT.layers, tables, "ctxasm.yaml:1", new=False))
+    profile = with_layer_changes(DEFAULT, tables, "ctxasm.yaml:1", new=False)
     context = build(agent(KNOWLEDGE=LONG), profile)
     allowance = next(each for each in context.allowances if each.layer == "L7")
     assert (allowance.limit, used(context, "L7")) == (50, allowance.used)

@@ -17,7 +17,19 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from contextasm.model import OUTCOME, Context, Document, Fragment, Layer, Problem, Profile, SectionFormat, Span
+from contextasm.model import (
+    OUTCOME,
+    Context,
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Layer,
+    Location,
+    Problem,
+    Profile,
+    SectionFormat,
+    Span,
+)
 from contextasm.pipeline import assemble
 from contextasm.ranking.order import rank
 from contextasm.rendering.frame import MARKER, MARKERS
@@ -69,7 +81,7 @@ def test_document_counted_anew_keeps_to_the_budget(
     """Unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
     context = build(files, profile, counter(), budget=budget, format=form)
     assert context.tokens == counter().count(context.text)
-    required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.required))
+    required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.limits.required))
     least = build(files, required, counter(), budget=10**9, format=form)
     if least.tokens > budget:
         assert context.text == least.text
@@ -89,15 +101,15 @@ def test_no_layer_takes_more_than_its_limits(
     for layer, allowance in zip(profile.layers, context.allowances, strict=True):
         assert allowance.layer == layer.id
         own = "".join(f"## {each.heading}\n{each.text}\n\n" for each in context.sections if each.layer == layer.id)
-        if layer.required:
+        if layer.limits.required:
             assert allowance.limit is None
             continue
         assert allowance.limit is not None
         assert allowance.used <= allowance.limit
         if counter() is ESTIMATE:
             assert counter().count(own) == allowance.used
-        assert allowance.used <= (budget if layer.max_tokens is None else layer.max_tokens)
-        assert layer.share is None or allowance.used <= budget * layer.share / 100 + 1
+        assert allowance.used <= (budget if layer.limits.max_tokens is None else layer.limits.max_tokens)
+        assert layer.limits.share is None or allowance.used <= budget * layer.limits.share / 100 + 1
 
 
 def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
@@ -351,7 +363,7 @@ def test_section_ends_in_the_marker_just_where_it_lacks_anything(
     """And says of itself that it is cut."""
     context = build(files, profile, counter(), budget=budget)
     found = retrieve(Files(files), profile, request())
-    title = {(layer, each.id): each.heading for layer, own in found.items() for each in own.fragments}
+    title = {(layer, each.id): each.display.heading for layer, own in found.items() for each in own.fragments}
     for section in context.sections:
         lacking = any(
             each.outcome in {"truncated", "dropped"}
@@ -390,7 +402,9 @@ def is_beginning(part: str, line: str) -> bool:
 def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
     """Fragments in keep order."""
     return [
-        Fragment(f"{n}.md", f"{n}.md", 1, text, "Text", group=f"### {n}", place=(n,), keep=keep)
+        Fragment(
+            f"{n}.md", Location(f"{n}.md", 1), text, FragmentDisplay("Text", group=f"### {n}", place=(n,), keep=keep)
+        )
         for n, text in enumerate(contents)
     ]
 
@@ -511,4 +525,4 @@ def test_default_profile_is_the_one_the_laws_speak_of() -> None:
 
 def is_ranked(layer: Layer) -> bool:
     """Whether a layer's fragments are chosen best first."""
-    return layer.order == "best"
+    return layer.ranking.order == "best"

@@ -95,7 +95,7 @@ def variants(draw: st.DrawFn) -> Profile:
         {key: each for key, each in limits.items() if key != "share"}
     )
     layers = (
-        each._replace(**draw(changes)) if not each.required and draw(st.integers(0, 4)) == 0 else each
+        each._replace(**draw(changes)) if not each.limits.required and draw(st.integers(0, 4)) == 0 else each
         for each in profile.layers
     )
     return profile._replace(layers=tuple(layers))
@@ -133,7 +133,9 @@ def test_laws_hold_for_every_profile(
 
 def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
     """Unless what is required exceeds it: then that alone is shown."""
-    least = build(files, profile._replace(layers=tuple(each for each in profile.layers if each.required)), 10**9, topic)
+    least = build(
+        files, profile._replace(layers=tuple(each for each in profile.layers if each.limits.required)), 10**9, topic
+    )
     if least.tokens > context.request.budget:
         assert context.text == least.text
     else:
@@ -148,7 +150,7 @@ def _decides_once(context: Context, files: Mapping[str, Content], profile: Profi
     there = sorted((layer, each.id) for layer, own in found.items() for each in own.fragments)
     assert sorted((each.layer, each.fragment) for each in context.decisions) == there
     assert len({*there}) == len(there)
-    required = {layer.id for layer in profile.layers if layer.required}
+    required = {layer.id for layer in profile.layers if layer.limits.required}
     for each in context.decisions:
         assert each.reason.code in OUTCOME
         assert bool(each.kept) == (each.outcome in {"included", "shortened", "truncated"})
@@ -162,10 +164,10 @@ def _decides_once(context: Context, files: Mapping[str, Content], profile: Profi
 
 def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
     """And a section ends in the marker just where it lacks anything."""
-    if not layer.required:
+    if not layer.limits.required:
         assert used <= context.request.budget
-        assert layer.max_tokens is None or used <= layer.max_tokens
-        assert layer.share is None or used <= context.request.budget * layer.share / 100 + 1
+        assert layer.limits.max_tokens is None or used <= layer.limits.max_tokens
+        assert layer.limits.share is None or used <= context.request.budget * layer.limits.share / 100 + 1
     lacking = any(each.outcome in {"truncated", "dropped"} for each in context.decisions if each.layer == layer.id)
     cut = [each for each in context.sections if each.layer == layer.id and each.truncated]
     assert lacking or not cut
@@ -174,7 +176,7 @@ def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
 
 def is_text(layer: Layer) -> bool:
     """Whether a layer holds running text that is cut and never dropped."""
-    return layer.source == ("document",) and {*layer.fit} <= {"truncate"}
+    return layer.query.sources == ("document",) and {*layer.overflow.steps} <= {"truncate"}
 
 
 @law(130)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile, shipped
 from contextasm.config.yaml_events import load_values
 from contextasm.model import (
@@ -20,8 +21,11 @@ from contextasm.model import (
     Document,
     Filters,
     Layer,
+    LayerDisplay,
+    Overflow,
     Problem,
     Profile,
+    Query,
     RetrievalResult,
 )
 from contextasm.pipeline import Change, assemble, update
@@ -36,8 +40,15 @@ PACKAGE = ROOT / "contextasm"
 
 def memories(layer: str, **more: Any) -> Layer:
     """A layer of all memories in a folder of its name."""
-    plain = Layer(layer, ("recent",), (layer.title(),), (f"{layer}/*.md",), line="- [{type}] {text}", order="best")
-    return plain._replace(fit=("drop",), **more)
+    values = {
+        "source": ("recent",),
+        "path": (f"{layer}/*.md",),
+        "item": "- [{type}] {text}",
+        "order": "best",
+        "overflow": ("drop",),
+        **more,
+    }
+    return with_layer_values(Layer(layer, (layer.title(),)), values)
 
 
 def profile(*layers: Layer, **more: Any) -> Profile:
@@ -182,10 +193,10 @@ def test_row_95_below_the_least_score_nothing_shows_and_an_empty_layer_warns() -
         "high/a.md": "- [fact] Sure {id=s confidence=0.8}\n- [fact] Unsure {id=u confidence=0.3}\n"
     }
     layer = memories("high", source=("weighed",), weights=(("confidence", 1.0),))
-    some = build(files, profile(layer._replace(min_score=0.8)))
+    some = build(files, profile(layer._replace(ranking=layer.ranking._replace(min_score=0.8))))
     assert outcomes(some) == {"s": "included", "u": "excluded"}
     assert codes(some) == []
-    none = build(files, profile(layer._replace(min_score=0.9)))
+    none = build(files, profile(layer._replace(ranking=layer.ranking._replace(min_score=0.9))))
     assert none.text == ""
     assert codes(none) == ["low-quality"]
 
@@ -203,8 +214,20 @@ FILTERED: dict[str, Content] = {
 }
 ALL = profile(
     memories("high"),
-    Layer("E", ("events",), ("Events",), ("sessions/*.jsonl",), line="- {text}", fit=("drop",)),
-    Layer("T", ("entities",), ("Things",), ("graph/entities.yaml",), line="- {name}", fit=("drop",)),
+    Layer(
+        "E",
+        ("Events",),
+        query=Query(sources=("events",), paths=("sessions/*.jsonl",)),
+        display=LayerDisplay(item_template="- {text}"),
+        overflow=Overflow(steps=("drop",)),
+    ),
+    Layer(
+        "T",
+        ("Things",),
+        query=Query(sources=("entities",), paths=("graph/entities.yaml",)),
+        display=LayerDisplay(item_template="- {name}"),
+        overflow=Overflow(steps=("drop",)),
+    ),
 )
 
 
@@ -305,7 +328,7 @@ def test_row_103_each_code_has_its_result() -> None:
         run_all=run_until_deadline(0.3),
     )
     assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
-    required = (TWO[0]._replace(required=True), TWO[1])
+    required = (TWO[0]._replace(limits=TWO[0].limits._replace(required=True)), TWO[1])
     small = build(files, profile(*required), budget=1)
     assert (codes(small)[0], small.text) == ("over-budget", "## High\n- [fact] In time\n")
 
@@ -320,8 +343,18 @@ def test_with_time_enough_a_deadline_changes_nothing() -> None:
 
 def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None:
     """It is asked once the other's time is over."""
-    late = Layer("T", ("entities",), ("Things",), ("graph/entities.yaml",), fit=("drop",))
-    after = Layer("R", ("relations",), ("Relations",), ("graph/relations.yaml",), start=("T",), fit=("drop",))
+    late = Layer(
+        "T",
+        ("Things",),
+        query=Query(sources=("entities",), paths=("graph/entities.yaml",)),
+        overflow=Overflow(steps=("drop",)),
+    )
+    after = Layer(
+        "R",
+        ("Relations",),
+        query=Query(sources=("relations",), paths=("graph/relations.yaml",), start_from=("T",)),
+        overflow=Overflow(steps=("drop",)),
+    )
 
     def all_late(tasks: Sequence[object]) -> list[RetrievalResult | None]:
         return [None for _ in tasks]

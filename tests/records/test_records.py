@@ -308,7 +308,7 @@ def test_record_that_is_none_is_refused(root: Path, command: str, damage: Any, w
 def test_record_that_names_what_is_not_known_is_refused() -> None:
     """It may come from a later version, whose id is right."""
     noted = RecordingWorkspace(Files({}))
-    layers = (DEFAULT.layers[0]._replace(source=("crystal-ball",)),)
+    layers = (DEFAULT.layers[0]._replace(query=DEFAULT.layers[0].query._replace(sources=("crystal-ball",))),)
     profile = DEFAULT._replace(layers=layers)
     own = make_record(build({}), BuildFacts((), "", (Chosen("a", "b", "c"),), profile), noted)
     with pytest.raises(ContextasmError, match="does not know crystal-ball"):
@@ -328,8 +328,10 @@ def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
     secret = root.parent / "secret.md"
     secret.write_text("hunter2\n")
     noted = RecordingWorkspace(Files({**{key: value for key, value in FILES.items() if key != KNOWLEDGE}}))
-    layer = DEFAULT.layers[0]._replace(path=("../secret.md",), heading=("Out",))
-    profile = DEFAULT._replace(layers=(layer._replace(required=False),))
+    layer = DEFAULT.layers[0]._replace(
+        heading=("Out",), query=DEFAULT.layers[0].query._replace(paths=("../secret.md",))
+    )
+    profile = DEFAULT._replace(layers=(layer._replace(limits=layer.limits._replace(required=False)),))
     context = assemble(noted, profile, request(), ESTIMATE)
     name, data = encode_record(make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted))
     path = root / ".ctxasm" / "records" / f"{name}.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from contextasm.model import Fragment, Layer, memory_score, recency
+from contextasm.model import Fragment, FragmentDisplay, Layer, Location, Query, Ranking, memory_score, recency
 from contextasm.ranking.order import rank
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, python, refused
 from tests.workspaces import DAY, agent, ago, build, outcomes, section, team
@@ -50,11 +50,11 @@ def test_row_27_score_is_half_similarity_three_tenths_importance_a_fifth_recency
 ) -> None:
     """To nine places; a profile may say otherwise."""
     score = memory_score(similarity, importance, ago(days).isoformat() if days < 10_000 else "", DAY)
-    fragment = Fragment("m", "m.md", 1, "text", "Heading", score=score)
-    layer = Layer("L5", ("search",), ("Heading",), ("m.md",), order="best")
+    fragment = Fragment("m", Location("m.md", 1), "text", FragmentDisplay("Heading"), score=score)
+    layer = Layer("L5", ("Heading",), query=Query(sources=("search",), paths=("m.md",)), ranking=Ranking(order="best"))
     (ranked,) = rank([fragment], layer)
     assert dict(ranked.score)["total"] == pytest.approx(total, abs=1e-9)
-    (other,) = rank([fragment], layer._replace(weights=(("importance", 1.0),)))
+    (other,) = rank([fragment], layer._replace(ranking=layer.ranking._replace(weights=(("importance", 1.0),))))
     assert dict(other.score)["total"] == pytest.approx(importance, abs=1e-9)
 
 

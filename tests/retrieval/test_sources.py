@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_events import load_values
 from contextasm.config.yaml_loader import load_yaml
-from contextasm.model import Context, ContextasmError, Layer, Profile
+from contextasm.model import Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.pipeline import assemble
 from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.registry import SOURCES
@@ -33,7 +34,8 @@ def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked
 
 def layer(source: str, path: str, **more: Any) -> Layer:
     """A layer of one source, with the id and the heading of the source's name."""
-    return Layer(source, (source,), (source,), (path,), **{"fit": ("drop", "truncate"), "line": "", **more})
+    values = {"source": (source,), "path": (path,), "overflow": ("drop", "truncate"), **more}
+    return with_layer_values(Layer(source, (source,)), values)
 
 
 def shown(context: Context, heading: str) -> list[str]:
@@ -60,14 +62,19 @@ RELATIONS = """
 """
 GRAPH: dict[str, Content] = {"graph/entities.yaml": ENTITIES, "graph/relations.yaml": RELATIONS}
 KNOWN = layer(
-    "entities", "graph/entities.yaml", order="best", weights=(("named", 0.5), ("salience", 0.5)), line="{name}"
+    "entities", "graph/entities.yaml", order="best", weights=(("named", 0.5), ("salience", 0.5)), item="{name}"
 )
 
 
 def joined(depth: int) -> Layer:
     """The relations of what `KNOWN` finds."""
     return layer(
-        "relations", "graph/relations.yaml", start=("entities",), depth=depth, order="best", weights=(("weight", 1.0),)
+        "relations",
+        "graph/relations.yaml",
+        start_from=("entities",),
+        depth=depth,
+        order="best",
+        weights=(("weight", 1.0),),
     )
 
 
@@ -78,18 +85,20 @@ def test_row_43_each_strategy_changes_the_shares_its_table_names(name: str) -> N
     changed = {a.id for a, b in zip(plain.layers, own.layers, strict=True) if a != b}
     assert changed <= {"recent", "semantic", "entities", "relations", "patterns"}
     assert changed
-    assert sum(each.share or 0 for each in own.layers) <= 100
+    assert sum(each.limits.share or 0 for each in own.layers) <= 100
 
 
 def test_row_44_partial_override_changes_its_own_fields_only(tmp_path: Path) -> None:
     """Of a layer that a strategy names, all else stays."""
     (tmp_path / "p.yaml").write_text(
-        "extends: query\nstrategies:\n  calm:\n    layers:\n      - {id: recent, pool: 3}\n"
+        "extends: query\nstrategies:\n  calm:\n    layers:\n      - {id: recent, max_candidates: 3}\n"
     )
     profile = load_profile("./p.yaml", "tests", tmp_path)
     base, calm = profile.layers, dict(profile.strategies)["calm"].layers
     assert [b for a, b in zip(base, calm, strict=True) if a != b] == [
-        next(each for each in base if each.id == "recent")._replace(pool=3)
+        next(each for each in base if each.id == "recent")._replace(
+            query=next(each for each in base if each.id == "recent").query._replace(max_candidates=3)
+        )
     ]
     assert "coding" in dict(profile.strategies)
 
@@ -114,7 +123,7 @@ def test_row_47_half_life() -> None:
 
 def test_row_48_shares_are_per_cents(tmp_path: Path) -> None:
     """30 of 8,000 are 2,400; a fraction is refused, and so is a sum over 100."""
-    context = of({"a.md": "word " * 9000}, layer("document", "a.md", share=30.0, fit=("truncate",)), budget=8000)
+    context = of({"a.md": "word " * 9000}, layer("document", "a.md", share=30.0, overflow=("truncate",)), budget=8000)
     assert context.allowances[0].limit == 2400
     for share, message in (("0.3", "0.3 may mean"), ("96", "add up to")):
         (tmp_path / "p.yaml").write_text(f"extends: query\nlayers:\n  - {{id: recent, share: {share}}}\n")
@@ -126,14 +135,14 @@ def test_row_49_item_too_large_is_skipped_and_a_later_one_taken() -> None:
     """The scan goes on."""
     files: dict[str, Content] = {"patterns.yaml": "- {name: %s, intent: fix, applied: 9, succeeded: 9}\n" % ("x" * 900)}
     files["patterns.yaml"] = f"{files['patterns.yaml']!s}- {{name: Small, intent: fix, applied: 9, succeeded: 1}}\n"
-    context = of(files, layer("patterns", "patterns.yaml", line="{name}"), budget=60, topic="fix it")
+    context = of(files, layer("patterns", "patterns.yaml", item="{name}"), budget=60, topic="fix it")
     assert [each.outcome for each in context.decisions] == ["dropped", "included"]
 
 
 def test_row_50_equal_scores_do_not_depend_on_the_order_of_the_file() -> None:
     """Whatever stands first."""
     rows = [f"- {{name: {name}, type: t, salience: 0.5}}\n" for name in "cab"]
-    steady = KNOWN._replace(order="steady")
+    steady = KNOWN._replace(ranking=KNOWN.ranking._replace(order="steady"))
     texts = {of({"graph/entities.yaml": "".join(each)}, steady).text for each in (rows, rows[::-1])}
     assert len(texts) == 1
 
@@ -154,7 +163,7 @@ def test_row_52_named_entity_outranks_an_equal_unnamed_one() -> None:
 
 def test_row_52_pool_counts_those_that_are_not_named() -> None:
     """The rest say why they are out."""
-    context = of(GRAPH, KNOWN._replace(pool=1), topic="Mara")
+    context = of(GRAPH, KNOWN._replace(query=KNOWN.query._replace(max_candidates=1)), topic="Mara")
     assert shown(context, "entities") == ["Mara", "Depot"]
     assert [each.reason.code for each in context.decisions] == ["fits", "fits", "not-in-pool"]
 
@@ -176,7 +185,7 @@ def test_row_54_never_applied_patterns_come_last() -> None:
     """Without an error."""
     text = "- {name: New, intent: fix}\n- {name: Poor, intent: fix, applied: 9}\n"
     text += "- {name: Good, intent: fix, applied: 8, succeeded: 8}\n- {name: Other, intent: explain}\n"
-    context = of({"patterns.yaml": text}, layer("patterns", "patterns.yaml", line="{name} {tried}"), topic="a bug")
+    context = of({"patterns.yaml": text}, layer("patterns", "patterns.yaml", item="{name} {tried}"), topic="a bug")
     assert shown(context, "patterns") == [
         "Good worked 8 of 8 times",
         "Poor worked 0 of 9 times",
@@ -186,7 +195,7 @@ def test_row_54_never_applied_patterns_come_last() -> None:
 
 def test_patterns_fit_by_the_type_of_an_entity_that_is_named() -> None:
     """`layer.start` says whose."""
-    own = layer("patterns", "patterns.yaml", line="{name}", start=("entities",))
+    own = layer("patterns", "patterns.yaml", item="{name}", start_from=("entities",))
     files = {**GRAPH, "patterns.yaml": "- {name: Ask first, entities: Person}\n"}
     assert shown(of(files, KNOWN, own, topic="tell Mara"), "patterns") == ["Ask first"]
     assert shown(of(files, KNOWN, own, topic="tell nobody"), "patterns") == []
@@ -283,7 +292,7 @@ def test_row_66_event_lines(type_: str, outcome: str, content: dict[str, object]
     assert event_text(event) == f"[2025-03-14T09:00:00Z] {text}"
 
 
-EVENTS = layer("events", "sessions/*.jsonl", line="- {text}", group="## {session}")
+EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="## {session}")
 
 
 def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> None:
@@ -312,7 +321,7 @@ def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
 def test_file_is_shown_in_a_fence_that_its_text_does_not_close() -> None:
     """And its lines are those of the file."""
     files: dict[str, Content] = {"a.md": "# A\n\n```py\nx\n```\n", "b.py": "\n".join(f"line {n}" for n in range(99))}
-    own = layer("files", "{open}", fit=("truncate",))
+    own = layer("files", "{open}", overflow=("truncate",))
     context = of(files, own, open=("a.md", "none.md"))
     assert section(context, "files") == "````markdown\n# A\n\n```py\nx\n```\n````"
     assert codes(context) == ["no-file"]
@@ -330,7 +339,7 @@ def test_tools_of_every_common_form_are_read() -> None:
         "tools/b.json": json.dumps({"tools": [{"name": "send_mail", "description": "Send mail.", "inputSchema": {}}]}),
         "tools/c.json": "{",
     }
-    own = layer("tools", "tools/*.json", line="{name}: {text}{arguments}")
+    own = layer("tools", "tools/*.json", item="{name}: {text}{arguments}")
     context = of(files, own)
     assert shown(context, "tools") == ["find: no description (n, [q: string])", "send_mail: Send mail."]
     assert codes(context) == ["bad-data"]
@@ -402,7 +411,7 @@ def test_row_112_limits_of_an_item_at_and_above() -> None:
 
 def test_row_114_brief_has_one_stack_three_decisions_five_conventions() -> None:
     """The most important ones, a line each."""
-    own = next(each for each in shipped("brain").layers if each.quota)
+    own = next(each for each in shipped("brain").layers if each.memories.key_quota)
     lines = [
         f"- [{k}] {k} {n} {{key=root/{k} importance=0.{n}}}"
         for k in ("stack", "decisions", "conventions")
@@ -445,7 +454,7 @@ def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:
     assert min(decisions) > 0
     context = of(
         {"memories/m.md": "- sure {confidence=0.8}\n- names it {confidence=0.6 files=a.py}\n"},
-        layer("weighed", "memories/*.md", order="steady", weights=(("confidence", 0.7), ("open", 0.3)), line="{text}"),
+        layer("weighed", "memories/*.md", order="steady", weights=(("confidence", 0.7), ("open", 0.3)), item="{text}"),
         open=("a.py",),
     )
     assert shown(context, "weighed") == ["names it", "sure"]
@@ -505,7 +514,12 @@ def test_law_one_every_fragment_has_one_decision(source: str) -> None:
         root = folder / "workspace"
         files = {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
         for pattern in ("**/*.md", "**/*.yaml", "**/*.json*", "**/*.py"):
-            own = Layer("x", (source,), ("X",), (pattern,), fit=("drop", "truncate"))
+            own = Layer(
+                "x",
+                ("X",),
+                query=Query(sources=(source,), paths=(pattern,)),
+                overflow=Overflow(steps=("drop", "truncate")),
+            )
             for budget in (0, 30, 3000):
                 context = of(files, own, budget=budget, topic="refund import", additional="x y z")
                 names = [each.fragment for each in context.decisions]

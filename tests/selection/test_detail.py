@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Context, Layer, Problem, Profile, Summarizer
+from contextasm.config.layers import with_layer_values
+from contextasm.model import Context, Layer, Overflow, Problem, Profile, Query, Summarizer
 from contextasm.pipeline import assemble
 from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
@@ -99,8 +100,15 @@ def notes(*texts: str) -> dict[str, Content]:
 
 def profile(budget: int = 16_000, fill_to: float = 0, **layer: Any) -> Profile:
     """A profile of one layer of memories."""
-    own = Layer("N", ("recent",), ("Notes",), ("memories/*.md",), line="- [{type}] {text}", order="best")
-    return Profile("notes", "", budget, "plain", (own._replace(**layer),), fill=fill_to)
+    values = {
+        "source": ("recent",),
+        "path": ("memories/*.md",),
+        "item": "- [{type}] {text}",
+        "order": "best",
+        **layer,
+    }
+    notes = with_layer_values(Layer("N", ("Notes",)), values)
+    return Profile("notes", "", budget, "plain", (notes,), fill=fill_to)
 
 
 def build(files: Mapping[str, Content], own: Profile, budget: int, summarizer: Summarizer | None = None) -> Context:
@@ -119,12 +127,12 @@ LONG = "One sentence. " + "Another sentence that says more of it. " * 5
 def test_row_60_detail_takes_the_least_valuable_first_and_stops_when_all_fit() -> None:
     """No fragment gets longer, and none loses more than it has to."""
     files = notes(LONG, LONG, LONG)
-    assert outcomes(build(files, profile(fit=("detail",)), 120)) == {
+    assert outcomes(build(files, profile(overflow=("detail",)), 120)) == {
         "m1": "included",
         "m2": "included",
         "m3": "shortened",
     }
-    context = build(files, profile(fit=("detail",)), 70)
+    context = build(files, profile(overflow=("detail",)), 70)
     assert outcomes(context) == {"m1": "included", "m2": "shortened", "m3": "shortened"}
     assert context.text.count("- [note] One sentence.\n") == 2
     assert context.tokens <= 70
@@ -136,17 +144,21 @@ def test_row_60_detail_takes_the_least_valuable_first_and_stops_when_all_fit() -
 def test_detail_behind_drop_brings_back_what_was_dropped() -> None:
     """As much of each as still fits, best first."""
     files = notes(LONG, LONG, LONG)
-    context = build(files, profile(fit=("drop", "detail")), 90)
+    context = build(files, profile(overflow=("drop", "detail")), 90)
     assert outcomes(context) == {"m1": "included", "m2": "shortened", "m3": "shortened"}
-    assert outcomes(build(files, profile(fit=("drop",)), 90)) == {"m1": "included", "m2": "dropped", "m3": "dropped"}
+    assert outcomes(build(files, profile(overflow=("drop",)), 90)) == {
+        "m1": "included",
+        "m2": "dropped",
+        "m3": "dropped",
+    }
 
 
 def test_row_82_ladder_drops_before_it_shortens_and_shortens_before_it_cuts() -> None:
     """Each step is taken only where the ones before it leave nothing."""
     ladder = ("drop", "detail", "truncate")
-    assert outcomes(build(notes(LONG), profile(fit=ladder), 40)) == {"m1": "shortened"}
+    assert outcomes(build(notes(LONG), profile(overflow=ladder), 40)) == {"m1": "shortened"}
     long_sentence = "word " * 60
-    assert outcomes(build(notes(long_sentence), profile(fit=ladder), 40)) == {"m1": "truncated"}
+    assert outcomes(build(notes(long_sentence), profile(overflow=ladder), 40)) == {"m1": "truncated"}
 
 
 def test_row_92_adaptive_takes_the_fullest_level_that_fits() -> None:
@@ -170,8 +182,8 @@ def test_row_93_detail_is_added_up_to_90_per_cent_and_never_past_the_budget(
 ) -> None:
     """Best first; where 90 % are not reached, everything that fits by itself is at its fullest."""
     workspace: dict[str, Content] = {f"memories/{name}.md": text for name, text in files.items()}
-    bare = build(workspace, profile(detail=level, fit=("drop",)), budget)
-    filled = build(workspace, profile(detail=level, fit=("drop",), fill_to=90.0), budget)
+    bare = build(workspace, profile(detail=level, overflow=("drop",)), budget)
+    filled = build(workspace, profile(detail=level, overflow=("drop",), fill_to=90.0), budget)
     assert bare.tokens <= filled.tokens <= budget or not filled.text
     assert all(one.after <= other.after for one, other in zip(bare.decisions, filled.decisions, strict=True))
     if filled.tokens < budget * 0.9 - 1:
@@ -192,21 +204,21 @@ def test_fill_stops_at_90_per_cent() -> None:
 def test_summary_is_shown_only_where_it_is_shorter() -> None:
     """Else the next step is taken."""
     files = notes(LONG, LONG)
-    short = build(files, profile(fit=("summarize", "drop")), 90, lambda text: text[:3])
+    short = build(files, profile(overflow=("summarize", "drop")), 90, lambda text: text[:3])
     assert outcomes(short) == {"m1": "included", "m2": "shortened"}
     assert "- [note] One" in short.text
     assert [each.reason.code for each in short.decisions] == ["fits", "summarized"]
-    longer = build(files, profile(fit=("summarize", "drop")), 90, lambda text: text + "!")
+    longer = build(files, profile(overflow=("summarize", "drop")), 90, lambda text: text + "!")
     assert outcomes(longer) == {"m1": "included", "m2": "dropped"}
 
 
 def test_summarizer_that_fails_is_a_problem_and_the_next_step_is_taken() -> None:
     """Without one, the step is passed over."""
     problem = Problem("summarizer", "ctxasm.yaml", 1, "is out of order")
-    context = build(notes(LONG, LONG), profile(fit=("summarize", "drop")), 90, lambda _text: problem)
+    context = build(notes(LONG, LONG), profile(overflow=("summarize", "drop")), 90, lambda _text: problem)
     assert outcomes(context) == {"m1": "included", "m2": "dropped"}
     assert codes(context) == ["summarizer"]
-    assert outcomes(build(notes(LONG, LONG), profile(fit=("summarize", "drop")), 90)) == {
+    assert outcomes(build(notes(LONG, LONG), profile(overflow=("summarize", "drop")), 90)) == {
         "m1": "included",
         "m2": "dropped",
     }
@@ -214,7 +226,12 @@ def test_summarizer_that_fails_is_a_problem_and_the_next_step_is_taken() -> None
 
 def test_shortened_document_is_a_whole_level_and_not_a_cut() -> None:
     """A text layer, too, can lose detail before it is cut; headings stay what they are."""
-    page = Layer("P", ("document",), ("Page",), ("page.md",), fit=("detail", "truncate"))
+    page = Layer(
+        "P",
+        ("Page",),
+        query=Query(sources=("document",), paths=("page.md",)),
+        overflow=Overflow(steps=("detail", "truncate")),
+    )
     own = Profile("page", "", 0, "plain", (page,))
     context = build({"page.md": PAGE}, own, 50)
     assert context.text == f"## Page\n{MICRO}\n"
@@ -230,7 +247,7 @@ YAML = """summarizer:
 layers:
   - id: L5
     max_tokens: 30
-    fit: [summarize, drop]
+    overflow: [summarize, drop]
 """
 
 

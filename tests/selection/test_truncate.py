@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from contextasm.model import Fragment
+from contextasm.model import Fragment, FragmentDisplay, Location
 from contextasm.rendering.frame import MARKERS
 from contextasm.selection.layout import Excerpt, section_body, whole_excerpt
 from contextasm.selection.overflow import STEPS
@@ -43,7 +43,12 @@ def read(text: str) -> Case:
     options = dict(word.split("=") for kind, words, _ in triples if kind == "input" for word in words)
     inputs = [content for kind, _, content in triples if kind == "input"]
     fragments = (
-        Fragment(f"{n}.md", f"{n}.md", 1, content, "Text", place=(n,), keep=options.get("keep", "start"))
+        Fragment(
+            f"{n}.md",
+            Location(f"{n}.md", 1),
+            content,
+            FragmentDisplay("Text", place=(n,), keep=options.get("keep", "start")),
+        )
         for n, content in enumerate(inputs, 1)
     )
     expected = {int(words[0]): content for kind, words, content in triples if kind == "room"}

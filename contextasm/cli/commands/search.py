@@ -69,10 +69,16 @@ def _narrowing(request: Options, *, every: bool, top: int) -> Callable[[Profile]
     wanted = {kind for kind in ("agent", "team") if getattr(request, kind)} or {"agent", "team"}
 
     def narrowed(profile: Profile) -> Profile:
-        layers = [layer._replace(top=top) for layer in profile.layers if "search" in layer.source]
+        layers = [
+            layer._replace(ranking=layer.ranking._replace(top=top))
+            for layer in profile.layers
+            if "search" in layer.query.sources
+        ]
         if every:
-            layers = [layer._replace(path=EVERYWHERE) for layer in layers[:1]]
-        own = [layer for layer in layers if {name for path in layer.path for name in placeholders(path)} <= wanted]
+            layers = [layer._replace(query=layer.query._replace(paths=EVERYWHERE)) for layer in layers[:1]]
+        own = [
+            layer for layer in layers if {name for path in layer.query.paths for name in placeholders(path)} <= wanted
+        ]
         if not own:
             what = "searches no memories" if not layers else f"searches no memories of the {' and '.join(wanted)} alone"
             raise ContextasmError(f"profile {profile.name}", what, "name another profile with -p, or use --all")

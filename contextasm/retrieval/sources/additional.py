@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextasm.model import Fragment, RetrievalResult, SourceQuery
+from contextasm.model import Fragment, FragmentDisplay, Location, RetrievalResult, SourceQuery
 from contextasm.text.markdown import trimmed
 
 PATH = "--additional"
@@ -12,4 +12,8 @@ def additional(ask: SourceQuery) -> RetrievalResult:
     """The request's additional text; nothing where there is none."""
     _, text = trimmed(ask.request.additional)
     heading = ask.layer.heading[0]
-    return RetrievalResult((Fragment(PATH, PATH, 1, text, heading, keep=ask.layer.keep),) if text else ())
+    return RetrievalResult(
+        (Fragment(PATH, Location(PATH, 1), text, FragmentDisplay(heading, keep=ask.layer.overflow.keep)),)
+        if text
+        else ()
+    )

@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.model import Document, Fragment, Layer, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Labels,
+    Layer,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template, layer_paths
 
@@ -34,15 +46,24 @@ def daily_logs(ask: SourceQuery) -> RetrievalResult:
     A log outside the window is a fragment without text, and a file whose name is no date is a problem.
     """
     logs, problems = _logs(ask)
-    oldest = ask.layer.days
+    oldest = ask.layer.query.max_age_days
     if not any(0 <= log.age <= oldest for log in logs):
-        oldest = max(oldest, ask.layer.fallback_days)
+        oldest = max(oldest, ask.layer.query.fallback_days)
     documents: list[Document] = []
     fragments: list[Fragment] = []
     for place, log in enumerate(logs):
         if not 0 <= log.age <= oldest:
             reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
-            fragments.append(Fragment(log.path, log.path, 0, "", ask.layer.heading[0], day=str(log.day), out=reason))
+            fragments.append(
+                Fragment(
+                    log.path,
+                    Location(log.path, 0),
+                    "",
+                    FragmentDisplay(ask.layer.heading[0]),
+                    labels=Labels(day=str(log.day)),
+                    verdict=Verdict(excluded=reason),
+                )
+            )
             continue
         read = ask.workspace.read(log.path)
         if isinstance(read, Document):
@@ -50,7 +71,7 @@ def daily_logs(ask: SourceQuery) -> RetrievalResult:
             fragments.append(_fragment(read, log, ask.layer, place))
         elif read:
             problems.append(read)
-    fragments.sort(key=lambda each: (each.day, each.place), reverse=True)
+    fragments.sort(key=lambda each: (each.labels.day, each.display.place), reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
@@ -58,7 +79,7 @@ def _logs(ask: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
     """The logs that a layer's paths name, in the order in which they are shown, and the files that are none."""
     logs: list[_Log] = []
     problems: list[Problem] = []
-    for number, template in enumerate(ask.layer.path):
+    for number, template in enumerate(ask.layer.query.paths):
         for path in layer_paths(ask.workspace, template, ask.request):
             name = path.rpartition("/")[2]
             found = _NAME.fullmatch(name)
@@ -80,18 +101,14 @@ def _logs(ask: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
 def _fragment(document: Document, log: _Log, layer: Layer, place: int) -> Fragment:
     """All of a log, the blank lines at its ends left off."""
     blank, text = trimmed(document.text)
-    group = fill_template(layer.group, {"date": str(log.day)})
-    if group and log.age > layer.days:
+    group = fill_template(layer.display.group_template, {"date": str(log.day)})
+    if group and log.age > layer.query.max_age_days:
         group += f" ({log.age} days ago)"
     return Fragment(
-        id=log.path,
-        path=log.path,
-        line=document.line + blank,
-        text=text,
-        heading=layer.heading[0],
-        group=group,
-        place=(place,),
-        day=str(log.day),
-        keep=layer.keep,
-        out=None if text else Reason("blank"),
+        log.path,
+        Location(log.path, document.line + blank),
+        text,
+        FragmentDisplay(layer.heading[0], group=group, place=(place,), keep=layer.overflow.keep),
+        labels=Labels(day=str(log.day)),
+        verdict=Verdict(excluded=None if text else Reason("blank")),
     )

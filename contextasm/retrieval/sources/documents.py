@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextasm.model import ContextasmError, Document, Fragment, Layer, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    ContextasmError,
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Layer,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import layer_paths
 
@@ -22,10 +34,10 @@ def documents(ask: SourceQuery) -> RetrievalResult:
         if isinstance(read, Document):
             documents.append(read)
             fragments.append(_fragment(read, heading, ask.layer, (len(fragments),)))
-            if fragments[-1].out and ask.layer.required:
+            if fragments[-1].verdict.excluded and ask.layer.limits.required:
                 problems.append(Problem("required-empty", path, 0, f"is empty, and {ask.layer.id} is a required layer"))
         elif isinstance(read, Problem):
-            if ask.layer.required:
+            if ask.layer.limits.required:
                 raise ContextasmError(
                     path, read.message, f"{ask.layer.id} is never left out, so this has to be put right"
                 )
@@ -35,8 +47,8 @@ def documents(ask: SourceQuery) -> RetrievalResult:
 
 def _named(ask: SourceQuery) -> Iterator[tuple[str, str]]:
     """Heading and path of every file that may be there."""
-    headings = ask.layer.heading * len(ask.layer.path) if len(ask.layer.heading) == 1 else ask.layer.heading
-    for heading, template in zip(headings, ask.layer.path, strict=True):
+    headings = ask.layer.heading * len(ask.layer.query.paths) if len(ask.layer.heading) == 1 else ask.layer.heading
+    for heading, template in zip(headings, ask.layer.query.paths, strict=True):
         for path in layer_paths(ask.workspace, template, ask.request):
             yield heading, path
 
@@ -45,12 +57,9 @@ def _fragment(document: Document, heading: str, layer: Layer, place: tuple[int, 
     """All of a document, the blank lines at its ends left off."""
     blank, text = trimmed(document.text)
     return Fragment(
-        id=document.path,
-        path=document.path,
-        line=document.line + blank,
-        text=text,
-        heading=heading,
-        place=place,
-        keep=layer.keep,
-        out=None if text else Reason("blank"),
+        document.path,
+        Location(document.path, document.line + blank),
+        text,
+        FragmentDisplay(heading, place=place, keep=layer.overflow.keep),
+        verdict=Verdict(excluded=None if text else Reason("blank")),
     )

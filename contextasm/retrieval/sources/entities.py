@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from contextasm.model import Data, Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Data,
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Labels,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+)
 from contextasm.retrieval.reading import read_data
 from contextasm.text.matching import mentions
 from contextasm.text.rows import Row, parse_rows
@@ -42,12 +53,10 @@ def entities(ask: SourceQuery) -> RetrievalResult:
     topic = ask.request.topic.casefold()
     named = {each.id for each in known if topic and any(mentions(topic, name) for name in (each.name, *each.aliases))}
     ordered = sorted(known, key=lambda each: (each.id not in named, -each.salience, each.id))
-    last = len(named) + (ask.layer.pool or len(known))
-    out = Reason.of("not-in-pool", pool=ask.layer.pool)
-    fragments = [
-        _fragment(each, ask, place, named=each.id in named)._replace(out=None if place < last else out)
-        for place, each in enumerate(ordered)
-    ]
+    last = len(named) + (ask.layer.query.max_candidates or len(known))
+    out = Reason.of("not-in-pool", pool=ask.layer.query.max_candidates)
+    fragments = [_fragment(entity, ask, place, named=entity.id in named) for place, entity in enumerate(ordered)]
+    fragments[last:] = [fragment.exclude(out) for fragment in fragments[last:]]
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
@@ -93,16 +102,16 @@ def _fragment(entity: Entity, ask: SourceQuery, place: int, *, named: bool) -> F
     """An entity in one line."""
     fields = ", ".join(f"{key}: {value}" for key, value in entity.fields)
     given = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
-    text = fill_template(ask.layer.line or LINE, given)
+    text = fill_template(ask.layer.display.item_template or LINE, given)
     return Fragment(
-        id=entity.id,
-        path=entity.path,
-        line=entity.line,
-        text=" ".join(text.split()),
-        heading=ask.layer.heading[0],
-        place=() if ask.layer.order == "best" else (place,),
-        keep=ask.layer.keep,
-        kind=entity.type,
-        rows=1,
+        entity.id,
+        Location(entity.path, entity.line, rows=1),
+        " ".join(text.split()),
+        FragmentDisplay(
+            ask.layer.heading[0],
+            place=() if ask.layer.ranking.order == "best" else (place,),
+            keep=ask.layer.overflow.keep,
+        ),
         score=(("named", float(named)), ("salience", entity.salience)),
+        labels=Labels(kind=entity.type),
     )

@@ -9,7 +9,19 @@ from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
-from contextasm.model import Document, Fragment, Layer, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Labels,
+    Layer,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.retrieval.query_signals import half_life
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.session_events import Event, event_text, parse_events
@@ -47,8 +59,8 @@ def events(ask: SourceQuery) -> RetrievalResult:
     sessions, problems = _sessions(ask)
     named = ask.request.session
     current = next((each for each in sessions if each.id == named), None)
-    if named and not current and (sessions or ask.layer.path):
-        where = ask.layer.path[0].replace("*", named)
+    if named and not current and (sessions or ask.layer.query.paths):
+        where = ask.layer.query.paths[0].replace("*", named)
         problems.append(
             Problem("no-session", where, 0, f"there is no session {named}; the others show their highlights")
         )
@@ -65,7 +77,7 @@ def events(ask: SourceQuery) -> RetrievalResult:
 def _sessions(ask: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     """The sessions of the layer's paths with their events of its types, the latest first."""
     documents, problems = read_documents(ask)
-    kinds = ask.layer.types
+    kinds = ask.layer.query.event_types
     found: list[_Session] = []
     for document in documents:
         own, wrong = parse_events(document)
@@ -78,12 +90,19 @@ def _sessions(ask: SourceQuery) -> tuple[list[_Session], list[Problem]]:
 def _own(session: _Session, ask: SourceQuery) -> list[Fragment]:
     """All events of the session, newest first; those behind the pool are not put into words."""
     newest = list(reversed(session.events))
-    pool = ask.layer.pool or len(newest)
+    pool = ask.layer.query.max_candidates or len(newest)
     shown = [_fragment(each, session.id, (0, each.line), ask) for each in newest[:pool]]
     out = Reason.of("not-in-pool", pool=pool)
     heading = ask.layer.heading[0]
     return shown + [
-        Fragment(_id(each), each.path, each.line, "", heading, day=each.day, kind=each.type, rows=1, out=out)
+        Fragment(
+            _id(each),
+            Location(each.path, each.line, rows=1),
+            "",
+            FragmentDisplay(heading),
+            labels=Labels(day=each.day, kind=each.type),
+            verdict=Verdict(excluded=out),
+        )
         for each in newest[pool:]
     ]
 
@@ -104,24 +123,27 @@ def _fragment(event: Event, session: str, place: tuple[int, int], ask: SourceQue
     """An event in words."""
     layer, text = ask.layer, event_text(event)
     return Fragment(
-        id=_id(event),
-        path=event.path,
-        line=event.line,
-        text=_line(layer, text, event),
-        heading=layer.heading[0],
-        group=fill_template(layer.group, {"session": session}),
-        place=place,
-        day=event.day,
-        keep=layer.keep,
-        kind=event.type,
-        rows=1,
+        _id(event),
+        Location(event.path, event.line, rows=1),
+        _line(layer, text, event),
+        FragmentDisplay(
+            layer.heading[0],
+            group=fill_template(layer.display.group_template, {"session": session}),
+            place=place,
+            keep=layer.overflow.keep,
+        ),
         score=_score(event, ask),
+        labels=Labels(day=event.day, kind=event.type),
     )
 
 
 def _line(layer: Layer, text: str, event: Event) -> str:
     """An event in the form in which the layer shows it."""
-    return fill_template(layer.line, {"type": event.type, "text": text.replace("\n", "\n  ")}) if layer.line else text
+    return (
+        fill_template(layer.display.item_template, {"type": event.type, "text": text.replace("\n", "\n  ")})
+        if layer.display.item_template
+        else text
+    )
 
 
 def _score(event: Event, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
@@ -142,9 +164,11 @@ def _distinct(fragments: Sequence[Fragment]) -> list[Fragment]:
     found: list[Fragment] = []
     for each in fragments:
         if each.id in first:
-            line = first[each.id].line
-            own = f"{each.path}:{each.line}"
-            found.append(each._replace(id=own, text="", out=each.out or Reason.of("repeated", line=line)))
+            line = first[each.id].location.line
+            own = f"{each.location.path}:{each.location.line}"
+            found.append(
+                each._replace(id=own, text="").exclude(each.verdict.excluded or Reason.of("repeated", line=line))
+            )
         else:
             first[each.id] = each
             found.append(each)

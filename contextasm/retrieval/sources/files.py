@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import re
 
-from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.retrieval.reading import query_paths
 from contextasm.text.matching import mentions
 from contextasm.text.templates import fill_template
@@ -60,7 +70,11 @@ def files(ask: SourceQuery) -> RetrievalResult:
         elif path in ask.request.open:
             problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
     fragments.sort(key=lambda each: -sum(value for _, value in each.score))
-    placed = tuple(each._replace(place=(n,)) for n, each in enumerate(fragments)) if ask.layer.order == "given" else ()
+    placed = (
+        tuple(each._replace(display=each.display._replace(place=(n,))) for n, each in enumerate(fragments))
+        if ask.layer.ranking.order == "given"
+        else ()
+    )
     return RetrievalResult(placed or tuple(fragments), tuple(documents), tuple(problems))
 
 
@@ -69,16 +83,17 @@ def _fragment(document: Document, ask: SourceQuery) -> Fragment:
     text = document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n") if document.line > 1 else document.text
     text = text.rstrip("\n")
     return Fragment(
-        id=document.path,
-        path=document.path,
-        line=1,
-        text=text,
-        heading=ask.layer.heading[0],
-        group=fill_template(ask.layer.group, {"title": document.path, "path": document.path}),
-        keep=ask.layer.keep,
-        fence=_fence(document.path, text),
+        document.path,
+        Location(document.path, 1),
+        text,
+        FragmentDisplay(
+            ask.layer.heading[0],
+            group=fill_template(ask.layer.display.group_template, {"title": document.path, "path": document.path}),
+            keep=ask.layer.overflow.keep,
+            fence=_fence(document.path, text),
+        ),
         score=_score(document.path, ask),
-        out=None if text.strip() else Reason("blank"),
+        verdict=Verdict(excluded=None if text.strip() else Reason("blank")),
     )
 
 

@@ -7,7 +7,7 @@ from datetime import date
 from math import inf
 from typing import NamedTuple
 
-from contextasm.model import Document, Fragment, Reason, RetrievalResult, SourceQuery
+from contextasm.model import Document, Fragment, FragmentDisplay, Labels, Location, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.query_signals import boosted, keywords
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.markdown import blocks, heading, trimmed
@@ -44,7 +44,7 @@ def knowledge(ask: SourceQuery) -> RetrievalResult:
             score = boosted(hits[row], sum(word in folded for word in words), _hours(part.day, ask.request.date))
             fragments.append(_fragment(part, ask)._replace(score=(("similarity", score),)))
         else:
-            fragments.append(_fragment(part, ask)._replace(out=Reason("no-match")))
+            fragments.append(_fragment(part, ask).exclude(Reason("no-match")))
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
@@ -54,7 +54,7 @@ def _hits(ask: SourceQuery, parts: Sequence[_Part]) -> dict[int, float]:
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
     entries = [IndexEntry("\n".join((*part.trail, part.text)), "", part.day) for part in parts]
-    return similarities(ask.request.topic, build_index(entries), ask.layer.floor)
+    return similarities(ask.request.topic, build_index(entries), ask.layer.query.min_match)
 
 
 def _hours(day: str, today: date) -> float:
@@ -108,12 +108,13 @@ def _fragment(part: _Part, ask: SourceQuery) -> Fragment:
     """A section under the headings that lead to it."""
     layer = ask.layer
     return Fragment(
-        id=f"{part.path}:{part.line}",
-        path=part.path,
-        line=part.line,
-        text=part.text,
-        heading=layer.heading[0],
-        group=fill_template(layer.group, {"title": " / ".join(part.trail), "path": part.path}),
-        day=part.day,
-        keep=layer.keep,
+        f"{part.path}:{part.line}",
+        Location(part.path, part.line),
+        part.text,
+        FragmentDisplay(
+            layer.heading[0],
+            group=fill_template(layer.display.group_template, {"title": " / ".join(part.trail), "path": part.path}),
+            keep=layer.overflow.keep,
+        ),
+        labels=Labels(day=part.day),
     )

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from contextasm.model import (
     Fragment,
+    FragmentDisplay,
+    Labels,
     Layer,
+    Location,
     Memory,
     Problem,
     Reason,
@@ -16,6 +19,7 @@ from contextasm.model import (
     RetrievalResult,
     Score,
     SourceQuery,
+    Verdict,
     memory_score,
 )
 from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
@@ -52,7 +56,7 @@ def _shown_alone(memory: Memory, layer: Layer, score: Score) -> Fragment:
 def _searched(ask: SourceQuery, pool: ReadPool) -> RetrievalResult:
     """Every memory of the layer's files, those that match with their scores."""
     found, own = _found(ask, pool)
-    asked = [number for number, each in enumerate(found.fragments) if each.out is None]
+    asked = [number for number, each in enumerate(found.fragments) if each.verdict.excluded is None]
     hits, problems = _hits(ask, [own[number] for number in asked])
     fragments = [*found.fragments]
     for row, number in enumerate(asked):
@@ -60,7 +64,7 @@ def _searched(ask: SourceQuery, pool: ReadPool) -> RetrievalResult:
             score = (*_parts(own[number], hit.similarity, ask), *hit.parts, *_own_parts(own[number], ask))
             fragments[number] = fragments[number]._replace(score=score)
         else:
-            fragments[number] = fragments[number]._replace(out=Reason("no-match"))
+            fragments[number] = fragments[number].exclude(Reason("no-match"))
     return found._replace(fragments=tuple(fragments), problems=(*found.problems, *problems))
 
 
@@ -70,7 +74,7 @@ def _hits(ask: SourceQuery, pool: Sequence[Memory]) -> tuple[Mapping[int, Hybrid
     from contextasm.retrieval.search.hybrid import HybridHit, fuse
     from contextasm.retrieval.search.inverted_index import build_index
 
-    topic, floor = ask.request.topic, ask.layer.floor
+    topic, floor = ask.request.topic, ask.layer.query.min_match
     entries = [index_entry(each) for each in pool]
     postings = build_index(entries)
     words = similarities(topic, postings, floor)
@@ -92,7 +96,7 @@ def weighed_memories(ask: SourceQuery) -> RetrievalResult:
 
 def _own_parts(memory: Memory, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
     """Further parts, as far as the layer weighs them: how sure a memory is, whether it names a file that is open."""
-    weighed = dict(ask.layer.weights)
+    weighed = dict(ask.layer.ranking.weights)
     further = (("confidence", memory.confidence), ("open", float(names_open(memory, ask.request))))
     return tuple(part for part in further if part[0] in weighed)
 
@@ -121,23 +125,22 @@ def _found(ask: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Mem
 def memory_fragment(placed: GroupedMemory, layer: Layer, out: Reason | None) -> Fragment:
     """A memory in the form in which the layer shows it."""
     memory = placed.memory
-    text = fill_template(layer.line, _shown(memory)) if layer.line else memory.text
+    text = fill_template(layer.display.item_template, _shown(memory)) if layer.display.item_template else memory.text
     return Fragment(
-        id=memory.id,
-        path=memory.path,
-        line=memory.line,
-        text="\n".join(line.rstrip() for line in text.split("\n")),
-        heading=layer.heading[0],
-        group=fill_template(layer.group, {"key": memory_key(memory), "name": group_name(memory_key(memory))}),
-        place=placed.place,
-        day=memory.created,
-        keep=layer.keep,
-        tags=memory.tags,
-        kind=memory.type,
-        key=memory.key,
-        dedup=memory.dedup,
-        said=memory.text,
-        out=out,
+        memory.id,
+        Location(memory.path, memory.line),
+        "\n".join(line.rstrip() for line in text.split("\n")),
+        FragmentDisplay(
+            layer.heading[0],
+            group=fill_template(
+                layer.display.group_template, {"key": memory_key(memory), "name": group_name(memory_key(memory))}
+            ),
+            place=placed.place,
+            keep=layer.overflow.keep,
+        ),
+        statement=memory.text,
+        labels=Labels(day=memory.created, tags=memory.tags, kind=memory.type, key=memory.key, dedup=memory.dedup),
+        verdict=Verdict(excluded=out),
     )
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Data, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Data,
+    Fragment,
+    FragmentDisplay,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.retrieval.query_signals import intent, keywords
 from contextasm.retrieval.reading import read_data
 from contextasm.text.rows import parse_rows
@@ -48,14 +58,14 @@ def patterns(ask: SourceQuery) -> RetrievalResult:
         by_word = bool(words & {word.casefold() for word in pattern.keywords})
         fits = by_word or meant in pattern.intents or bool(types & {each.casefold() for each in pattern.entities})
         fragments.append(_fragment(pattern, ask, number, fits=fits))
-    fragments.sort(key=lambda each: (each.out is not None, -dict(each.score).get("rate", 0.0), each.text))
+    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("rate", 0.0), each.text))
     return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
 def _types(ask: SourceQuery) -> set[str]:
     """The types of the entities that the topic names."""
     found: Sequence[Fragment] = [each for layer in ask.found.values() for each in layer.fragments]
-    return {each.kind.casefold() for each in found if dict(each.score).get("named")}
+    return {each.labels.kind.casefold() for each in found if dict(each.score).get("named")}
 
 
 def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
@@ -86,13 +96,10 @@ def _fragment(pattern: Pattern, ask: SourceQuery, number: int, *, fits: bool) ->
     tried = f"worked {pattern.succeeded} of {pattern.applied} times" if pattern.applied else "not tried yet"
     given = {"name": pattern.name, "text": " ".join(pattern.text.split()), "tried": tried}
     return Fragment(
-        id=f"{pattern.path}#{number}",
-        path=pattern.path,
-        line=pattern.line,
-        text=fill_template(ask.layer.line or LINE, given),
-        heading=ask.layer.heading[0],
-        keep=ask.layer.keep,
-        rows=1,
+        f"{pattern.path}#{number}",
+        Location(pattern.path, pattern.line, rows=1),
+        fill_template(ask.layer.display.item_template or LINE, given),
+        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
         score=(("rate", pattern.rate),) if fits else (),
-        out=None if fits else Reason("no-match"),
+        verdict=Verdict(excluded=None if fits else Reason("no-match")),
     )

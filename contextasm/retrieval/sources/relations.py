@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Data, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Data,
+    Fragment,
+    FragmentDisplay,
+    Labels,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.retrieval.reading import read_data
 from contextasm.text.rows import parse_rows
 from contextasm.text.templates import fill_template
@@ -50,8 +61,8 @@ def relations(ask: SourceQuery) -> RetrievalResult:
     first: dict[tuple[str, str, str], Relation] = {}
     for relation in known:
         first.setdefault(relation.edge, relation)
-    steps = _steps([*first.values()], _begun(ask), ask.layer.depth)
-    far = Reason.of("not-reached", depth=ask.layer.depth)
+    steps = _steps([*first.values()], _begun(ask), ask.layer.query.depth)
+    far = Reason.of("not-reached", depth=ask.layer.query.depth)
     fragments = []
     for number, relation in enumerate(known):
         kept = first[relation.edge]
@@ -62,13 +73,13 @@ def relations(ask: SourceQuery) -> RetrievalResult:
         fragments.append(
             _fragment(relation, ask, steps.get(relation.edge, 0), out)._replace(id=f"{relation.path}#{number}")
         )
-    fragments.sort(key=lambda each: (each.out is not None, -dict(each.score).get("weight", 0.0)))
+    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("weight", 0.0)))
     return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
 def _begun(ask: SourceQuery) -> set[str]:
     """The ids of the entities from which relations are followed: those that the topic names, else all that count."""
-    found = [each for layer in ask.found.values() for each in layer.fragments if each.out is None]
+    found = [each for layer in ask.found.values() for each in layer.fragments if each.verdict.excluded is None]
     named = [each for each in found if dict(each.score).get("named")]
     return {each.id.casefold() for each in named or found}
 
@@ -114,14 +125,11 @@ def _fragment(relation: Relation, ask: SourceQuery, step: int, out: Reason | Non
     given = {"source": relation.source, "type": relation.type, "target": relation.target}
     score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and out is None else ()
     return Fragment(
-        id=f"{relation.path}:{relation.line}",
-        path=relation.path,
-        line=relation.line,
-        text=fill_template(ask.layer.line or LINE, given) if out is None else "",
-        heading=ask.layer.heading[0],
-        keep=ask.layer.keep,
-        kind=relation.type,
-        rows=1,
+        f"{relation.path}:{relation.line}",
+        Location(relation.path, relation.line, rows=1),
+        fill_template(ask.layer.display.item_template or LINE, given) if out is None else "",
+        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
         score=score,
-        out=out,
+        labels=Labels(kind=relation.type),
+        verdict=Verdict(excluded=out),
     )

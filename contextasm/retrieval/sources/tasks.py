@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextasm.model import Fragment, RetrievalResult, SourceQuery
+from contextasm.model import Fragment, FragmentDisplay, Location, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading import read_data
 from contextasm.text.task_stack import Task, TaskStack, parse_task_stack, task_line
 
@@ -38,11 +38,18 @@ def _part(ask: SourceQuery, choose: Callable[[TaskStack], Sequence[Task]]) -> Re
         fragments += (_fragment(frame, data.document.path, ask) for frame in frames)
     documents = tuple(data.document for data in read)
     return RetrievalResult(
-        tuple(each._replace(place=(-n,)) for n, each in enumerate(fragments)), documents, tuple(problems)
+        tuple(each._replace(display=each.display._replace(place=(-n,))) for n, each in enumerate(fragments)),
+        documents,
+        tuple(problems),
     )
 
 
 def _fragment(frame: Task, path: str, ask: SourceQuery) -> Fragment:
     """A task as a list item."""
     text = "- " + task_line(frame).replace("\n", "\n  ")
-    return Fragment(f"task {frame.id}", path, frame.line, text, ask.layer.heading[0], keep=ask.layer.keep, rows=1)
+    return Fragment(
+        f"task {frame.id}",
+        Location(path, frame.line, rows=1),
+        text,
+        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
+    )

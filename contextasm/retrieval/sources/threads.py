@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from datetime import date
 
-from contextasm.model import Document, Fragment, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Labels,
+    Location,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+    Verdict,
+)
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template
@@ -13,8 +23,8 @@ from contextasm.text.templates import fill_template
 def threads(ask: SourceQuery) -> RetrievalResult:
     """The threads of the layer's files, the one that was last updated first; only active ones are in question."""
     documents, problems = read_documents(ask)
-    fragments = sorted((_fragment(document, ask) for document in documents), key=lambda each: each.path)
-    fragments.sort(key=lambda each: each.day, reverse=True)
+    fragments = sorted((_fragment(document, ask) for document in documents), key=lambda each: each.location.path)
+    fragments.sort(key=lambda each: each.labels.day, reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
@@ -25,15 +35,16 @@ def _fragment(document: Document, ask: SourceQuery) -> Fragment:
     name = _front(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
     out = None if text else Reason("blank")
     return Fragment(
-        id=document.path,
-        path=document.path,
-        line=document.line + blank,
-        text=text,
-        heading=ask.layer.heading[0],
-        group=fill_template(ask.layer.group, {"title": name, "path": document.path}),
-        day=_day(_front(document, "updated")),
-        keep=ask.layer.keep,
-        out=out if status.casefold() == "active" else Reason.of("status", status=status),
+        document.path,
+        Location(document.path, document.line + blank),
+        text,
+        FragmentDisplay(
+            ask.layer.heading[0],
+            group=fill_template(ask.layer.display.group_template, {"title": name, "path": document.path}),
+            keep=ask.layer.overflow.keep,
+        ),
+        labels=Labels(day=_day(_front(document, "updated"))),
+        verdict=Verdict(excluded=out if status.casefold() == "active" else Reason.of("status", status=status)),
     )
 
 

@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Data, Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Data,
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+)
 from contextasm.retrieval.reading import read_data
 from contextasm.text.templates import fill_template
 
@@ -40,7 +50,9 @@ def tools(ask: SourceQuery) -> RetrievalResult:
         if hits is not None:
             matches = number in hits
             score = (("similarity", hits[number]),) if matches else ()
-            fragment = fragment._replace(score=score, out=None if matches else Reason("no-match"))
+            fragment = fragment._replace(
+                score=score, verdict=fragment.verdict._replace(excluded=None if matches else Reason("no-match"))
+            )
         fragments.append(fragment)
     fragments.sort(key=lambda each: -dict(each.score).get("similarity", 0.0))
     return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
@@ -54,7 +66,7 @@ def _hits(ask: SourceQuery, known: Sequence[Tool]) -> dict[int, float] | None:
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
     entries = [IndexEntry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in known]
-    return similarities(ask.request.topic, build_index(entries), ask.layer.floor) or None
+    return similarities(ask.request.topic, build_index(entries), ask.layer.query.min_match) or None
 
 
 def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
@@ -110,11 +122,8 @@ def _fragment(tool: Tool, ask: SourceQuery, number: int) -> Fragment:
     arguments = f" ({', '.join(tool.arguments)})" if tool.arguments else ""
     given = {"name": tool.name, "text": tool.text or "no description", "arguments": arguments}
     return Fragment(
-        id=f"{tool.path}#{number}",
-        path=tool.path,
-        line=tool.line,
-        text=fill_template(ask.layer.line or LINE, given),
-        heading=ask.layer.heading[0],
-        keep=ask.layer.keep,
-        rows=1,
+        f"{tool.path}#{number}",
+        Location(tool.path, tool.line, rows=1),
+        fill_template(ask.layer.display.item_template or LINE, given),
+        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
     )

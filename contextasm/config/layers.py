@@ -1,0 +1,186 @@
+"""Layers as profiles and settings write them: flat keys in YAML, nested values in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from contextasm.config import values
+from contextasm.config.values import ParseValue
+from contextasm.config.yaml_loader import YamlMapping
+from contextasm.model import ContextasmError, Layer, Profile
+from contextasm.ranking.order import ORDERS
+from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
+from contextasm.selection.detail import LEVELS
+from contextasm.selection.overflow import STEPS
+from contextasm.text.templates import placeholders
+
+
+class LayerKey(NamedTuple):
+    """Place of a layer's YAML key in the model, and the reader of its value."""
+
+    part: str
+    """The field of `Layer` that holds the value's group; empty for a field of `Layer` itself."""
+    field: str
+    parse: ParseValue
+
+
+LAYER_KEYS: Mapping[str, LayerKey] = {
+    "id": LayerKey("", "id", values.parse_name),
+    "heading": LayerKey("", "heading", values.parse_texts),
+    "source": LayerKey("query", "sources", values.some_of(SOURCES)),
+    "path": LayerKey("query", "paths", values.parse_inner_paths),
+    "item": LayerKey("display", "item_template", values.parse_text),
+    "group": LayerKey("display", "group_template", values.parse_text),
+    "order": LayerKey("ranking", "order", values.one_of(("given", *ORDERS))),
+    "keep": LayerKey("overflow", "keep", values.one_of(("start", "end"))),
+    "group_order": LayerKey("display", "group_order", values.parse_texts),
+    "tier": LayerKey("memories", "tier", values.parse_word),
+    "tiers": LayerKey("memories", "tier_of_key", values.parse_words),
+    "quota": LayerKey("memories", "key_quota", values.parse_counts),
+    "limits": LayerKey("memories", "field_limits", values.parse_counts),
+    "start_from": LayerKey("query", "start_from", values.parse_texts),
+    "depth": LayerKey("query", "depth", values.parse_count),
+    "max_candidates": LayerKey("query", "max_candidates", values.parse_count),
+    "types": LayerKey("query", "event_types", values.parse_texts),
+    "min_score": LayerKey("ranking", "min_score", values.parse_fraction),
+    "top": LayerKey("ranking", "top", values.parse_count),
+    "weights": LayerKey("ranking", "weights", values.parse_weights),
+    "min_match": LayerKey("query", "min_match", values.parse_fraction),
+    "max_age_days": LayerKey("query", "max_age_days", values.parse_count),
+    "fallback_days": LayerKey("query", "fallback_days", values.parse_count),
+    "required": LayerKey("limits", "required", values.parse_flag),
+    "max_tokens": LayerKey("limits", "max_tokens", values.parse_limit),
+    "share": LayerKey("limits", "share", values.parse_percent),
+    "ceiling": LayerKey("limits", "ceiling", values.parse_percent),
+    "reserve": LayerKey("limits", "reserve", values.parse_tokens),
+    "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
+    "detail": LayerKey("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
+}
+"""The keys of a layer that set a value of the model."""
+
+ENABLED = "enabled"
+"""The key of a layer that switches it off: no value of the model, for a layer that is off takes no part."""
+
+
+def layer_value(layer: Layer, key: str) -> object:
+    """The value that a layer has for a key of `LAYER_KEYS`."""
+    place = LAYER_KEYS[key]
+    return getattr(getattr(layer, place.part) if place.part else layer, place.field)
+
+
+def with_layer_values(layer: Layer, given: Mapping[str, object]) -> Layer:
+    """A layer with other values for some keys of `LAYER_KEYS`."""
+    changes: dict[str, Any] = {}
+    for key, value in given.items():
+        place = LAYER_KEYS[key]
+        if place.part:
+            changes[place.part] = changes.get(place.part, getattr(layer, place.part))._replace(**{place.field: value})
+        else:
+            changes[place.field] = value
+    return layer._replace(**changes)
+
+
+PATH_NAMES = ("agent", "team", "open", "changed")
+"""What may stand in braces in a path."""
+
+
+LIMITED = ("title", "text", "files", "tags")
+"""The fields of a memory that may have a limit."""
+
+
+RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
+
+
+def in_scope(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
+    """The layers that a scope names, such as `L3,L4`, and those that are required; all for None."""
+    if scope is None:
+        return tuple(layers)
+    known = [layer.id for layer in layers]
+    named = {layer_id(each.strip(), known, "--scope") for each in scope.split(",")}
+    kept = [layer for layer in layers if layer.limits.required or layer.id in named]
+    for layer in kept:
+        for each in layer.query.start_from:
+            if each not in {other.id for other in kept}:
+                raise ContextasmError("--scope", f"{layer.id} starts from {each}", f"name {each} too")
+    return tuple(kept)
+
+
+def with_layer_changes(profile: Profile, tables: object, where: str, *, new: bool) -> Profile:
+    """A profile with the changes that a list of mappings makes to its layers; `new` allows ids it does not have.
+
+    Raises `ContextasmError` for a key, a value or an id that is not understood.
+    """
+    if tables is None:
+        return profile
+    if not isinstance(tables, list) or not all(isinstance(table, YamlMapping) for table in tables):
+        raise ContextasmError(where, "is no list of layers", "write one `- id: ...` for each layer")
+    layers = {layer.id: layer for layer in profile.layers}
+    disabled = set(profile.disabled)
+    changed: set[str] = set()
+    for table in tables:
+        name = layer_id(table.get("id"), layers if not new else None, f"{table.where('id')}: id")
+        if name in changed:
+            raise ContextasmError(table.where("id"), f"{name} is changed twice", "keep one of them")
+        changed.add(name)
+        layers[name] = _layer(table, layers.get(name, Layer(name)))
+        if ENABLED in table:
+            enabled = values.parse_flag(table[ENABLED], f"{table.where(ENABLED)}: {ENABLED}")
+            disabled = disabled - {name} if enabled else disabled | {name}
+        earlier = [*layers][: [*layers].index(name)]
+        for start in layers[name].query.start_from:
+            values.require_known(start, earlier, f"{table.where('start_from')}: start_from", "layer before it")
+    _check_shares(layers.values(), where)
+    return profile._replace(layers=tuple(layers.values()), disabled=frozenset(disabled))
+
+
+def _check_shares(layers: Iterable[Layer], where: str) -> None:
+    """Raise for shares that add up to more than the whole budget."""
+    total = sum(layer.limits.share or 0 for layer in layers)
+    if total > 100:
+        raise ContextasmError(where, f"the shares add up to {total:g} per cent", "have them add up to 100 at most")
+
+
+def layer_id(value: object, known: Iterable[str] | None, where: str) -> str:
+    """The id of a layer; one of `known` if that is given."""
+    key = values.parse_name("" if value is None else value, where)
+    if key in RESERVED:
+        raise ContextasmError(where, RESERVED[key], "take another id")
+    if not key:
+        raise ContextasmError(where, "is missing", "give the layer an id, such as L3")
+    return key if known is None else values.require_known(key, list(known), where, "layer")
+
+
+def _layer(table: YamlMapping, base: Layer) -> Layer:
+    """A layer with the values that a mapping gives it."""
+    table.refuse_unknown((*LAYER_KEYS, ENABLED))
+    given = {
+        key: LAYER_KEYS[key].parse(value, f"{table.where(key)}: {key}")
+        for key, value in table.items()
+        if key != ENABLED
+    }
+    layer = with_layer_values(base, given)
+    _check_braces(layer, table)
+    for name, _ in layer.memories.field_limits:
+        values.require_known(name, LIMITED, f"{table.where('limits')}: limits", "field")
+    pathless = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
+    for key in ("heading", "source", "path"):
+        if not layer_value(layer, key) and not (key == "path" and pathless):
+            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
+    if len(layer.heading) not in {1, len(layer.query.paths) or 1}:
+        what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.query.paths)} paths"
+        raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")
+    return layer
+
+
+def _check_braces(layer: Layer, table: YamlMapping) -> None:
+    """Raise for a name in braces that one of the layer's sources does not know."""
+    for source in layer.query.sources:
+        templates = {
+            "path": (layer.query.paths, PATH_NAMES),
+            "item": ((layer.display.item_template,), ITEM_FIELDS.get(source, ())),
+            "group": ((layer.display.group_template,), GROUP_FIELDS.get(source, ())),
+        }
+        for key, (texts, allowed) in templates.items():
+            for name in (name for text in texts for name in placeholders(text)):
+                values.require_known(name, allowed, f"{table.where(key)}: {key}", "name in braces")
