@@ -1,128 +1,96 @@
-"""The whole job: from a workspace and a request to the context, one step after the other."""
+"""The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.model import (
     AfterRules,
+    Build,
     Context,
     Document,
-    IndexedPools,
-    Parse,
+    Fragment,
     Problem,
     Profile,
-    Request,
     RetrievalResult,
+    RuleEvaluation,
     Selection,
-    SemanticSimilarity,
-    Summarizer,
-    Workspace,
 )
 from contextasm.ranking.conflicts import resolve_conflicts
 from contextasm.ranking.deduplicate import deduplicate
 from contextasm.ranking.filters import apply_filters, restrict
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
-from contextasm.retrieval.retrieve import RunSources, in_order, retrieve
+from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.select import Budget, select
-from contextasm.selection.tokens import Counter
-from contextasm.text.templates import may_name
-
-if TYPE_CHECKING:
-    from contextasm.model import RuleEvaluation
 
 
-def assemble(
-    workspace: Workspace,
-    profile: Profile,
-    request: Request,
-    counter: Counter,
-    *,
-    meaning: SemanticSimilarity | None = None,
-    fired: RuleEvaluation | None = None,
-    parse: Parse | None = None,
-    summarizer: Summarizer | None = None,
-    run_all: RunSources = in_order,
-    pools: IndexedPools | None = None,
-) -> Context:
-    """The context for a request, with a decision for every fragment that was found.
+def assemble(build: Build) -> Context:
+    """The context for the build's request, with a decision for every fragment that was retrieved.
 
-    `counter` is the one that `request.tokenizer` names; `meaning` a second opinion for searches, `fired` what the rules
-    come to, `summarizer` what the ladder's step of that name asks; `run_all` runs the sources; `pools` lets large pools
-    of memories be kept and told of by number. Raises `ContextasmError` where a file of a required layer can't be read.
+    Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    kept = None if _choose(fired) else pools
-    asked = restrict(profile, request.filters)
-    found = retrieve(workspace, asked, request, meaning, parse, run_all=run_all, pools=kept)
-    return _assembled(found, request, Change((), workspace, profile, counter, meaning, fired, parse, summarizer))
+    filters = build.request.filters
+    results = apply_filters(build.profile, retrieve(_searched(build)), filters)
+    after_rules = _apply_rules(build, results)
+    profile = after_rules.profile
+    ranked = {layer.id: rank(after_rules.results[layer.id].fragments, layer) for layer in profile.layers}
+    resolved = resolve_conflicts(profile, deduplicate(profile, ranked), build.request.prefer)
+    candidates = {layer.id: keep_top_k(resolved.candidates[layer.id], layer) for layer in profile.layers}
+    problems = (*after_rules.problems, *resolved.problems, *low_quality_problems(profile, candidates))
+    selection, text, tokens = _select_within_budget(build, profile, candidates)
+    return Context(
+        text=text,
+        tokens=tokens,
+        etag=sha256(text.encode()).hexdigest(),
+        profile=profile.name,
+        request=build.request,
+        sections=selection.sections,
+        decisions=selection.decisions,
+        allowances=selection.allowances,
+        problems=_distinct([*_source_problems(after_rules.results), *problems, *selection.problems]),
+        documents=_documents(after_rules.results),
+        rule_traces=after_rules.traces,
+    )
 
 
-class Change(NamedTuple):
-    """What is no longer as it was when a context was built, and what else a build takes."""
-
-    paths: tuple[str, ...]
-    """The files that are new, gone or different, relative to the workspace."""
-    workspace: Workspace
-    """As it is now."""
-    profile: Profile
-    counter: Counter
-    meaning: SemanticSimilarity | None = None
-    fired: RuleEvaluation | None = None
-    parse: Parse | None = None
-    summarizer: Summarizer | None = None
+def _searched(build: Build) -> Build:
+    """The build with the profile that its filters leave, and with no index where rules choose among memories."""
+    profile = restrict(build.profile, build.request.filters)
+    memory_index = None if _choose_fragments(build.rules) else build.memory_index
+    return build._replace(profile=profile, memory_index=memory_index)
 
 
-def update(context: Context, change: Change) -> Context:
-    """What `assemble` would give for the context's request now, looking again only where a changed file may matter.
+def _choose_fragments(rules: RuleEvaluation | None) -> bool:
+    return rules is not None and any(effect.target.kind != "layer" for effect in rules.effects)
 
-    All that `change` holds besides the paths is what `assemble` would be given.
+
+def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterRules:
+    if not build.rules:
+        return AfterRules(build.profile, results, (), ())
+    from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
+
+    return apply_rules(build.rules, build.profile, results, build.workspace)
+
+
+def _select_within_budget(
+    build: Build, profile: Profile, candidates: Mapping[str, tuple[Fragment, ...]]
+) -> tuple[Selection, str, int]:
+    """The selection whose document holds the budget, that document, and its tokens.
+
+    Exact counts of parts may add up to less than the count of the whole: then less is selected, until it fits.
     """
-    request, profile = context.request, change.profile
-    again: set[str] = set()
-    for layer in profile.layers:
-        touched = any(may_name(own, path, request) for own in layer.query.paths for path in change.paths)
-        if touched or again & {*layer.query.start_from} or layer.id not in context.found:
-            again.add(layer.id)
-    known = {layer: found for layer, found in context.found.items() if layer not in again}
-    asked = restrict(profile, request.filters)
-    found = retrieve(change.workspace, asked, request, change.meaning, change.parse, known=known)
-    return _assembled(found, request, change)
-
-
-def _assembled(found: Mapping[str, RetrievalResult], request: Request, job: Change) -> Context:
-    """The context of what was found: filtered, ruled, ranked, merged, settled, selected, rendered."""
-    ruled = _ruled(apply_filters(job.profile, found, request.filters), job)
-    profile, counter = ruled.profile, job.counter
-    ranked = {layer.id: rank(ruled.found[layer.id].fragments, layer) for layer in profile.layers}
-    settled = resolve_conflicts(profile, deduplicate(profile, ranked), request.prefer)
-    pools = {layer.id: keep_top_k(settled.pools[layer.id], layer) for layer in profile.layers}
-    ruled = ruled._replace(problems=(*ruled.problems, *settled.problems, *low_quality_problems(profile, pools)))
-    framing = section_format(request.format, profile.marker, counter.count)
+    request, counter = build.request, build.counter
+    sections = section_format(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(profile, pools, budget, counter, framing, job.summarizer)
+        selection = select(profile, candidates, budget, counter, sections, build.summarizer)
         text = render_document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):
-            return _context(text, tokens, ruled, request, selection)._replace(found=found)
+            return selection, text, tokens
         budget = budget._replace(spare=budget.spare + tokens - request.budget)
-
-
-def _ruled(found: Mapping[str, RetrievalResult], job: Change) -> AfterRules:
-    """What the rules leave; their modules are loaded for a workspace that has rules."""
-    if not job.fired:
-        return AfterRules(job.profile, found, (), ())
-    from contextasm.rules.apply import apply_rules
-
-    return apply_rules(job.fired, job.profile, found, job.workspace)
-
-
-def _choose(fired: RuleEvaluation | None) -> bool:
-    """Whether rules may choose among memories: then each has to be there."""
-    return fired is not None and any(each.target.kind != "layer" for each in fired.settings)
 
 
 def _only_required(selection: Selection, profile: Profile) -> bool:
@@ -131,33 +99,14 @@ def _only_required(selection: Selection, profile: Profile) -> bool:
     return all(section.layer in required for section in selection.sections)
 
 
-def _context(text: str, tokens: int, ruled: AfterRules, request: Request, selection: Selection) -> Context:
-    """The finished result."""
-    found = ruled.found.values()
-    documents = {document.path: document for each in found for document in each.documents}
-    return Context(
-        text=text,
-        tokens=tokens,
-        etag=sha256(text.encode()).hexdigest(),
-        profile=ruled.profile.name,
-        request=request,
-        sections=selection.sections,
-        decisions=selection.decisions,
-        allowances=selection.allowances,
-        problems=_distinct([*_problems(found), *ruled.problems, *selection.problems]),
-        documents=_by_path(documents.values()),
-        rulings=ruled.rulings,
-    )
+def _documents(results: Mapping[str, RetrievalResult]) -> tuple[Document, ...]:
+    """The documents that the sources opened, each once, in path order."""
+    documents = {document.path: document for result in results.values() for document in result.documents}
+    return tuple(documents[path] for path in sorted(documents))
 
 
-def _problems(found: Iterable[RetrievalResult]) -> Iterator[Problem]:
-    """What went wrong in the sources."""
-    return (problem for each in found for problem in each.problems)
-
-
-def _by_path(documents: Iterable[Document]) -> tuple[Document, ...]:
-    """Documents in path order."""
-    return tuple(sorted(documents, key=lambda document: document.path))
+def _source_problems(results: Mapping[str, RetrievalResult]) -> list[Problem]:
+    return [problem for result in results.values() for problem in result.problems]
 
 
 def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from contextasm.config.build import load_token_table
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_events import load_values
-from contextasm.model import Context, Document, Problem, Profile, Request
+from contextasm.model import Build, Context, Document, Problem, Profile, Request, TokenCounter
 from contextasm.pipeline import assemble
-from contextasm.selection.tokens import ESTIMATE, Counter, exact_counter
+from contextasm.selection.tokens import ESTIMATE, exact_counter
 from contextasm.text.decode import decode_document
 from contextasm.text.templates import is_pattern
 
@@ -86,10 +86,12 @@ def limited(*, marker: str = "plain", **layers: Mapping[str, Any]) -> Profile:
 
 
 def build(
-    files: Mapping[str, Content], profile: Profile = DEFAULT, counter: Counter = ESTIMATE, **asked: Any
+    files: Mapping[str, Content], profile: Profile = DEFAULT, counter: TokenCounter = ESTIMATE, **asked: Any
 ) -> Context:
     """The context of a workspace given as a dict."""
-    return assemble(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse=load_values)
+    return assemble(
+        Build(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_values)
+    )
 
 
 def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:
@@ -143,7 +145,7 @@ class Remembered(dict[str, int]):
 
 
 @cache
-def o200k() -> Counter:
+def o200k() -> TokenCounter:
     """An exact counter, loaded once for all tests."""
     return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered())
 

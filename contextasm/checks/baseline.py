@@ -43,22 +43,22 @@ def split_accepted(
 
 def _listed(text: str, where: str) -> dict[str, Finding]:
     """The findings of a baseline by their keys."""
-    todo = "settle it by hand if it is a merge conflict, or write it anew with --update-baseline"
+    hint = "settle it by hand if it is a merge conflict, or write it anew with --update-baseline"
     try:
         whole = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ContextasmError(f"{where}:{error.lineno}", f"the baseline is not JSON ({error.msg})", todo) from error
+        raise ContextasmError(f"{where}:{error.lineno}", f"the baseline is not JSON ({error.msg})", hint) from error
     except RecursionError as error:
-        raise ContextasmError(where, "the baseline is nested too deeply", todo) from error
+        raise ContextasmError(where, "the baseline is nested too deeply", hint) from error
     if not isinstance(whole, dict) or whole.get("schema") != _BASELINE or not isinstance(whole.get("findings"), list):
-        raise ContextasmError(where, f"this is no baseline: it does not say {_BASELINE}", todo)
-    return dict(_entry(row, f"{where}: finding {place}", todo) for place, row in enumerate(whole["findings"], 1))
+        raise ContextasmError(where, f"this is no baseline: it does not say {_BASELINE}", hint)
+    return dict(_entry(row, f"{where}: finding {place}", hint) for place, row in enumerate(whole["findings"], 1))
 
 
-def _entry(row: object, where: str, todo: str) -> tuple[str, Finding]:
+def _entry(row: object, where: str, hint: str) -> tuple[str, Finding]:
     """One accepted finding and its key."""
     names = ("id", "severity", "path", "message", "fingerprint")
     whole = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in names)
     if not isinstance(row, dict) or not whole or row["severity"] not in get_args(Severity):
-        raise ContextasmError(where, f"an accepted finding has {', '.join(names)}, each a text", todo)
+        raise ContextasmError(where, f"an accepted finding has {', '.join(names)}, each a text", hint)
     return row["fingerprint"], Finding(row["id"], row["severity"], row["path"], 0, row["message"], "")

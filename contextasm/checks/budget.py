@@ -38,12 +38,12 @@ def check_over_budget(scene: Inspection) -> Iterator[Finding]:
     for context in scene.contexts:
         if any(problem.code == "over-budget" for problem in context.problems):
             shown = [each for each in context.decisions if each.reason.code == "required"]
-            path = max(shown, key=lambda each: each.after).path
+            path = max(shown, key=lambda each: each.tokens_after).path
             cases.append(_Case(context, Layer(""), path, 0, context.tokens, context.request.budget))
     for case, which in _merged(cases):
-        todo = f"take {_tokens(case.wanted - case.limit)} out of it, or give `budget` {_above(case.wanted)} ({which})"
+        hint = f"take {_tokens(case.wanted - case.limit)} out of it, or give `budget` {_above(case.wanted)} ({which})"
         yield error_finding(
-            case.path, 0, "what is always shown is larger than the whole budget, so nothing else is", todo
+            case.path, 0, "what is always shown is larger than the whole budget, so nothing else is", hint
         )
 
 
@@ -54,11 +54,11 @@ def check_near_budget(scene: Inspection) -> Iterator[Finding]:
     for context, layer, allowance, decisions in _layers(scene):
         limit = _own_limit(layer, context.request.budget)
         if limit and SOFT * limit <= allowance.wanted <= limit and allowance.used == allowance.wanted:
-            path = max(decisions, key=lambda each: each.after).path
+            path = max(decisions, key=lambda each: each.tokens_after).path
             cases.append(_Case(context, layer, path, 0, allowance.wanted, limit))
     for case, which in _merged(cases):
-        todo = f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)} before it is cut"
-        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} is nearly full", todo)
+        hint = f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)} before it is cut"
+        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} is nearly full", hint)
 
 
 def _near_total(scene: Inspection) -> Iterator[Finding]:
@@ -70,11 +70,11 @@ def _near_total(scene: Inspection) -> Iterator[Finding]:
         and not any(_is_cut(each) and dict(each.reason.facts).get("limit") == "budget" for each in context.decisions)
     ]
     for case, which in _merged(cases):
-        todo = (
+        hint = (
             f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): raise `budget`, or shorten what is longest"
         )
         path, line = _budget_place(scene)
-        yield warning_finding(path, line, "the document nearly fills the budget", todo)
+        yield warning_finding(path, line, "the document nearly fills the budget", hint)
 
 
 def _budget_place(scene: Inspection) -> tuple[str, int]:
@@ -94,8 +94,8 @@ def check_truncated(scene: Inspection) -> Iterator[Finding]:
             limit = allowance.limit or 0
             cases.append(_Case(context, layer, lost.path, min(line, lost.lines[1]), allowance.wanted, limit))
     for case, which in _merged(cases):
-        todo = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
-        yield warning_finding(case.path, case.line, f"layer {_title(case.layer)} is cut here", todo)
+        hint = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
+        yield warning_finding(case.path, case.line, f"layer {_title(case.layer)} is cut here", hint)
 
 
 def _is_cut(decision: Decision) -> bool:
@@ -113,15 +113,15 @@ def check_starved(scene: Inspection) -> Iterator[Finding]:
     for case, which in _merged(cases):
         own = _own_limit(case.layer, case.context.request.budget) == case.limit
         why = "its own limit holds no line of it" if own else "the layers before it leave no room"
-        todo = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
+        hint = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
         if not own:
-            todo += f", or hold room for it with `reserve` in `layers` of {FILE}"
-        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} gets nothing: {why}", todo)
+            hint += f", or hold room for it with `reserve` in `layers` of {FILE}"
+        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} gets nothing: {why}", hint)
 
 
 def _layers(scene: Inspection) -> Iterator[tuple[Context, Layer, LayerUsage, list[Decision]]]:
     """Each layer of each build that wanted anything, with its decisions; required ones have no limit to reach."""
-    by_id = {layer.id: layer for layer in scene.job.profile.layers} if scene.job else {}
+    by_id = {layer.id: layer for layer in scene.job.build.profile.layers} if scene.job else {}
     for context in scene.contexts:
         decisions: dict[str, list[Decision]] = {}
         for each in context.decisions:

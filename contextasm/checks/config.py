@@ -29,9 +29,9 @@ def as_finding(wrong: ContextasmError, root: str) -> Finding:
     """An error as a finding, its place taken apart."""
     found = re.fullmatch(r"(.+?\.(?:ya?ml|md))(?::(\d+))?(?:: (.+))?", wrong.where.removeprefix(f"{root}/"))
     if not found:
-        return error_finding("", 0, f"{wrong.where}: {wrong.what}", wrong.todo)
+        return error_finding("", 0, f"{wrong.where}: {wrong.what}", wrong.hint)
     key = f"{found[3]}: " if found[3] else ""
-    return error_finding(found[1], int(found[2] or 0), key + wrong.what, wrong.todo)
+    return error_finding(found[1], int(found[2] or 0), key + wrong.what, wrong.hint)
 
 
 def _yaml(scene: Inspection) -> Iterator[ContextasmError]:
@@ -86,14 +86,14 @@ def check_front_matter(scene: Inspection) -> Iterator[Finding]:
         lines = text.split("\n")
         found = front_matter(lines)
         for number in found.unread:
-            todo = "write `key: value`, or a list as `key: [a, b]`"
+            hint = "write `key: value`, or a list as `key: [a, b]`"
             yield warning_finding(
-                path, number, "this line of the front matter is not understood, so it counts for nothing", todo
+                path, number, "this line of the front matter is not understood, so it counts for nothing", hint
             )
         closed = any(line.rstrip() in {"---", "..."} for line in lines[1:])
         if not closed and len(lines) > 1 and re.match(r"[A-Za-z_][\w-]*:(\s|$)", lines[1]):
-            todo = "close it with a line `---`, or take the first line away"
-            yield warning_finding(path, 1, "the front matter never ends, so all of it is shown as text", todo)
+            hint = "close it with a line `---`, or take the first line away"
+            yield warning_finding(path, 1, "the front matter never ends, so all of it is shown as text", hint)
 
 
 READ_HINTS = {
@@ -115,12 +115,12 @@ def check_unreadable(scene: Inspection) -> Iterator[Finding]:
             problem.path, 0, problem.message, READ_HINTS.get(problem.code, "put a file in its place that can be read")
         )
     for path, wrong in scene.workspace.unlisted.items():
-        yield error_finding(path, 0, wrong.what, wrong.todo)
+        yield error_finding(path, 0, wrong.what, wrong.hint)
 
 
 def _required(scene: Inspection) -> set[str]:
     """The paths of the files that are always shown whole."""
-    layers = [layer for layer in scene.job.profile.layers if layer.limits.required] if scene.job else []
+    layers = [layer for layer in scene.job.build.profile.layers if layer.limits.required] if scene.job else []
     templates = [path for layer in layers for path in layer.query.paths] or AGENT_FILES
     return {fill_template(path, {"agent": agent}) for path in templates for agent in (*scene.agents, "")}
 
@@ -131,8 +131,8 @@ def check_required_files(scene: Inspection) -> Iterator[Finding]:
         for path in (fill_template(each, {"agent": agent}) for each in AGENT_FILES):
             read = scene.workspace.read(path)
             if read is None:
-                todo = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
-                yield error_finding(path, 0, "is missing, so this agent can't be built", todo)
+                hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+                yield error_finding(path, 0, "is missing, so this agent can't be built", hint)
             elif isinstance(read, Document) and not read.text.strip():
                 yield error_finding(
                     path, 0, "is empty, and always shown", "write into it who the agent is, or how it works"
@@ -155,6 +155,6 @@ def check_builds(scene: Inspection) -> Iterator[Finding]:
             if problem.code not in BUILD_PROBLEMS and not (problem.code == "required-empty" and problem.path in home):
                 is_file = problem.path in scene.documents
                 path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
-                todo = "put it right; `ctxasm explain` tells what became of everything"
-                told[warning_finding(path, problem.line, f"{subject}{problem.message} ({problem.code})", todo)] = None
+                hint = "put it right; `ctxasm explain` tells what became of everything"
+                told[warning_finding(path, problem.line, f"{subject}{problem.message} ({problem.code})", hint)] = None
     yield from told

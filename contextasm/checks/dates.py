@@ -44,8 +44,8 @@ def check_log_names(scene: Inspection) -> Iterator[Finding]:
     for path in scene.logs:
         name = path.rpartition("/")[2]
         if not _NAME.fullmatch(name):
-            todo = "name it YYYY-MM-DD.md, or move it to where it is read"
-            yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", todo)
+            hint = "name it YYYY-MM-DD.md, or move it to where it is read"
+            yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", hint)
 
 
 def check_bad_dates(scene: Inspection) -> Iterator[Finding]:
@@ -133,8 +133,8 @@ def check_date_mismatch(scene: Inspection) -> Iterator[Finding]:
         gap = _gap(log.day, days[log.path.rpartition("/")[0]])
         if title:
             place, written = title
-            todo = f"rename the file to {gap}.md, where its neighbours are" if gap else "correct the name or the title"
-            yield warning_finding(log.path, place, f"is named {log.day} and titled {written}", todo)
+            hint = f"rename the file to {gap}.md, where its neighbours are" if gap else "correct the name or the title"
+            yield warning_finding(log.path, place, f"is named {log.day} and titled {written}", hint)
         elif gap:
             message = f"is named {log.day}, far from the other logs, which have a gap at {gap}"
             yield warning_finding(log.path, 0, message, f"rename it to {gap}.md if that is the day it is of")

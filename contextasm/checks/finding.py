@@ -25,7 +25,7 @@ class Finding(NamedTuple):
     """Counted from 1; 0 where no line is meant."""
     message: str
     """What is wrong. No line number in it: it is part of what the finding is known by."""
-    remedy: str
+    hint: str
     """What to do about it."""
 
     @property
@@ -35,13 +35,13 @@ class Finding(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """Message and remedy in one."""
-        return ": ".join(filter(None, (self.message, self.remedy)))
+        """Message and hint in one."""
+        return ": ".join(filter(None, (self.message, self.hint)))
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
     """In the order of the workspace."""
-    return sorted(findings, key=lambda each: (each.path, each.line, each.id, each.message, each.remedy, each.severity))
+    return sorted(findings, key=lambda each: (each.path, each.line, each.id, each.message, each.hint, each.severity))
 
 
 def number_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:

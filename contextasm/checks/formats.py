@@ -107,7 +107,7 @@ def _rule(finding: Finding) -> dict[str, object]:
         "id": finding.id,
         "shortDescription": title,
         "fullDescription": title,
-        "help": {"text": finding.remedy or finding.message},
+        "help": {"text": finding.hint or finding.message},
         "defaultConfiguration": {"level": finding.severity},
     }
 

@@ -71,7 +71,7 @@ class Inspection(NamedTuple):
     @property
     def day(self) -> date:
         """The one that counts as today."""
-        return self.job.request.date if self.job else date.fromtimestamp(self.around.now())  # noqa: DTZ012 - local
+        return self.job.build.request.date if self.job else date.fromtimestamp(self.around.now())  # noqa: DTZ012 - local
 
 
 def inspect(flags: Options, around: ProcessEnvironment, named: Iterable[str] = ()) -> Inspection:
@@ -86,7 +86,7 @@ def inspect(flags: Options, around: ProcessEnvironment, named: Iterable[str] = (
         agent for agent in wanted if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
     ]
     job, error = _job(flags, around, workspace.folder, sound[0] if sound else "")
-    layers = job.profile.layers if job else ()
+    layers = job.build.profile.layers if job else ()
     patterns = [*WORKSPACE_PATTERNS, *(_anyone(path) for layer in layers for path in layer.query.paths)]
     paths = sorted({*named, *(path for pattern in patterns for path in workspace.list(pattern))})
     read = {path: workspace.read(path) for path in paths}
@@ -149,11 +149,11 @@ def _contexts(
     workspace: Workspace, job: PreparedBuild, agents: Sequence[str], teams: Sequence[str]
 ) -> Iterable[Context]:
     """The build of each agent with each team, as far as the profile tells them apart."""
-    agents = agents if agent_placeholder_used(job.profile, "agent") else ("",)
-    teams = (teams or ("",)) if agent_placeholder_used(job.profile, "team") else ("",)
-    for request in (job.request._replace(agent=agent, team=team) for agent in agents for team in teams):
+    agents = agents if agent_placeholder_used(job.build.profile, "agent") else ("",)
+    teams = (teams or ("",)) if agent_placeholder_used(job.build.profile, "team") else ("",)
+    for request in (job.build.request._replace(agent=agent, team=team) for agent in agents for team in teams):
         try:
-            yield job.run(request, workspace)
+            yield job.run(job.in_full._replace(request=request, workspace=workspace))
         except ContextasmError:
             # A required file that can't be read: it is among the problems.
             continue
@@ -177,16 +177,16 @@ def whole_text(document: Document) -> str:
 # The engine puts in the id, so that it is always the name under which a check stands in the table.
 
 
-def error_finding(path: str, line: int, message: str, remedy: str) -> Finding:
+def error_finding(path: str, line: int, message: str, hint: str) -> Finding:
     """A finding that fails."""
-    return Finding("", "error", path, line, message, remedy)
+    return Finding("", "error", path, line, message, hint)
 
 
-def warning_finding(path: str, line: int, message: str, remedy: str) -> Finding:
+def warning_finding(path: str, line: int, message: str, hint: str) -> Finding:
     """A finding that fails where `--strict` is asked for."""
-    return Finding("", "warning", path, line, message, remedy)
+    return Finding("", "warning", path, line, message, hint)
 
 
-def note_finding(path: str, line: int, message: str, remedy: str) -> Finding:
+def note_finding(path: str, line: int, message: str, hint: str) -> Finding:
     """A finding that never fails."""
-    return Finding("", "note", path, line, message, remedy)
+    return Finding("", "note", path, line, message, hint)

@@ -30,8 +30,8 @@ def check_duplicate_ids(scene: Inspection) -> Iterator[Finding]:
     """Ids that two memories of one owner have."""
     for found in _pools(scene).values():
         for problem in distinct_memories(found)[1]:
-            what, _, todo = problem.message.partition("; ")
-            yield error_finding(problem.path, problem.line, what, todo)
+            what, _, hint = problem.message.partition("; ")
+            yield error_finding(problem.path, problem.line, what, hint)
 
 
 def _pools(scene: Inspection) -> dict[str, list[Memory]]:
@@ -49,8 +49,8 @@ def check_superseded(scene: Inspection) -> Iterator[Finding]:
         for old, new in superseded_by(found).items():
             if old not in by_id:
                 line, path = by_id[new].line, by_id[new].path
-                todo = "correct the id, or take `supersedes` out"
-                yield warning_finding(path, line, f"supersedes {old}, and no memory beside it has that id", todo)
+                hint = "correct the id, or take `supersedes` out"
+                yield warning_finding(path, line, f"supersedes {old}, and no memory beside it has that id", hint)
             elif old != new and by_id[old].status in ACTIVE_STATUSES:
                 message = f"memory {old} is superseded by {_called(by_id[new])} and still active"
                 yield warning_finding(
@@ -94,8 +94,8 @@ def check_duplicates(scene: Inspection) -> Iterator[Finding]:
                 if at[0] != path:
                     told[(path, line), at[0]] = None
     for (path, line), other in told:
-        todo = "delete it in one of them: one document shows, and pays for, both"
-        yield warning_finding(path, line, f"a sentence stands here and in {other}", todo)
+        hint = "delete it in one of them: one document shows, and pays for, both"
+        yield warning_finding(path, line, f"a sentence stands here and in {other}", hint)
 
 
 def _shown(context: Context) -> Mapping[str, None]:

@@ -30,7 +30,7 @@ def check_stale_outputs(scene: Inspection) -> Iterator[Finding]:
             text = _built(scene, output)
         except ContextasmError as wrong:
             finding = as_finding(wrong, scene.workspace.folder.root)
-            yield error_finding(FILE, output.line, f"{output.file} can't be built: {finding.message}", wrong.todo)
+            yield error_finding(FILE, output.line, f"{output.file} can't be built: {finding.message}", wrong.hint)
             continue
         read = scene.workspace.read(output.file)
         if not isinstance(read, Document):
@@ -48,11 +48,11 @@ def check_managed_blocks(scene: Inspection) -> Iterator[Finding]:
         text = whole_text(document)
         block = find_block(text)
         if isinstance(block, BrokenBlock):
-            todo = "put one begin marker above one end marker, or delete both"
-            yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", todo)
+            hint = "put one begin marker above one end marker, or delete both"
+            yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", hint)
         elif block and block.edited:
-            todo = "move the edit out of the block, then run `ctxasm build --into` with --force"
-            yield error_finding(path, block.line, "the managed block was edited by hand", todo)
+            hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
+            yield error_finding(path, block.line, "the managed block was edited by hand", hint)
 
 
 def _built(scene: Inspection, output: Output) -> str:
@@ -62,7 +62,7 @@ def _built(scene: Inspection, output: Output) -> str:
     # The path of a profile is one of the workspace, wherever the check is run.
     around = scene.around._replace(folder=Path(scene.workspace.folder.root))
     job = prepare_build(flags, around)
-    return FORMATS[job.request.format](job.run(workspace=scene.workspace))
+    return FORMATS[job.build.request.format](job.run(job.in_full._replace(workspace=scene.workspace)))
 
 
 def _command(output: Output) -> str:

@@ -29,20 +29,20 @@ def check_hidden_characters(scene: Inspection) -> Iterator[Finding]:
             said = run.payload if len(run.payload) <= QUOTED_LENGTH else run.payload[:QUOTED_LENGTH] + "..."
             count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
             message = f"{count} ({run.kind}: {run.codes})" + (f' that say "{said}"' if said else "")
-            todo = f"delete them from column {run.column} on" if run.length > 1 else f"delete it at column {run.column}"
-            yield tell(path, run.line, message, todo + ", and find out who wrote this")
+            hint = f"delete them from column {run.column} on" if run.length > 1 else f"delete it at column {run.column}"
+            yield tell(path, run.line, message, hint + ", and find out who wrote this")
 
 
 def check_secrets(scene: Inspection) -> Iterator[Finding]:
     """Keys, tokens and passwords; never shown beyond their public prefix."""
     for path, document in scene.documents.items():
         for found in find_secrets(whole_text(document)):
-            todo = (
+            hint = (
                 "have it revoked where it was issued and delete it here, git's history included; "
                 "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
             )
             yield error_finding(
-                path, found.line, f"holds what looks like a secret ({found.kind}: {found.masked})", todo
+                path, found.line, f"holds what looks like a secret ({found.kind}: {found.masked})", hint
             )
 
 
@@ -52,15 +52,15 @@ NON_ASCII = 0.1
 
 def check_non_ascii(scene: Inspection) -> Iterator[Finding]:
     """Files that are shown and that a quarter of the length is no measure of."""
-    if not scene.job or scene.job.request.tokenizer != "estimate":
+    if not scene.job or scene.job.build.request.tokenizer != "estimate":
         return
     read = {document.path for context in scene.contexts for document in context.documents}
     for path in sorted(read & scene.documents.keys()):
         text = scene.documents[path].text
         if not text.isascii() and sum(letter > "\x7f" for letter in text) >= max(20, NON_ASCII * len(text)):
-            todo = "set `tokenizer: o200k_base` in ctxasm.yaml, which counts exactly"
+            hint = "set `tokenizer: o200k_base` in ctxasm.yaml, which counts exactly"
             yield note_finding(
-                path, 0, "much of it is not ASCII, and the estimate may count too few tokens for it", todo
+                path, 0, "much of it is not ASCII, and the estimate may count too few tokens for it", hint
             )
 
 
@@ -113,11 +113,11 @@ def _broken(scene: Inspection, document: Document, line: int, written: str) -> I
         return
     read = next((each for path in paths if isinstance(each := scene.workspace.read(path), Document)), None)
     if not read:
-        todo = "correct the path (from this file's folder, or from the workspace), or take the reference out"
-        yield warning_finding(document.path, line, f"refers to {written}, and there is no file {paths[0]}", todo)
+        hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
+        yield warning_finding(document.path, line, f"refers to {written}, and there is no file {paths[0]}", hint)
     elif anchor and not _has_heading(read, anchor):
-        todo = "name a heading that it has, or take the reference out"
-        yield warning_finding(document.path, line, f"refers to {written}, and {read.path} has no such heading", todo)
+        hint = "name a heading that it has, or take the reference out"
+        yield warning_finding(document.path, line, f"refers to {written}, and {read.path} has no such heading", hint)
 
 
 def _has_heading(document: Document, anchor: str) -> bool:

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from contextasm.config.facts import gather_facts
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.settings import Setting
-from contextasm.config.yaml_events import load_values
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import (
+    Build,
     Context,
     ContextasmError,
-    IndexedPools,
-    Profile,
     Request,
     SemanticSimilarity,
     Summarizer,
-    Workspace,
+    TokenCounter,
 )
 from contextasm.pipeline import assemble
-from contextasm.retrieval.retrieve import SOURCE_SHARE, RunSources, in_order
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, Counter, exact_counter
+from contextasm.retrieval.retrieve import SOURCE_SHARE
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, exact_counter
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
 
@@ -33,70 +31,46 @@ if TYPE_CHECKING:
     from contextasm.workspace.git import GitWorkspace
 
 
-Counters = dict[str, tuple[Counter, TokenCountCache | None]]
+Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
 """Counters by the name of their tokenizer, and the counts that each remembers."""
 
 
 class PreparedBuild(NamedTuple):
-    """A build that is ready to run."""
+    """A build that is ready to run, with the settings it came from."""
 
+    build: Build
     workspace: Folder | GitWorkspace
+    """The build's workspace."""
     settings: Mapping[str, Setting]
-    profile: Profile
-    request: Request
-    counter: Counter
     counts: TokenCountCache | None
-    """The remembered counts of an exact tokenizer."""
-    fired: RuleEvaluation | None = None
-    """What the workspace's rules come to; None where it has none."""
-    summarizer: Summarizer | None = None
+    """Cache of an exact tokenizer's counts; None for an estimate."""
     seconds: float | None = None
-    """From the start of a build to its deadline."""
-    meaning: SemanticSimilarity | None = None
-    """The second opinion of searches; None where none is configured, or there is no topic."""
-    pools: IndexedPools | None = None
-    """Large pools of memories, kept in the workspace."""
+    """Seconds from the start of a build to its deadline; None for no deadline."""
 
-    def run(
-        self, request: Request | None = None, workspace: Workspace | None = None, *, brief: bool = False
-    ) -> Context:
-        """The context for the request, or for another one with the same profile and tokenizer.
+    @property
+    def in_full(self) -> Build:
+        """The build with a decision for each memory, also where an index could count those that are not shown."""
+        return self.build._replace(memory_index=None)
 
-        `workspace` stands for the job's own one where given. With `brief`, of many memories those not shown are told by
-        number, and files whose memories are kept need not be opened.
-        """
-        context = assemble(
-            workspace or self.workspace,
-            self.profile,
-            request or self.request,
-            self.counter,
-            meaning=self.meaning,
-            fired=self.fired,
-            parse=load_values,
-            summarizer=self.summarizer,
-            run_all=_run_all(self.seconds),
-            pools=self.pools if brief else None,
-        )
+    def run(self, build: Build | None = None) -> Context:
+        """The context of a build with the same tokenizer; for None, of this one in full."""
+        build = build or self.in_full
+        if self.seconds is not None:
+            from contextasm.retrieval.deadline import run_until_deadline  # here: threads, for those who set a deadline
+
+            build = build._replace(run_sources=run_until_deadline(self.seconds))
+        context = assemble(build)
         if self.counts:
             self.counts.save()
         return context
 
 
-def load_counter(name: str, environment: Mapping[str, str]) -> tuple[Counter, TokenCountCache | None]:
+def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounter, TokenCountCache | None]:
     """The counter of a tokenizer, and the counts that it remembers."""
     if name == ESTIMATE.name:
         return ESTIMATE, None
     counts = TokenCountCache(cache_folder(environment), name)
     return exact_counter(name, lambda: load_token_table(name), counts), counts
-
-
-def _run_all(seconds: float | None) -> RunSources:
-    """What runs the sources: one by one without a deadline, else side by side, which takes threads."""
-    if seconds is None:
-        return in_order
-    from contextasm.retrieval.deadline import run_until_deadline
-
-    return run_until_deadline(seconds)
 
 
 def evaluate_rules(
@@ -175,11 +149,11 @@ _TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
 def load_token_table(name: str) -> bytes:
     """The packed token table of an encoding, as shipped with this package."""
     path = _TABLES / f"{name}.bin"
-    todo = "install ctxasm again, or use --tokenizer estimate"
+    hint = "install ctxasm again, or use --tokenizer estimate"
     try:
         packed = path.read_bytes()
     except OSError as error:
-        raise ContextasmError(str(path), f"the token table can't be read ({error.strerror})", todo) from error
+        raise ContextasmError(str(path), f"the token table can't be read ({error.strerror})", hint) from error
     if sha256(packed).hexdigest() != ENCODINGS[name].packed:
-        raise ContextasmError(str(path), "the token table is damaged", todo)
+        raise ContextasmError(str(path), "the token table is damaged", hint)
     return packed

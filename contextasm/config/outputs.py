@@ -34,8 +34,8 @@ def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list) or not all(isinstance(each, YamlMapping) for each in listed):
-        todo = "write `- file: FILE`, and below it what the file is built with"
-        raise ContextasmError(f"{table.where('outputs')}: outputs", "is no list of files", todo)
+        hint = "write `- file: FILE`, and below it what the file is built with"
+        raise ContextasmError(f"{table.where('outputs')}: outputs", "is no list of files", hint)
     return tuple(map(_output, listed))
 
 

@@ -40,14 +40,14 @@ def _command(value: object, where: str) -> tuple[str, ...]:
 def _url(value: object, where: str) -> str:
     """An address of the web, whole and without a password."""
     url = values.parse_text(value, where)
-    todo = "give one such as http://localhost:11434/v1/embeddings"
+    hint = "give one such as http://localhost:11434/v1/embeddings"
     try:
         parts = urlsplit(url)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
     if not sound or re.search(r"[^!-~]", url):
-        raise ContextasmError(where, f"{url} is no http or https address", todo)
+        raise ContextasmError(where, f"{url} is no http or https address", hint)
     if parts.username is not None or parts.fragment:
         raise ContextasmError(where, "the address holds more than host, path and query", "use key_env for a key")
     return url
@@ -91,13 +91,13 @@ def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     """What the file configures. Raises `ContextasmError` for anything that can't be used."""
     table = file["embedder"]
     where = f"{file.where('embedder')}: embedder"
-    todo = f"write one of {', '.join(KINDS)} under it"
+    hint = f"write one of {', '.join(KINDS)} under it"
     if not isinstance(table, YamlMapping):
-        raise ContextasmError(where, "says nothing that makes vectors", todo)
+        raise ContextasmError(where, "says nothing that makes vectors", hint)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
         table.refuse_unknown((*{key for keys in KINDS.values() for key in keys}, *COMMON))
-        raise ContextasmError(where, f"{' and '.join(kinds) or 'nothing'} makes the vectors", todo)
+        raise ContextasmError(where, f"{' and '.join(kinds) or 'nothing'} makes the vectors", hint)
     readers = {**KINDS[kinds[0]], **COMMON}
     table.refuse_unknown(readers)
     checked: dict[str, Any] = {key: readers[key](table[key], f"{table.where(key)}: {key}") for key in table}

@@ -21,7 +21,7 @@ from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.overrides import layer_settings, resolve_profile
 from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_events import load_values
-from contextasm.model import ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
+from contextasm.model import Build, ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.decode import parse_data
 from contextasm.text.templates import placeholders
@@ -70,24 +70,20 @@ def prepare_build(
     if tokenizer not in counters:
         counters[tokenizer] = load_counter(tokenizer, around.environment)
     counter, counts = counters[tokenizer]
-    meaning = semantic_similarity(file, settings, flags.topic or "", workspace, around.environment)
     request = _request(flags, settings, profile, workspace, tokenizer)
-    fired = evaluate_rules(workspace, file, flags, request, around)
-    kept = is_cache_allowed(around.environment)
-    pools = MemoryIndexes(workspace, around.now, kept=kept) if isinstance(workspace, Folder) else None
-    return PreparedBuild(
-        workspace,
-        settings,
-        profile,
-        request,
-        counter,
-        counts,
-        fired,
-        make_summarizer(file, workspace, around, seconds),
-        seconds,
-        meaning,
-        pools,
+    is_cached = is_cache_allowed(around.environment)
+    build = Build(
+        workspace=workspace,
+        profile=profile,
+        request=request,
+        counter=counter,
+        rules=evaluate_rules(workspace, file, flags, request, around),
+        semantics=semantic_similarity(file, settings, flags.topic or "", workspace, around.environment),
+        summarizer=make_summarizer(file, workspace, around, seconds),
+        memory_index=MemoryIndexes(workspace, around.now, kept=is_cached) if isinstance(workspace, Folder) else None,
+        parse_yaml=load_values,
     )
+    return PreparedBuild(build, workspace, settings, counts, seconds)
 
 
 def _request(
@@ -107,7 +103,7 @@ def _request(
         format=str(settings["format"].value),
         session=values.parse_name(flags.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in flags.open),
-        changed=changed_files(workspace.root) if uses(profile, "with_layer_changes") else (),
+        changed=changed_files(workspace.root) if uses(profile, "changed") else (),
         additional=flags.additional or "",
         filters=options.parse_filters(flags.since, flags.event_types, flags.entity_types, flags.exclude),
         prefer=flags.prefer,
@@ -165,8 +161,8 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Folder | GitWor
         values.require_known(agent, known, setting.origin, "agent")
     for path in (f"agents/{agent}/IDENTITY.md", f"agents/{agent}/INSTRUCTIONS.md"):
         if workspace.read(path) is None:
-            todo = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
-            raise ContextasmError(path, "is missing", todo)
+            hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+            raise ContextasmError(path, "is missing", hint)
     return setting
 
 
@@ -202,8 +198,8 @@ def resolve_date(settings: Mapping[str, Setting], around: ProcessEnvironment) ->
     try:
         day = today(zone, around.now())
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for a name it has not
-        todo = "name one such as Europe/Berlin or UTC"
-        raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", todo) from error
+        hint = "name one such as Europe/Berlin or UTC"
+        raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", hint) from error
     return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
 
 

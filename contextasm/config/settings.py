@@ -117,5 +117,5 @@ def _epoch_day(seconds: str) -> date:
     try:
         return datetime.fromtimestamp(int(seconds), UTC).date()
     except (ValueError, OverflowError, OSError) as error:
-        todo = "give seconds since 1970, or unset it"
-        raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is no time", todo) from error
+        hint = "give seconds since 1970, or unset it"
+        raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is no time", hint) from error

@@ -152,15 +152,15 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
         return name
     near = nearest(name, known)
     listed = ", ".join(known) or "none"
-    todo = f"did you mean {near}? (there are: {listed})" if near else f"choose one of: {listed}"
-    raise ContextasmError(where, f"unknown {kind} {name}", todo)
+    hint = f"did you mean {near}? (there are: {listed})" if near else f"choose one of: {listed}"
+    raise ContextasmError(where, f"unknown {kind} {name}", hint)
 
 
 def parse_name(value: object, where: str) -> str:
     """The name of an agent or team: one path component (docs/DESIGN.md section 2); empty for none."""
     if not isinstance(value, str | int) or isinstance(value, bool) or (value and not re.fullmatch(_NAME, str(value))):
-        todo = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
-        raise ContextasmError(where, f"{value} can't be a name", todo)
+        hint = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
+        raise ContextasmError(where, f"{value} can't be a name", hint)
     return str(value)
 
 

@@ -41,9 +41,9 @@ class Node:
         """Counted from 1."""
         return self._line_of(self.keys)
 
-    def fail(self, what: str, todo: str) -> NoReturn:
+    def fail(self, what: str, hint: str) -> NoReturn:
         """Stop the run at this place."""
-        raise ContextasmError(f"{self.path}:{self.line}", f"{self.about}: {what}" if self.about else what, todo)
+        raise ContextasmError(f"{self.path}:{self.line}", f"{self.about}: {what}" if self.about else what, hint)
 
     def refuse(self, kind: str, name: object, known: Collection[str]) -> NoReturn:
         """Stop at a name that is not among the known ones."""

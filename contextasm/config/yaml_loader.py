@@ -35,8 +35,8 @@ class YamlMapping(dict[str, object]):
         for key in self:
             if key not in names:
                 near = nearest(key, names)
-                todo = f"did you mean {near}?" if near else "use one of " + ", ".join(names)
-                raise ContextasmError(self.where(key), f"unknown key {key}", todo)
+                hint = f"did you mean {near}?" if near else "use one of " + ", ".join(names)
+                raise ContextasmError(self.where(key), f"unknown key {key}", hint)
 
 
 class YamlSequence(list[object]):

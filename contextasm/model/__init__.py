@@ -4,7 +4,11 @@ Named tuples, not dataclasses: making a frozen dataclass takes half a millisecon
 (measured; benchmarks/run.py).
 """
 
+from contextasm.model.build import Build as Build
+from contextasm.model.build import RunSources as RunSources
 from contextasm.model.build import SourceQuery as SourceQuery
+from contextasm.model.build import SourceTask as SourceTask
+from contextasm.model.build import in_order as in_order
 from contextasm.model.context import Context as Context
 from contextasm.model.context import Decision as Decision
 from contextasm.model.context import LayerUsage as LayerUsage
@@ -49,6 +53,7 @@ from contextasm.model.protocols import SemanticSimilarity as SemanticSimilarity
 from contextasm.model.protocols import Summarizer as Summarizer
 from contextasm.model.protocols import SummarizerConfig as SummarizerConfig
 from contextasm.model.protocols import T as T
+from contextasm.model.protocols import TokenCounter as TokenCounter
 from contextasm.model.request import Filters as Filters
 from contextasm.model.request import Request as Request
 from contextasm.model.rule import AfterRules as AfterRules

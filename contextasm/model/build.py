@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from contextasm.model.document import Parse, Workspace
 from contextasm.model.fragment import RetrievalResult
-from contextasm.model.profile import Layer
-from contextasm.model.protocols import IndexedPools, SemanticSimilarity
+from contextasm.model.profile import Layer, Profile
+from contextasm.model.protocols import IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
 from contextasm.model.request import Request
+from contextasm.model.rule import RuleEvaluation
+
+SourceTask = Callable[[], RetrievalResult]
+"""One layer's finding."""
+
+
+RunSources = Callable[[Sequence[SourceTask]], Sequence[RetrievalResult | None]]
+"""Runs tasks and gives their results in order, None for one that was not done in time."""
+
+
+def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
+    """The results of tasks, however long they take."""
+    return [task() for task in tasks]
+
+
+class Build(NamedTuple):
+    """Everything that one context is made of."""
+
+    workspace: Workspace
+    profile: Profile
+    request: Request
+    counter: TokenCounter
+    """The counter that `request.tokenizer` names."""
+    rules: RuleEvaluation | None = None
+    """Result of evaluating the workspace's rules against the request; None where it has none."""
+    semantics: SemanticSimilarity | None = None
+    """Similarity by embeddings, for searches; None where none is configured, or there is no topic."""
+    summarizer: Summarizer | None = None
+    memory_index: IndexedPools | None = None
+    """Index of large memory pools. None where every memory needs a decision of its own; with it, memories that are not
+    shown are counted by reason."""
+    parse_yaml: Parse | None = None
+    """Reader of YAML; None where no layer reads any."""
+    run_sources: RunSources = in_order
 
 
 class SourceQuery(NamedTuple):
-    """What a source is asked, and what it may lean on."""
+    """Everything a source needs to find the fragments of one layer."""
 
-    workspace: Workspace
+    build: Build
     layer: Layer
-    request: Request
-    meaning: SemanticSimilarity | None = None
-    """None where none is configured."""
     found: Mapping[str, RetrievalResult] = MappingProxyType({})
-    """What the layers found that this one starts from, by id."""
-    parse: Parse | None = None
-    """Reads YAML; None where no layer needs it."""
-    pools: IndexedPools | None = None
-    """None where every memory is to be told of by itself; else, of many, those not shown are told by number."""
+    """Results of the layers that this one starts from, by layer id."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import NamedTuple
 
 from contextasm.model.document import Document, Span
 from contextasm.model.errors import Problem
-from contextasm.model.fragment import OUTCOME, Reason, RetrievalResult
+from contextasm.model.fragment import OUTCOME, Reason
 from contextasm.model.request import Request
 from contextasm.model.rule import RuleTrace
 
@@ -22,9 +21,9 @@ class Decision(NamedTuple):
     lines: Span
     """Where the fragment stands in its file; (0, 0) where the file was not opened."""
     reason: Reason
-    before: int | None
+    tokens_before: int | None
     """Tokens of the whole fragment; None where it was ruled out before anything was counted."""
-    after: int
+    tokens_after: int
     """Tokens of what is shown of it."""
     kept: tuple[Span, ...]
     """The lines that are shown, wholly or, at the end of a cut, in part."""
@@ -85,11 +84,8 @@ class Context(NamedTuple):
     problems: tuple[Problem, ...]
     documents: tuple[Document, ...]
     """Every file of the workspace that was opened."""
-    rulings: tuple[RuleTrace, ...] = ()
+    rule_traces: tuple[RuleTrace, ...] = ()
     """Every rule there is, in order of precedence."""
-
-    found: Mapping[str, RetrievalResult] = MappingProxyType({})
-    """What each layer's sources brought, by id; a later build may start from it."""
 
     @property
     def truncated(self) -> bool:

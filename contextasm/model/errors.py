@@ -11,11 +11,11 @@ class ContextasmError(Exception):
     `code` is the exit code of the process: 2 where the request can't be done as asked, 1 where the answer is no.
     """
 
-    def __init__(self, where: str, what: str, todo: str, code: int = 2) -> None:
-        super().__init__(f"{where}: {what}: {todo}")
+    def __init__(self, where: str, what: str, hint: str, code: int = 2) -> None:
+        super().__init__(f"{where}: {what}: {hint}")
         self.where = where
         self.what = what
-        self.todo = todo
+        self.hint = hint
         self.code = code
 
 

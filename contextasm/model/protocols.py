@@ -89,7 +89,7 @@ class MemoryPool(Protocol):
         """How many of them count."""
 
     @property
-    def left_out(self) -> Sequence[Reason]:
+    def excluded(self) -> Sequence[Reason]:
         """Why the others do not count, each reason once, with how many it holds for (`count`)."""
 
     @property
@@ -106,7 +106,7 @@ class MemoryPool(Protocol):
     def newest(self, count: int) -> Sequence[int]:
         """The rows of the newest, of one day by path and then the later in its file; every one for a count of 0."""
 
-    def standing(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
+    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """What each row's score needs."""
 
     def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
@@ -116,11 +116,31 @@ class MemoryPool(Protocol):
 class IndexedPools(Protocol):
     """Pools that outlive a build."""
 
-    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
+    def query(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
         """What `use` makes of the kept pool of these patterns, once it is up to date with the files in `paths`.
 
         None where none is kept, or none that is worth it. `use` may be called and its answer thrown away.
         """
 
-    def keep(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
+    def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Keep a pool of these files from now on, if that can be done."""
+
+
+class TokenCounter(NamedTuple):
+    """A way of counting tokens."""
+
+    name: str
+    units_per_token: int
+    units: Callable[[str], int]
+    """Units of a text.
+
+    Those of an estimate add up over its parts; exact tokens need not, since one may reach across a cut.
+    """
+
+    def tokens(self, units: int) -> int:
+        """Tokens for a number of units, rounded up."""
+        return -(-units // self.units_per_token)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text; 0 for the empty one."""
+        return self.tokens(self.units(text))

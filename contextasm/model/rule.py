@@ -27,8 +27,8 @@ class AfterRules(NamedTuple):
     """What is left to rank and select from."""
 
     profile: Profile
-    found: Mapping[str, RetrievalResult]
-    rulings: tuple[RuleTrace, ...]
+    results: Mapping[str, RetrievalResult]
+    traces: tuple[RuleTrace, ...]
     problems: tuple[Problem, ...]
 
 
@@ -100,7 +100,7 @@ class RuleEvaluation(NamedTuple):
 
     verdicts: tuple[tuple[Rule, Reason], ...]
     """Every rule, in order of precedence: `fired`, `disabled`, or the code of the condition that failed first."""
-    settings: tuple[Effect, ...]
+    effects: tuple[Effect, ...]
     """Inclusions and exclusions stand in order of precedence."""
     missing: tuple[str, ...]
     """Fields that an enabled rule asks about and the request does not have."""
@@ -112,4 +112,4 @@ class RuleEvaluation(NamedTuple):
 
     def of(self, action: str) -> tuple[Effect, ...]:
         """The settings of one action."""
-        return tuple(setting for setting in self.settings if setting.action == action)
+        return tuple(setting for setting in self.effects if setting.action == action)

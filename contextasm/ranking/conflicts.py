@@ -19,7 +19,7 @@ MINOR = 0.3
 class ResolvedConflicts(NamedTuple):
     """The fragments after their conflicts."""
 
-    pools: Mapping[str, Sequence[Fragment]]
+    candidates: Mapping[str, Sequence[Fragment]]
     problems: tuple[Problem, ...]
 
 

@@ -88,7 +88,7 @@ def _keyed(decisions: Sequence[Decision]) -> dict[Key, Decision]:
 
 
 def _shown(decision: Decision | None) -> bool:
-    return bool(decision and decision.after)
+    return bool(decision and decision.tokens_after)
 
 
 def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side) -> Shift | None:
@@ -96,7 +96,7 @@ def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side
     here = new or old
     if here is None:
         return None
-    tokens = (old.after if old else 0, new.after if new else 0)
+    tokens = (old.tokens_after if old else 0, new.tokens_after if new else 0)
     kind = _kind(old, new, before, after)
     layers = (old.layer if old else here.layer, here.layer)
     return Shift(kind, here.fragment, old, new, layers, tokens) if kind else None
@@ -104,17 +104,17 @@ def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side
 
 def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> str:
     """One of `KINDS`; empty where nothing became of it."""
-    if not old or not new or not old.after or not new.after:
+    if not old or not new or not old.tokens_after or not new.tokens_after:
         return "entered" if _shown(new) else "left" if _shown(old) else ""
     if old.layer != new.layer:
         return "moved"
-    if new.after < old.after and new.outcome in {"truncated", "shortened"}:
+    if new.tokens_after < old.tokens_after and new.outcome in {"truncated", "shortened"}:
         return "shortened"
-    if new.after > old.after and old.outcome in {"truncated", "shortened"}:
+    if new.tokens_after > old.tokens_after and old.outcome in {"truncated", "shortened"}:
         return "lengthened"
     whole = old.fragment == old.path and before.digests.get(old.path) != after.digests.get(new.path)
     edited = whole and _texts(before, old.layer) != _texts(after, new.layer)
-    return "changed" if edited or new.after != old.after else ""
+    return "changed" if edited or new.tokens_after != old.tokens_after else ""
 
 
 def _texts(side: Side, layer: str) -> Sequence[str]:

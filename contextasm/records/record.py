@@ -123,7 +123,7 @@ class Record(NamedTuple):
             allowances=self.allowances,
             problems=self.problems,
             documents=(),
-            rulings=self.rulings,
+            rule_traces=self.rulings,
         )
 
 
@@ -144,7 +144,7 @@ def make_record(context: Context, making: BuildFacts, noted: RecordingWorkspace)
         decisions=context.decisions,
         allowances=context.allowances,
         problems=context.problems,
-        rulings=context.rulings,
+        rulings=context.rule_traces,
     )
 
 
@@ -179,18 +179,18 @@ def parse_record(data: bytes, where: str) -> Record:
 
     Raises `ContextasmError` for another schema and for anything that is not as it was written.
     """
-    todo = "record the build again with `ctxasm build --record`"
+    hint = "record the build again with `ctxasm build --record`"
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ContextasmError(where, f"is no record: no JSON ({error})", todo) from error
+        raise ContextasmError(where, f"is no record: no JSON ({error})", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if schema != SCHEMA:
         what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"
-        raise ContextasmError(where, what, "read it with the version that wrote it" if schema else todo)
+        raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
     try:
         if fields.pop("id", None) != _id(fields):
-            raise ContextasmError(where, "is damaged: what it says does not match its id", todo)
+            raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
         return _record(fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ContextasmError(

@@ -15,10 +15,20 @@ from typing import NamedTuple
 from contextasm import __version__
 from contextasm.config.settings import Setting
 from contextasm.config.yaml_events import load_values
-from contextasm.model import Context, ContextasmError, Document, Problem, Profile, RuleEvaluation, Workspace
+from contextasm.model import (
+    Build,
+    Context,
+    ContextasmError,
+    Document,
+    Problem,
+    Profile,
+    RuleEvaluation,
+    TokenCounter,
+    Workspace,
+)
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, parse_record
-from contextasm.selection.tokens import ENCODINGS, Counter
+from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.snapshot import ChangedInput, Read, changed_inputs
@@ -30,7 +40,7 @@ _LEAST = 4
 
 
 def build_facts(
-    counter: Counter, settings: Mapping[str, Setting], profile: Profile, fired: RuleEvaluation | None = None
+    counter: TokenCounter, settings: Mapping[str, Setting], profile: Profile, fired: RuleEvaluation | None = None
 ) -> BuildFacts:
     """What a build is made with besides its request: the versions of what counts and cuts among it."""
     import platform
@@ -75,8 +85,8 @@ def _put(root: Path, kind: str, name: str, data: bytes) -> Path:
             write(ignore, b"*\n")
         path.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        todo = "make the workspace writable, or build without --record"
-        raise ContextasmError(str(own), f"can't be made: {error.strerror}", todo) from error
+        hint = "make the workspace writable, or build without --record"
+        raise ContextasmError(str(own), f"can't be made: {error.strerror}", hint) from error
     if os.path.realpath(path) != os.path.join(os.path.realpath(root), FOLDER, kind, name):
         raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
     write(path, data)
@@ -124,7 +134,7 @@ class Replay(NamedTuple):
     """Whether that were the inputs stored with the record, whatever the workspace holds now."""
 
 
-def replay(record: Record, workspace: Workspace, counter: Counter) -> Replay:
+def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Replay:
     """Build again from a workspace, with everything but its files as it was.
 
     Raises `ContextasmError` where that can't be done although no file changed.
@@ -132,7 +142,14 @@ def replay(record: Record, workspace: Workspace, counter: Counter) -> Replay:
     found, source = changed_inputs(record.lists, record.digests, workspace)
     try:
         context = assemble(
-            source, record.making.profile, record.request, counter, fired=record.making.fired, parse=load_values
+            Build(
+                source,
+                record.making.profile,
+                record.request,
+                counter,
+                rules=record.making.fired,
+                parse_yaml=load_values,
+            )
         )
     except ContextasmError:
         if not found:

@@ -65,7 +65,7 @@ def context_data(context: Context) -> dict[str, object]:
             {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.message}
             for problem in context.problems
         ],
-        "rules": [rule_trace_data(ruling) for ruling in context.rulings],
+        "rules": [rule_trace_data(ruling) for ruling in context.rule_traces],
     }
 
 
@@ -91,8 +91,8 @@ def decision_data(decision: Decision) -> dict[str, object]:
         "last_line": decision.lines[1],
         "outcome": decision.outcome,
         "reason": {"code": decision.reason.code, **dict(decision.reason.facts)},
-        "tokens_before": decision.before,
-        "tokens_after": decision.after,
+        "tokens_before": decision.tokens_before,
+        "tokens_after": decision.tokens_after,
         "kept": [list(span) for span in decision.kept],
         "score": dict(decision.score),
     }

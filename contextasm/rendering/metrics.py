@@ -43,7 +43,9 @@ def _coverage(context: Context) -> float | None:
 
 def _quality(context: Context) -> float | None:
     shown = [
-        (dict(each.score).get("total", 0.0), each.after) for each in context.decisions if each.after and each.score
+        (dict(each.score).get("total", 0.0), each.tokens_after)
+        for each in context.decisions
+        if each.tokens_after and each.score
     ]
     total = sum(tokens for _, tokens in shown)
     return _rounded(sum(score * tokens for score, tokens in shown) / total) if total else None

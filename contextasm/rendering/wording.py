@@ -134,9 +134,9 @@ def score_words(score: Sequence[tuple[str, float]]) -> str:
 def _decision_row(decision: Decision) -> tuple[str, ...]:
     """Layer, outcome, tokens shown, tokens there were, place and reason, with the score where there is one."""
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
-    before = "-" if decision.before is None else f"{decision.before:,}"
+    before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
     why = "; ".join(filter(None, (reason_words(decision.reason), score_words(decision.score))))
-    return (decision.layer, decision.outcome, f"{decision.after:,}", before, place, why)
+    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
 
 
 def section_rows(sections: Sequence[Section]) -> Rows:

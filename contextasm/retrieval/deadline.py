@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from contextasm.model import RetrievalResult
-from contextasm.retrieval.retrieve import SOURCE_SHARE, RunSources, SourceTask
+from contextasm.model import RetrievalResult, RunSources, SourceTask
+from contextasm.retrieval.retrieve import SOURCE_SHARE
 
 
 def run_until_deadline(seconds: float) -> RunSources:

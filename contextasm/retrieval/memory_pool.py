@@ -66,7 +66,7 @@ class ReadPool(NamedTuple):
         return len(self.counting)
 
     @property
-    def left_out(self) -> Sequence[Reason]:
+    def excluded(self) -> Sequence[Reason]:
         """Why the others do not count."""
         return count_reasons(self.outs)
 
@@ -81,7 +81,7 @@ class ReadPool(NamedTuple):
         days = [memory.created for memory in self.counting]
         return first_rows(self, dict(enumerate(days)), count)
 
-    def standing(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
+    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """What each row's score needs."""
         return [score_inputs(self.counting[row]) for row in rows]
 
@@ -163,7 +163,7 @@ def score_rows(pool: MemoryPool, similar: Mapping[int, float], today: date) -> d
     rows = [*similar]
     days: dict[str, float] = {}
     found: dict[int, Score] = {}
-    for row, own in zip(rows, pool.standing(rows), strict=True):
+    for row, own in zip(rows, pool.score_inputs(rows), strict=True):
         if own.last not in days:
             days[own.last] = recency(own.last, today)
         found[row] = (("similarity", similar[row]), ("importance", own.importance), ("recency", days[own.last]))
@@ -175,7 +175,7 @@ def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> li
     rows = [*scores]
     keys = {
         row: (weighted_total(scores[row], layer.ranking.weights), own.created)
-        for row, own in zip(rows, pool.standing(rows), strict=True)
+        for row, own in zip(rows, pool.score_inputs(rows), strict=True)
     }
     return first_rows(pool, keys, layer.ranking.top)
 

@@ -9,19 +9,23 @@ from contextasm.text.decode import parse_data
 from contextasm.text.templates import layer_paths
 
 
-def query_paths(ask: SourceQuery) -> Iterator[str]:
+def query_paths(query: SourceQuery) -> Iterator[str]:
     """The paths, in the layer's order and each pattern's in path order."""
     return iter(
-        dict.fromkeys(path for each in ask.layer.query.paths for path in layer_paths(ask.workspace, each, ask.request))
+        dict.fromkeys(
+            path
+            for each in query.layer.query.paths
+            for path in layer_paths(query.build.workspace, each, query.build.request)
+        )
     )
 
 
-def read_documents(ask: SourceQuery) -> tuple[list[Document], list[Problem]]:
+def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
     """The documents that are there."""
     documents: list[Document] = []
     problems: list[Problem] = []
-    for path in query_paths(ask):
-        read = ask.workspace.read(path)
+    for path in query_paths(query):
+        read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
         elif read:
@@ -29,13 +33,15 @@ def read_documents(ask: SourceQuery) -> tuple[list[Document], list[Problem]]:
     return documents, problems
 
 
-def read_data(ask: SourceQuery) -> tuple[list[Data], list[Problem]]:
+def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
     """The values of the YAML and JSON files that are there."""
     found: list[Data] = []
     problems: list[Problem] = []
-    for path in query_paths(ask):
-        read = ask.workspace.read(path)
-        data = parse_data(read, ask.parse) if isinstance(read, Document) and ask.parse else read
+    for path in query_paths(query):
+        read = query.build.workspace.read(path)
+        data = (
+            parse_data(read, query.build.parse_yaml) if isinstance(read, Document) and query.build.parse_yaml else read
+        )
         if isinstance(data, Data):
             found.append(data)
         elif isinstance(data, Problem):

@@ -16,9 +16,9 @@ Source = Callable[[SourceQuery], RetrievalResult]
 def _at(module: str, name: str) -> Source:
     """A source of another module, imported when it is asked: a build pays for the sources of its profile alone."""
 
-    def source(ask: SourceQuery) -> RetrievalResult:
+    def source(query: SourceQuery) -> RetrievalResult:
         own: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), name)
-        return own(ask)
+        return own(query)
 
     return source
 

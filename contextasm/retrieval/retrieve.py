@@ -2,80 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 
 from contextasm.model import (
-    IndexedPools,
+    Build,
     Layer,
-    Parse,
     Problem,
-    Profile,
-    Request,
     RetrievalResult,
-    SemanticSimilarity,
     SourceQuery,
-    Workspace,
 )
 from contextasm.retrieval.registry import SOURCES
-
-SourceTask = Callable[[], RetrievalResult]
-"""One layer's finding."""
-
-RunSources = Callable[[Sequence[SourceTask]], Sequence[RetrievalResult | None]]
-"""Runs tasks and gives their results in order, None for one that was not done in time."""
-
 
 SOURCE_SHARE = 0.8
 """The share of a deadline after which sources are late: the rest is for assembly (digest 4.1)."""
 
 
-def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
-    """The results of tasks, however long they take."""
-    return [task() for task in tasks]
+def retrieve(build: Build) -> dict[str, RetrievalResult]:
+    """The fragments that each layer's sources find, by layer id.
 
-
-def retrieve(
-    workspace: Workspace,
-    profile: Profile,
-    request: Request,
-    meaning: SemanticSimilarity | None = None,
-    parse: Parse | None = None,
-    *,
-    run_all: RunSources = in_order,
-    known: Mapping[str, RetrievalResult] = MappingProxyType({}),
-    pools: IndexedPools | None = None,
-) -> dict[str, RetrievalResult]:
-    """What is found for each layer, by the layer's id. `known` are finds that need not be looked for again.
-
-    Layers that need nothing but the request go together; those that start from others' finds, after them. What is
-    required is waited for. Raises `ContextasmError` where a file of a required layer can't be read.
+    Layers that need nothing but the request are searched together; those that start from others' results, after them.
+    Required layers are waited for. Raises `ContextasmError` where a file of a required layer can't be read.
     """
-    found = {**known}
-    there = {layer.id for layer in profile.layers}
-    waiting = [layer for layer in profile.layers if layer.id not in found]
+    results: dict[str, RetrievalResult] = {}
+    ids = {layer.id for layer in build.profile.layers}
+    waiting = [*build.profile.layers]
     while waiting:
-        ready = [layer for layer in waiting if found.keys() >= {*layer.query.start_from} & there]
-        asks = [
-            SourceQuery(
-                workspace,
-                layer,
-                request,
-                meaning,
-                {each: found[each] for each in layer.query.start_from if each in found},
-                parse,
-                pools,
-            )
-            for layer in ready
-        ]
-        found |= {ask.layer.id: _first_that_finds(ask) for ask in asks if ask.layer.limits.required}
-        others = [ask for ask in asks if not ask.layer.limits.required]
-        results = run_all([partial(_first_that_finds, ask) for ask in others])
-        for ask, result in zip(others, results, strict=True):
-            found[ask.layer.id] = _late(ask.layer) if result is None else result
-        waiting = [layer for layer in waiting if layer.id not in found]
-    return {layer.id: found[layer.id] for layer in profile.layers}
+        ready = [layer for layer in waiting if results.keys() >= {*layer.query.start_from} & ids]
+        queries = [_query(build, layer, results) for layer in ready]
+        required = [query for query in queries if query.layer.limits.required]
+        optional = [query for query in queries if not query.layer.limits.required]
+        results |= {query.layer.id: _first_that_finds(query) for query in required}
+        in_time = build.run_sources([partial(_first_that_finds, query) for query in optional])
+        for query, result in zip(optional, in_time, strict=True):
+            results[query.layer.id] = _late(query.layer) if result is None else result
+        waiting = [layer for layer in waiting if layer.id not in results]
+    return {layer.id: results[layer.id] for layer in build.profile.layers}
+
+
+def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> SourceQuery:
+    return SourceQuery(build, layer, {start: results[start] for start in layer.query.start_from if start in results})
 
 
 def _late(layer: Layer) -> RetrievalResult:
@@ -84,13 +50,13 @@ def _late(layer: Layer) -> RetrievalResult:
     return RetrievalResult(problems=(Problem("source-timeout", layer.id, 0, message),))
 
 
-def _first_that_finds(ask: SourceQuery) -> RetrievalResult:
+def _first_that_finds(query: SourceQuery) -> RetrievalResult:
     """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
     found, in_vain = RetrievalResult(), False
     problems: tuple[Problem, ...] = ()
-    for name in ask.layer.query.sources:
+    for name in query.layer.query.sources:
         in_vain = in_vain or bool(found.fragments)
-        found = SOURCES[name](ask)
+        found = SOURCES[name](query)
         problems += found.problems
         if any(fragment.verdict.excluded is None for fragment in found.fragments):
             break

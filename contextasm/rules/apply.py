@@ -49,9 +49,9 @@ def apply_rules(
     fired: RuleEvaluation, profile: Profile, found: Mapping[str, RetrievalResult], workspace: Workspace
 ) -> AfterRules:
     """The layers and their fragments with every rule that fired heard, and what became of each rule."""
-    lost = [each for setting in fired.settings for each in setting.lost]
+    lost = [each for setting in fired.effects for each in setting.lost]
     unsure = tuple(_unsure(fired))
-    if not fired.settings:
+    if not fired.effects:
         return AfterRules(profile, found, _rulings(fired, lost), unsure)
     layers = tuple(_layer(layer, fired, lost) for layer in profile.layers)
     ruled: dict[str, RetrievalResult] = {}
@@ -76,7 +76,7 @@ def _unsure(fired: RuleEvaluation) -> Iterator[Problem]:
 
 def rule_traces(fired: RuleEvaluation) -> tuple[RuleTrace, ...]:
     """What became of each rule, as far as can be said without looking at what was found."""
-    return _rulings(fired, [each for setting in fired.settings for each in setting.lost])
+    return _rulings(fired, [each for setting in fired.effects for each in setting.lost])
 
 
 def _rulings(fired: RuleEvaluation, lost: list[tuple[str, Reason]]) -> tuple[RuleTrace, ...]:

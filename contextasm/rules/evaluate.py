@@ -23,7 +23,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> RuleEvaluation:
     verdicts = tuple((rule, _verdict(rule, facts)) for rule in order)
     fields = {condition.field for rule in order if rule.enabled for condition in rule.when}
     fired = RuleEvaluation(verdicts, (), tuple(sorted(field for field in fields if not _values(facts, field))))
-    return fired._replace(settings=_resolved(_merged(fired.rules)))
+    return fired._replace(effects=_resolved(_merged(fired.rules)))
 
 
 def _verdict(rule: Rule, facts: Facts) -> Reason:
@@ -120,7 +120,7 @@ def effects_on(fired: RuleEvaluation, item: Facts, *, protected: bool = False) -
     The item's `path`, `heading`, `tag`, `type`, `id` and `entity` are looked at. A protected one (of L1, say) can't be
     excluded; what tried is returned without a rule.
     """
-    here = [each for each in fired.settings if each.target.kind != "layer" and is_target(each.target, item)]
+    here = [each for each in fired.effects if each.target.kind != "layer" and is_target(each.target, item)]
     claims = [each for each in here if each.action != "boost"]
     boosts = [each for each in here if each.action == "boost"]
     refused = [_refused(each) for each in claims if protected and each.action == "exclude"]

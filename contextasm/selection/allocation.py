@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Layer, Problem, Profile, SectionFormat, Summarizer
+from contextasm.model import Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
 from contextasm.selection.detail import LEVELS, at_detail
 from contextasm.selection.layout import Excerpt, excerpt_at_level, section_body, whole_excerpt
-from contextasm.selection.tokens import Counter
 
 Selected = Mapping[str, Sequence[Excerpt]]
 """What is kept of a layer, by heading."""
@@ -21,25 +20,27 @@ class LayerInput(NamedTuple):
     """A layer with what was found for it."""
 
     layer: Layer
-    pool: Sequence[Fragment]
+    candidates: Sequence[Fragment]
     sections: Mapping[str, Sequence[Fragment]]
     """The fragments in question, by heading, in keep order: pinned ones first."""
     stable: bool
     """Whether neither the date nor the topic can change what is shown of it."""
-    counter: Counter
-    frame: SectionFormat
+    counter: TokenCounter
+    section_format: SectionFormat
     summarizer: Summarizer | None
 
     def text(self, heading: str, kept: Sequence[Excerpt]) -> str:
         """The text under a heading if this much is kept."""
         there = {each.fragment.id for each in kept}
         missing = [fragment for fragment in self.sections[heading] if fragment.id not in there]
-        return section_body(kept, missing, "\n" if self.layer.display.item_template else "\n\n", self.frame.marker)
+        return section_body(
+            kept, missing, "\n" if self.layer.display.item_template else "\n\n", self.section_format.marker
+        )
 
     def cost(self, heading: str, kept: Sequence[Excerpt]) -> int:
         """The size of that section as emitted."""
         text = self.text(heading, kept)
-        return self.counter.size(self.frame.section(self.layer.id, heading, text)) if text else 0
+        return self.counter.units(self.section_format.section(self.layer.id, heading, text)) if text else 0
 
     def total(self, choice: Selected) -> int:
         """The size of the whole layer."""
@@ -77,7 +78,7 @@ class LayerInput(NamedTuple):
 class Allowance(NamedTuple):
     """How much a layer may take, and which limit says so."""
 
-    size: int
+    units: int
     by: str
     """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
 
@@ -85,7 +86,7 @@ class Allowance(NamedTuple):
 class Demand(NamedTuple):
     """A layer whose turn it is to take its room, with sizes."""
 
-    slot: LayerInput
+    layer_input: LayerInput
     wanted: int
     """Of everything in question."""
     pinned: int
@@ -97,17 +98,17 @@ class Demand(NamedTuple):
 class LayerResult(NamedTuple):
     """A layer with what was settled for it."""
 
-    slot: LayerInput
-    room: Allowance
+    layer_input: LayerInput
+    allowance: Allowance
     wanted: int
-    choice: Selected
+    selected: Selected
     used: int
     problems: tuple[Problem, ...] = ()
 
     @property
     def is_starved(self) -> bool:
         """Whether it got nothing because of others, not because of a limit of its own."""
-        return not self.choice and self.room.by in {"budget", "reserve", "ceiling"}
+        return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
 def layer_input(layer: Layer, pool: Sequence[Fragment], like: LayerInput) -> LayerInput:
@@ -118,7 +119,9 @@ def layer_input(layer: Layer, pool: Sequence[Fragment], like: LayerInput) -> Lay
             sections[fragment.display.heading].append(fragment)
     for own in sections.values():
         own.sort(key=lambda fragment: not fragment.verdict.pinned_by)
-    return like._replace(layer=layer, pool=pool, sections={heading: own for heading, own in sections.items() if own})
+    return like._replace(
+        layer=layer, candidates=pool, sections={heading: own for heading, own in sections.items() if own}
+    )
 
 
 def is_stable(layer: Layer, profile: Profile) -> bool:
@@ -130,12 +133,12 @@ def is_stable(layer: Layer, profile: Profile) -> bool:
     return layer.limits.required or not (holding & behind or profile.fill)
 
 
-def demands(slots: Sequence[LayerInput], total: int, grain: int) -> list[Demand]:
+def demands(slots: Sequence[LayerInput], total: int, units_per_token: int) -> list[Demand]:
     """The slots in the order in which they take their room, each with what it wants and what is held for it."""
     found = []
     for slot in sorted(slots, key=lambda slot: (not slot.layer.limits.required, -slot.layer.limits.priority)):
         wanted, pinned = slot.total(slot.everything), slot.total(slot.pinned)
-        reserve = 0 if slot.layer.limits.required else max(pinned, _reserve(slot.layer, total, grain, wanted))
+        reserve = 0 if slot.layer.limits.required else max(pinned, _reserve(slot.layer, total, units_per_token, wanted))
         found.append(Demand(slot, wanted, pinned, reserve))
     return found
 
@@ -146,9 +149,12 @@ def with_pins_that_fit(slots: list[LayerInput], room: int) -> tuple[list[LayerIn
     while (pinning := [n for n, slot in enumerate(slots) if slot.pinned]) and _all_pinned(slots) > room:
         number = pinning[-1]
         slot = slots[number]
-        last = next(each for each in reversed(slot.pool) if each.verdict.pinned_by and each.verdict.excluded is None)
+        last = next(
+            each for each in reversed(slot.candidates) if each.verdict.pinned_by and each.verdict.excluded is None
+        )
         pool = tuple(
-            each._replace(verdict=each.verdict._replace(pinned_by="")) if each is last else each for each in slot.pool
+            each._replace(verdict=each.verdict._replace(pinned_by="")) if each is last else each
+            for each in slot.candidates
         )
         slots = [*slots[:number], layer_input(slot.layer, pool, slot), *slots[number + 1 :]]
         message = f"rule {last.verdict.pinned_by} includes it, and the budget has no room for all of it"
@@ -161,35 +167,42 @@ def _all_pinned(slots: Sequence[LayerInput]) -> int:
     return sum(slot.total(slot.pinned) for slot in slots)
 
 
-def _reserve(layer: Layer, total: int, grain: int, wanted: int) -> int:
+def _reserve(layer: Layer, total: int, units_per_token: int, wanted: int) -> int:
     """The size that is held for a layer: no more than it wants, or than its own limits let it take."""
-    return min(layer.limits.reserve * grain, wanted, *(limit.size for limit in own_limits(layer, total, grain)))
+    return min(
+        layer.limits.reserve * units_per_token,
+        wanted,
+        *(limit.units for limit in own_limits(layer, total, units_per_token)),
+    )
 
 
-def own_limits(layer: Layer, total: int, grain: int) -> list[Allowance]:
+def own_limits(layer: Layer, total: int, units_per_token: int) -> list[Allowance]:
     """The limits of a layer that do not depend on what others take."""
     limits = []
     if layer.limits.max_tokens is not None:
-        limits.append(Allowance(layer.limits.max_tokens * grain, "max_tokens"))
+        limits.append(Allowance(layer.limits.max_tokens * units_per_token, "max_tokens"))
     if layer.limits.share is not None:
         limits.append(Allowance(int(total * layer.limits.share / 100), "share"))
     return limits
 
 
-def allowance_of(turn: Demand, total: int, grain: int, booked: int, later: int) -> Allowance:
+def allowance_of(turn: Demand, total: int, units_per_token: int, booked: int, later: int) -> Allowance:
     """The least of a layer's limits (docs/DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
 
     What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
     pass any limit of the layer.
     """
-    layer = turn.slot.layer
+    layer = turn.layer_input.layer
     if layer.limits.required:
         return Allowance(turn.wanted, "required")
-    limits = [Allowance(total - booked - later, "reserve" if later else "budget"), *own_limits(layer, total, grain)]
+    limits = [
+        Allowance(total - booked - later, "reserve" if later else "budget"),
+        *own_limits(layer, total, units_per_token),
+    ]
     if layer.limits.ceiling is not None:
         limits.append(Allowance(max(int(total * layer.limits.ceiling / 100) - booked, turn.reserve), "ceiling"))
-    least = min(limits, key=lambda limit: limit.size)
-    return Allowance(max(0, turn.pinned, least.size), least.by)
+    least = min(limits, key=lambda limit: limit.units)
+    return Allowance(max(0, turn.pinned, least.units), least.by)
 
 
 def charge(done: LayerResult) -> int:
@@ -198,6 +211,6 @@ def charge(done: LayerResult) -> int:
     Not just what it used, where a larger budget would let it use more: else that room would feed a later layer at
     this budget and not at a larger one, and a larger budget would lose a line (docs/DESIGN.md, law 7).
     """
-    if done.wanted <= done.room.size or done.room.by == "max_tokens":
+    if done.wanted <= done.allowance.units or done.allowance.by == "max_tokens":
         return done.used
-    return done.room.size
+    return done.allowance.units

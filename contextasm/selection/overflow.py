@@ -35,16 +35,16 @@ Step = Callable[[LayerInput, int, Attempt], Attempt]
 
 def overflow(turn: Demand, room: Allowance) -> LayerResult:
     """A layer within its room: everything, else what its ladder comes to, and what is pinned in any case."""
-    slot = turn.slot
-    if turn.wanted <= room.size or slot.layer.limits.required:
+    slot = turn.layer_input
+    if turn.wanted <= room.units or slot.layer.limits.required:
         return LayerResult(slot, room, turn.wanted, slot.everything, turn.wanted)
     ranked = sorted(
-        (each for each in slot.pool if each.verdict.excluded is None), key=lambda each: not each.verdict.pinned_by
+        (each for each in slot.candidates if each.verdict.excluded is None), key=lambda each: not each.verdict.pinned_by
     )
     tried = Attempt(tuple(map(slot.first_form, ranked)))
     adaptive = (_adapt,) if slot.layer.overflow.detail == "adaptive" else ()
     for step in (*adaptive, *(STEPS[name] for name in slot.layer.overflow.steps)):
-        tried = step(slot, room.size, tried)
+        tried = step(slot, room.units, tried)
         if tried.choice and sum(map(len, tried.choice.values())) == len(ranked):
             break
     choice = tried.choice or slot.pinned
@@ -106,7 +106,7 @@ def _summary(slot: LayerInput, form: Excerpt, problems: list[Problem]) -> str:
         problems.append(said)
         return ""
     said = mark + said.replace("\n", "\n  ") if mark else said
-    return said if slot.counter.size(said) < slot.counter.size(shown_text(form)) else ""
+    return said if slot.counter.units(said) < slot.counter.units(shown_text(form)) else ""
 
 
 def _truncate(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
@@ -128,7 +128,7 @@ def _cut(slot: LayerInput, room: int, *, only_best: bool) -> Selected:
         kept: Sequence[Excerpt] = [*map(whole_excerpt, own)]
         cost = slot.cost(heading, kept)
         if cost > room:
-            kept = truncate(own, room, slot.counter.size, partial(slot.cost, heading))
+            kept = truncate(own, room, slot.counter.units, partial(slot.cost, heading))
         if kept:
             choice[heading] = kept
         if cost > room or only_best:
@@ -159,7 +159,7 @@ def _greedy(
         own = costs.get(heading, 0)
         left = room - sum(costs.values()) + own
         for each in tries(form):
-            if own + slot.counter.size(shown_text(each)) > left:
+            if own + slot.counter.units(shown_text(each)) > left:
                 continue
             more = [*chosen.get(heading, ()), each]
             cost = slot.cost(heading, more)
@@ -177,7 +177,7 @@ def _lowered(
     Where even the last forms do not fit, these are what the next step starts from.
     """
     forms = [*tried.forms]
-    size = slot.counter.size
+    size = slot.counter.units
     used = slot.total(slot.choice(forms))
     changed = True
     while changed and rounds != 0:
@@ -203,9 +203,13 @@ def expand(filled: Sequence[LayerResult], limits: Mapping[str, int], goal: int, 
 
     Sizes: `limits` is what each layer may take at most, by id; `total` what all may take together.
     """
-    done = {each.slot.layer.id: each for each in filled}
+    done = {each.layer_input.layer.id: each for each in filled}
     shortened = [
-        (each.slot.layer.id, kept) for each in filled for own in each.choice.values() for kept in own if kept.form
+        (each.layer_input.layer.id, kept)
+        for each in filled
+        for own in each.selected.values()
+        for kept in own
+        if kept.form
     ]
     shortened.sort(key=lambda item: -_worth(item[1].fragment))
     for layer, kept in shortened:
@@ -214,7 +218,7 @@ def expand(filled: Sequence[LayerResult], limits: Mapping[str, int], goal: int, 
             break
         own = done[layer]
         done[layer] = _fuller(own, kept, min(total - used, limits[layer] - own.used))
-    return [done[each.slot.layer.id] for each in filled]
+    return [done[each.layer_input.layer.id] for each in filled]
 
 
 def _worth(fragment: Fragment) -> float:
@@ -224,15 +228,15 @@ def _worth(fragment: Fragment) -> float:
 
 def _fuller(filled: LayerResult, kept: Excerpt, room: int) -> LayerResult:
     """A layer with one of its fragments in the fullest form that takes no more than `room` above what is used."""
-    slot, heading = filled.slot, kept.fragment.display.heading
-    before = slot.cost(heading, filled.choice[heading])
+    slot, heading = filled.layer_input, kept.fragment.display.heading
+    before = slot.cost(heading, filled.selected[heading])
     for form in detail_levels(kept.fragment.text):
         if form.text == kept.text:
             break
-        more = [excerpt_at_level(kept.fragment, form) if each is kept else each for each in filled.choice[heading]]
+        more = [excerpt_at_level(kept.fragment, form) if each is kept else each for each in filled.selected[heading]]
         extra = slot.cost(heading, more) - before
         if extra <= room:
             used = filled.used + extra
-            room_then = filled.room._replace(size=max(filled.room.size, used))
-            return filled._replace(choice={**filled.choice, heading: more}, used=used, room=room_then)
+            room_then = filled.allowance._replace(units=max(filled.allowance.units, used))
+            return filled._replace(selected={**filled.selected, heading: more}, used=used, allowance=room_then)
     return filled

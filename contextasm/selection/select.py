@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Profile, SectionFormat, Selection, Summarizer
+from contextasm.model import Fragment, Profile, SectionFormat, Selection, Summarizer, TokenCounter
 from contextasm.selection.allocation import (
     Demand,
     LayerInput,
@@ -30,7 +30,6 @@ from contextasm.selection.decisions import (
     over_budget_problem,
 )
 from contextasm.selection.overflow import expand, overflow
-from contextasm.selection.tokens import Counter
 
 
 class Budget(NamedTuple):
@@ -46,7 +45,7 @@ def select(
     profile: Profile,
     pools: Mapping[str, Sequence[Fragment]],
     budget: Budget,
-    counter: Counter,
+    counter: TokenCounter,
     frame: SectionFormat,
     summarizer: Summarizer | None = None,
 ) -> Selection:
@@ -60,21 +59,21 @@ def select(
         )
         for each in profile.layers
     ]
-    grain = counter.grain
-    total = (budget.tokens - budget.spare) * grain + _last_line_end(counter)
+    units_per_token = counter.units_per_token
+    total = (budget.tokens - budget.spare) * units_per_token + _last_line_end(counter)
     booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.limits.required)
-    over = booked > budget.tokens * grain + _last_line_end(counter)
+    over = booked > budget.tokens * units_per_token + _last_line_end(counter)
     slots, unpinned = with_pins_that_fit(slots, total - booked)
-    order = demands(slots, total, grain)
+    order = demands(slots, total, units_per_token)
     done: dict[str, LayerResult] = {}
     for number, turn in enumerate(order):
         later = sum(each.reserve for each in order[number + 1 :])
-        filled = overflow(turn, allowance_of(turn, total, grain, booked, later))
-        booked += 0 if turn.slot.layer.limits.required else charge(filled)
-        done[turn.slot.layer.id] = filled
+        filled = overflow(turn, allowance_of(turn, total, units_per_token, booked, later))
+        booked += 0 if turn.layer_input.layer.limits.required else charge(filled)
+        done[turn.layer_input.layer.id] = filled
     settled = [done[layer.id] for layer in profile.layers]
     if profile.fill:
-        settled = expand(settled, _limits(order, done, total, grain), int(total * profile.fill / 100), total)
+        settled = expand(settled, _limits(order, done, total, units_per_token), int(total * profile.fill / 100), total)
     problems = [over_budget_problem(booked, budget.tokens, counter)] if over else []
     return Selection(
         sections=tuple(section for each in settled for section in emitted_sections(each)),
@@ -84,23 +83,25 @@ def select(
     )
 
 
-def _limits(order: Sequence[Demand], done: Mapping[str, LayerResult], total: int, grain: int) -> dict[str, int]:
+def _limits(
+    order: Sequence[Demand], done: Mapping[str, LayerResult], total: int, units_per_token: int
+) -> dict[str, int]:
     """The size that each layer's own limits let it take, by id: those that others' use can't change, and its ceiling.
 
     A ceiling counts every layer before it, so under one nothing may grow any more.
     """
-    capped = any(turn.slot.layer.limits.ceiling is not None for turn in order)
+    capped = any(turn.layer_input.layer.limits.ceiling is not None for turn in order)
     return {
         layer: min(
             [
-                filled.room.size if capped else total,
-                *(each.size for each in own_limits(filled.slot.layer, total, grain)),
+                filled.allowance.units if capped else total,
+                *(each.units for each in own_limits(filled.layer_input.layer, total, units_per_token)),
             ]
         )
         for layer, filled in done.items()
     }
 
 
-def _last_line_end(counter: Counter) -> int:
+def _last_line_end(counter: TokenCounter) -> int:
     """What the document is smaller than its sections: the blank line behind the last one goes."""
-    return counter.size("\n\n") - counter.size("\n")
+    return counter.units("\n\n") - counter.units("\n")

@@ -9,33 +9,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from contextasm.model import ContextasmError
-
-
-@dataclass(frozen=True, slots=True)
-class Counter:
-    """A way of counting tokens."""
-
-    name: str
-    grain: int
-    """How many units make one token."""
-    size: Callable[[str], int]
-    """The units of a text.
-
-    Those of an estimate add up over its parts; exact tokens need not, since one may reach across a cut.
-    """
-
-    def tokens(self, units: int) -> int:
-        """So many units in tokens, a begun token being a whole one."""
-        return -(-units // self.grain)
-
-    def count(self, text: str) -> int:
-        """The tokens of a text; 0 for the empty one."""
-        return self.tokens(self.size(text))
+from contextasm.model import ContextasmError, TokenCounter
 
 
 class Counts(Protocol):
@@ -55,7 +32,7 @@ def _utf16_units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-ESTIMATE = Counter("estimate", 4, _utf16_units)
+ESTIMATE = TokenCounter("estimate", 4, _utf16_units)
 """`ceil(n/4)`, n in UTF-16 code units."""
 
 
@@ -112,7 +89,7 @@ tiktoken raises, and its older versions panic, which no `except Exception` catch
 """
 
 
-def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> Counter:
+def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> TokenCounter:
     """The counter of an encoding. Its packed table is asked for only when a text is not in `counts`."""
     encoder = cache(lambda: _encoder(name, table()))
 
@@ -126,7 +103,7 @@ def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> Coun
             counts.put(text, known)
         return known
 
-    return Counter(name, 1, size)
+    return TokenCounter(name, 1, size)
 
 
 def unpack(packed: bytes) -> dict[bytes, int]:

@@ -13,7 +13,7 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
         return Data(document, read(document.data.decode("utf-8-sig"), document.path))
     except ContextasmError as error:
         line = error.where.rpartition(":")[2]
-        return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.todo}")
+        return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.hint}")
     except UnicodeDecodeError:
         return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
 

@@ -104,14 +104,14 @@ def with_block(text: str, content: str, where: str, *, force: bool = False) -> s
     content = _ESCAPED.sub(r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
     block = find_block(text)
     if isinstance(block, BrokenBlock):
-        todo = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
-        raise ContextasmError(f"{where}:{block.line}", block.what, todo)
+        hint = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
+        raise ContextasmError(f"{where}:{block.line}", block.what, hint)
     if block is None:
         eol = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         return text + _gap(text, eol) + _written(content, eol) + eol
     if block.edited and block.content != content and not force:
-        todo = "move the edits out of the block, or overwrite them with `ctxasm build --into FILE --force`"
-        raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", todo, code=1)
+        hint = "move the edits out of the block, or overwrite them with `ctxasm build --into FILE --force`"
+        raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", hint, code=1)
     return text[: block.start] + _written(content, block.eol) + text[block.end :]
 
 

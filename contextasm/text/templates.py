@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
 
 from contextasm.model import Request, Workspace
 
@@ -44,13 +43,3 @@ def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterat
 def is_pattern(path: str) -> bool:
     """Whether a path holds a wildcard."""
     return any(mark in path for mark in "*?[")
-
-
-def may_name(template: str, path: str, request: Request) -> bool:
-    """Whether a path, or what lies in a folder of that name, may be among those of a layer's path."""
-    if template in {"{open}", "{changed}"}:
-        return path in (request.open if template == "{open}" else request.changed)
-    pattern = fill_template(template, {"agent": request.agent, "team": request.team})
-    fixed = pattern[: min((pattern.index(mark) for mark in "*?[" if mark in pattern), default=len(pattern))]
-    inside = fixed.startswith(f"{path}/") or f"{path}/".startswith(fixed)
-    return inside or fnmatchcase(path, pattern.replace("**/", "*"))

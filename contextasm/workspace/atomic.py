@@ -77,12 +77,12 @@ def _write_directly(path: Path, data: bytes) -> None:
 
 def _failed(path: Path, error: OSError) -> ContextasmError:
     """What to tell of a file that could not be written."""
-    todo = {
+    hint = {
         errno.ENOSPC: "free some space; the old content still stands",
         errno.ENOENT: "make its folder first",
         errno.ENOTDIR: "make its folder first",
     }.get(error.errno or 0, "name a file that can be written")
-    return ContextasmError(str(path), f"can't be written: {error.strerror}", todo)
+    return ContextasmError(str(path), f"can't be written: {error.strerror}", hint)
 
 
 def _umask() -> int:
@@ -116,8 +116,8 @@ def emit_stdout(data: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        todo = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
-        raise ContextasmError("standard output", f"can't be written: {error.strerror}", todo) from error
+        hint = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
+        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def tell(line: str) -> None:

@@ -26,8 +26,8 @@ def find_workspace(start: Path) -> Path:
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in MARKS):
             return folder
-    todo = "name one with -w DIR, or make one with `ctxasm init`"
-    raise ContextasmError(str(start), "no workspace here or above (no ctxasm.yaml, no agents/)", todo)
+    hint = "name one with -w DIR, or make one with `ctxasm init`"
+    raise ContextasmError(str(start), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
 
 
 class Folder:

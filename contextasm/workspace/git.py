@@ -69,19 +69,19 @@ class GitWorkspace:
 
     def _commit(self, name: str) -> str:
         """The full hash of a revision."""
-        todo = "give a record, a date (YYYY-MM-DD), a budget (@8k) or a git revision such as HEAD~3"
+        hint = "give a record, a date (YYYY-MM-DD), a budget (@8k) or a git revision such as HEAD~3"
         try:
             self._git("rev-parse", "--git-dir")
         except ContextasmError as error:
             if "not a git repository" not in error.what:
                 raise
-            raise ContextasmError(name, f"{self.root} is in no git repository", todo) from error
+            raise ContextasmError(name, f"{self.root} is in no git repository", hint) from error
         if not name or name.startswith("-"):
-            raise ContextasmError(name or "''", "no such revision", todo)
+            raise ContextasmError(name or "''", "no such revision", hint)
         try:
             found = self._git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         except ContextasmError as error:
-            raise ContextasmError(name, "no such record or revision", todo) from error
+            raise ContextasmError(name, "no such record or revision", hint) from error
         return found.decode().strip()
 
     def _git(self, *words: str) -> bytes:
@@ -213,8 +213,8 @@ def _content(out: IO[bytes], commit: str) -> bytes:
     size = int(header[2]) if len(header) == 3 else -1
     data = out.read(size + 1) if size >= 0 else b""
     if len(data) != size + 1:
-        todo = "fetch the whole history, or run `git fsck`"
-        raise ContextasmError(commit, "the repository does not have all of its files", todo)
+        hint = "fetch the whole history, or run `git fsck`"
+        raise ContextasmError(commit, "the repository does not have all of its files", hint)
     return data[:-1]
 
 

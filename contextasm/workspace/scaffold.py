@@ -62,8 +62,8 @@ def create_file(root: Path, path: str, text: str | None) -> bool:
         full.parent.mkdir(parents=True, exist_ok=True)
         return _made_file(full, text)
     except OSError as error:
-        todo = "move away what is in its place, or choose a folder that can be written to"
-        raise ContextasmError(str(error.filename or full), f"can't be made: {error.strerror}", todo) from error
+        hint = "move away what is in its place, or choose a folder that can be written to"
+        raise ContextasmError(str(error.filename or full), f"can't be made: {error.strerror}", hint) from error
 
 
 def _refuse_outside(root: Path, full: Path) -> None:

@@ -442,12 +442,12 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_check_finds_just_what_is_wrong(tmp_path: Path, case: Case) -> None:
-    """One finding, with its place, and a remedy beside it."""
+    """One finding, with its place, and a hint beside it."""
     (finding,) = found(tmp_path, case.files)
     assert (finding.id, finding.severity, finding.path) == (case.check, case.severity, case.path)
     assert case.says in finding.message
     assert finding.line == case.line or case.check == "cut"
-    assert finding.remedy
+    assert finding.hint
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -490,9 +490,9 @@ def test_every_agent_is_built_with_every_team(tmp_path: Path) -> None:
     }
     (finding,) = found(tmp_path, files)
     assert (finding.id, finding.path) == ("cut", "teams/y/GOALS.md")
-    assert "(for a/y, b/y)" in finding.remedy
+    assert "(for a/y, b/y)" in finding.hint
     (finding,) = found(tmp_path, files, agent="b")
-    assert "(for b/y)" in finding.remedy
+    assert "(for b/y)" in finding.hint
     assert found(tmp_path, files, team="x") == []
 
 
@@ -506,7 +506,7 @@ def test_a_workspace_without_agents_is_told_how_to_make_one(tmp_path: Path) -> N
     """Nothing could be built of it."""
     (finding,) = found(tmp_path, {}, base={})
     assert (finding.id, finding.severity) == ("config", "error")
-    assert "ctxasm init" in finding.remedy
+    assert "ctxasm init" in finding.hint
 
 
 def test_a_profile_that_reads_no_agent_is_built_once(tmp_path: Path) -> None:
@@ -514,7 +514,7 @@ def test_a_profile_that_reads_no_agent_is_built_once(tmp_path: Path) -> None:
     files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\nbudget: 140\n", "SOUL.md": f"{'word ' * 105}\u202e\n"}
     told = found(tmp_path, files)
     assert [(each.id, each.path) for each in told] == [("near-budget", "ctxasm.yaml"), ("hidden", "SOUL.md")]
-    assert "for every build" in told[0].remedy
+    assert "for every build" in told[0].hint
 
 
 def test_a_figure_is_never_part_of_what_a_finding_is_known_by(tmp_path: Path) -> None:
@@ -522,7 +522,7 @@ def test_a_figure_is_never_part_of_what_a_finding_is_known_by(tmp_path: Path) ->
     (before,) = found(tmp_path, {KNOWN: "# K\n\n" + "A line of words.\n\n" * 600})
     (after,) = found(tmp_path, {KNOWN: "# K\n\nOne more.\n\n" + "A line of words.\n\n" * 700})
     assert before.fingerprint == after.fingerprint
-    assert before.remedy != after.remedy
+    assert before.hint != after.hint
 
 
 def test_a_future_day_is_called_today_where_the_clock_says_it(tmp_path: Path) -> None:
@@ -596,7 +596,7 @@ def test_row_117_a_draft_or_an_old_log_makes_no_output_stale(tmp_path: Path) -> 
 
 
 def test_row_122_each_output_is_held_against_a_build_of_its_own(tmp_path: Path) -> None:
-    """With its own agent, format and budget; the remedy is the command that writes it."""
+    """With its own agent, format and budget; the hint is the command that writes it."""
     fill(tmp_path, {**DAY, "agents/b b/x.md": ""})
     listed = (
         "outputs:\n  - {file: A.md, agent: a}\n  - {file: A.xml, agent: a, format: xml, budget: 1k, profile: p.yaml}\n"
@@ -605,7 +605,7 @@ def test_row_122_each_output_is_held_against_a_build_of_its_own(tmp_path: Path) 
     stale = [each for each in found(tmp_path, files) if each.id == "stale-output"]
     assert [each.path for each in stale] == ["A.md", "A.xml"]
     for finding in stale:
-        words = finding.remedy.removeprefix("run `ctxasm ").removesuffix("`").split()
+        words = finding.hint.removeprefix("run `ctxasm ").removesuffix("`").split()
         assert inside(*words, cwd=tmp_path).code == 0
     assert [each.id for each in found(tmp_path, files)] == ["required-file"] * 2
 

@@ -125,7 +125,7 @@ def sarif(*findings: Finding) -> Any:
 
 
 def test_text_is_a_line_for_each_finding_in_order_and_a_summary() -> None:
-    """Path, line, severity, message, remedy, id; no more of the place than there is."""
+    """Path, line, severity, message, hint, id; no more of the place than there is."""
     assert FORMATS["text"]([STALE, DATE, WHOLE], "1.0").splitlines() == [
         "note: there is no agent: run ctxasm init [no-agent]",
         "agents/ada/IDENTITY.md:3: error: no such day: write YYYY-MM-DD [bad-date]",
@@ -157,7 +157,7 @@ def test_json_holds_every_field_and_the_counts() -> None:
         "path": "out.md",
         "line": 0,
         "message": "older than its sources",
-        "remedy": "run ctxasm build",
+        "hint": "run ctxasm build",
         "fingerprint": STALE.fingerprint,
     }
 
@@ -298,7 +298,7 @@ def test_a_baseline_that_can_not_be_read_is_an_error_that_says_where(text: str, 
     with pytest.raises(ContextasmError) as caught:
         split_accepted(text, [], "base.json")
     assert caught.value.where == where
-    assert "--update-baseline" in caught.value.todo
+    assert "--update-baseline" in caught.value.hint
 
 
 def test_markdown_is_a_table_that_no_finding_breaks_out_of() -> None:

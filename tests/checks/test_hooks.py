@@ -89,7 +89,7 @@ def test_a_plain_hook_refuses_a_commit_until_it_is_put_right(tmp_path: Path) -> 
 
 
 def test_a_plain_hook_refuses_a_commit_with_a_stale_output(tmp_path: Path) -> None:
-    """The remedy is a command; once it has run the commit passes."""
+    """The hint is a command; once it has run the commit passes."""
     env = surroundings(tmp_path)
     folder = repository(tmp_path / "work", env)
     hook = folder / ".git" / "hooks" / "pre-commit"

@@ -59,7 +59,7 @@ def test_every_form_may_be_asked_for() -> None:
 
 
 def test_json_holds_the_fields(tmp_path: Path) -> None:
-    """Id, severity, file, line, message, remedy."""
+    """Id, severity, file, line, message, hint."""
     result = check(fill(tmp_path, {**DAY, KNOWN: WARNING}), "--format", "json")
     whole = json.loads(result.out)
     schema = Path(contextasm.__file__).parent / "rendering" / "schemas" / "findings-1.json"
@@ -67,7 +67,7 @@ def test_json_holds_the_fields(tmp_path: Path) -> None:
     assert whole["schema"] == "ctxasm.findings/1"
     (finding,) = whole["findings"]
     assert (finding["id"], finding["severity"], finding["path"], finding["line"]) == ("reference", "warning", KNOWN, 1)
-    assert finding["message"] and finding["remedy"]  # noqa: PT018 - either would do
+    assert finding["message"] and finding["hint"]  # noqa: PT018 - either would do
 
 
 def _repository(folder: Path) -> Path:

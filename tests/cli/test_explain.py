@@ -34,7 +34,7 @@ def luna(budget: str = "16k") -> PreparedBuild:
 def test_every_fragment_has_one_decision(budget: str) -> None:
     """Of whatever a source found, and of nothing else."""
     job = luna(budget)
-    found = retrieve(job.workspace, job.profile, job.request)
+    found = retrieve(job.in_full)
     fragments = {(layer, fragment.id) for layer, each in found.items() for fragment in each.fragments}
     decisions = [(decision.layer, decision.fragment) for decision in job.run().decisions]
     assert len(decisions) == len(set(decisions))

@@ -171,8 +171,9 @@ def test_text_of_any_script_is_written_as_utf_8(tmp_path: Path, locale: str) -> 
 @pytest.mark.skipif(sys.platform == "darwin", reason="this system refuses such a name")
 def test_file_name_that_is_no_utf_8_is_no_bug(tmp_path: Path, folder: str, words: tuple[str, ...]) -> None:
     """Linux takes any bytes for a name; what is told of such a file is still UTF-8."""
-    layer = "{id: L8, heading: Other, source: document, path: 'agents/{agent}/other/*.md', overflow: truncate, max_tokens: 40}"
-    fill(tmp_path, {"p.yaml": f"extends: default\nmarker: detailed\nlayers: [{layer}]\n"})
+    layer = "{id: L8, heading: Other, source: document, path: 'agents/{agent}/other/*.md'"
+    limits = "overflow: truncate, max_tokens: 40}"
+    fill(tmp_path, {"p.yaml": f"extends: default\nmarker: detailed\nlayers: [{layer}, {limits}]\n"})
     path = os.fsencode(tmp_path / f"agents/a/{folder}/2025-03-14-") + b"caf\xe9.md"
     os.mkdir(os.path.dirname(path))
     with open(path, "wb") as file:

@@ -12,7 +12,7 @@ import pytest
 
 from contextasm.config.layers import layer_id, with_layer_changes
 from contextasm.config.yaml_loader import load_mapping
-from contextasm.model import Context, ContextasmError, Document, Problem
+from contextasm.model import Build, Context, ContextasmError, Document, Problem
 from contextasm.pipeline import assemble
 from contextasm.rendering.frame import MARKER
 from contextasm.selection.tokens import ESTIMATE
@@ -404,7 +404,7 @@ def test_row_127_build_leaves_every_file_as_it_was(tmp_path: Path) -> None:
         assert isinstance(content, str)
         path.write_text(content, encoding="utf-8")
     before = state(tmp_path)
-    context = assemble(Folder(tmp_path), DEFAULT, request(), ESTIMATE)
+    context = assemble(Build(Folder(tmp_path), DEFAULT, request(), ESTIMATE))
     assert context.text == SHOWN
     assert state(tmp_path) == before
 
@@ -437,8 +437,8 @@ def test_record_of_what_was_read_holds_every_file_that_was_opened() -> None:
 def test_row_59_considered_and_kept_are_both_reported(budget: int) -> None:
     """Every decision has the tokens there were and those that are shown."""
     context = build(FULL, budget=budget)
-    considered = [each for each in context.decisions if each.before is not None]
-    assert sum(each.before or 0 for each in considered) >= sum(each.after for each in considered)
+    considered = [each for each in context.decisions if each.tokens_before is not None]
+    assert sum(each.tokens_before or 0 for each in considered) >= sum(each.tokens_after for each in considered)
     assert {each.layer: each.wanted >= each.used for each in context.allowances} == dict.fromkeys(
         [each.layer for each in context.allowances], True
     )

@@ -54,10 +54,10 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
 def test_check_always_comes_to_an_end_and_to_the_same(
     files: dict[str, Content], config: str, odd: str, odder: str
 ) -> None:
-    """No workspace breaks a check; every finding has a remedy and goes through every form and the baseline."""
+    """No workspace breaks a check; every finding has a hint and goes through every form and the baseline."""
     files |= {"ctxasm.yaml": config, "agents/luna/odd.md": odd, "agents/luna/memories/odd.md": f"- [{odder}] {odd}"}
     found = check(files)
     assert found == check(dict(reversed(files.items())))
-    assert [each for each in found if not (each.id and each.message and each.remedy)] == []
+    assert [each for each in found if not (each.id and each.message and each.hint)] == []
     assert all(isinstance(write(found, "1"), str) for write in FORMATS.values())
     assert split_accepted(baseline_text(found), found)[0] == ()

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import (
     OUTCOME,
+    Build,
     Context,
     Document,
     Fragment,
@@ -29,13 +30,14 @@ from contextasm.model import (
     Profile,
     SectionFormat,
     Span,
+    TokenCounter,
 )
 from contextasm.pipeline import assemble
 from contextasm.ranking.order import rank
 from contextasm.rendering.frame import MARKER, MARKERS
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.layout import Excerpt, section_body, shown_text
-from contextasm.selection.tokens import ESTIMATE, Counter
+from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
 from contextasm.text.markdown import blocks, closes_fence, fence_opening
 from contextasm.workspace.folder import Folder
@@ -76,7 +78,7 @@ formats = pytest.mark.parametrize("form", ["markdown", "xml"])
 @law(250)
 @given(files=workspaces(), profile=profiles(), budget=budgets)
 def test_document_counted_anew_keeps_to_the_budget(
-    counter: Callable[[], Counter], form: str, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: Callable[[], TokenCounter], form: str, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """Unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
     context = build(files, profile, counter(), budget=budget, format=form)
@@ -94,7 +96,7 @@ def test_document_counted_anew_keeps_to_the_budget(
 @law(120)
 @given(files=workspaces(), profile=profiles(), budget=budgets)
 def test_no_layer_takes_more_than_its_limits(
-    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """Heading, blank line and markers included."""
     context = build(files, profile, counter(), budget=budget)
@@ -123,7 +125,7 @@ def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
 @law(80)
 @given(files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
 def test_equal_inputs_give_an_equal_context(
-    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int, seed: int
 ) -> None:
     """Also where the workspace holds the same files in another order."""
     shuffled = [*files.items()]
@@ -139,7 +141,7 @@ def test_order_in_which_the_disk_lists_files_does_not_matter(
     """A folder on the disk gives what the dict gives, whatever the order of its entries."""
     with TemporaryDirectory() as name, shuffled_folders(seed):
         write(Path(name), files)
-        there = assemble(Folder(Path(name)), profile, request(budget=budget), ESTIMATE)
+        there = assemble(Build(Folder(Path(name)), profile, request(budget=budget), ESTIMATE))
     assert there == build(files, profile, budget=budget)
 
 
@@ -235,11 +237,11 @@ def test_workspace_in_memory_lists_and_reads_what_a_folder_does(tree: dict[str, 
 @law(120)
 @given(files=workspaces(), profile=profiles(), budget=budgets)
 def test_every_fragment_found_has_exactly_one_decision(
-    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """In the order in which they were ranked."""
     context = build(files, profile, counter(), budget=budget)
-    found = retrieve(Files(files), profile, request(budget=budget))
+    found = retrieve(Build(Files(files), profile, request(budget=budget), ESTIMATE))
     ranked = [(layer.id, each.id) for layer in profile.layers for each in rank(found[layer.id].fragments, layer)]
     assert [(each.layer, each.fragment) for each in context.decisions] == ranked
     assert len(set(ranked)) == len(ranked)
@@ -249,7 +251,7 @@ def test_every_fragment_found_has_exactly_one_decision(
 @law(150)
 @given(files=workspaces(), profile=profiles(), budget=budgets)
 def test_decision_agrees_with_what_is_shown(
-    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """Kept lines lie in the fragment and in its file, in order; what is out keeps none; no part passes the whole."""
     context = build(files, profile, counter(), budget=budget)
@@ -263,10 +265,10 @@ def test_decision_agrees_with_what_is_shown(
         assert (decision.kept == (decision.lines,)) == (
             decision.outcome == "included"
         ) or decision.outcome == "truncated"
-        assert (decision.before is None) == (decision.outcome == "excluded")
+        assert (decision.tokens_before is None) == (decision.outcome == "excluded")
         if counter() is ESTIMATE:
-            assert decision.after <= (decision.before or 0)
-        assert (decision.after == 0) == (not decision.kept)
+            assert decision.tokens_after <= (decision.tokens_before or 0)
+        assert (decision.tokens_after == 0) == (not decision.kept)
         if decision.lines != (0, 0):
             read = Files(files).read(decision.path)
             assert isinstance(read, Document)
@@ -279,7 +281,7 @@ def test_decision_agrees_with_what_is_shown(
 @law(60)
 @given(files=workspaces(), profile=profiles(), budget=budgets)
 def test_required_layer_is_whole(
-    form: str, counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+    form: str, counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """IDENTITY.md and INSTRUCTIONS.md, byte for byte, at any budget."""
     context = build(files, profile, counter(), budget=budget, format=form)
@@ -302,7 +304,7 @@ def test_required_layer_is_whole(
     more=st.one_of(st.integers(1, 40), st.integers(1, 4_000)),
 )
 def test_larger_budget_never_loses_a_line_of_text(
-    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int, more: int
+    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int, more: int
 ) -> None:
     """What a smaller one kept, be it a line or the first words of one (law 7)."""
     small, large = (build(files, profile, counter(), budget=size) for size in (budget, budget + more))
@@ -358,11 +360,11 @@ def text_lines(text: str) -> Iterator[str]:
 @law(150)
 @given(files=workspaces(), profile=profiles(), budget=budgets)
 def test_section_ends_in_the_marker_just_where_it_lacks_anything(
-    counter: Callable[[], Counter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """And says of itself that it is cut."""
     context = build(files, profile, counter(), budget=budget)
-    found = retrieve(Files(files), profile, request())
+    found = retrieve(Build(Files(files), profile, request(), ESTIMATE))
     title = {(layer, each.id): each.display.heading for layer, own in found.items() for each in own.fragments}
     for section in context.sections:
         lacking = any(
@@ -423,7 +425,7 @@ def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Exc
         missing = [each for each in fragments if each.id not in there]
         return section_body(kept, missing, "\n\n", framed(marker).marker)
 
-    kept = truncate(fragments, room, ESTIMATE.size, lambda kept: ESTIMATE.size(text(kept)))
+    kept = truncate(fragments, room, ESTIMATE.units, lambda kept: ESTIMATE.units(text(kept)))
     return kept, text(kept)
 
 
@@ -444,7 +446,7 @@ markers = st.sampled_from(("plain", "detailed"))
 def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str, marker: str, room: int) -> None:
     """Words are cut between graphemes, in running text only; a cut fence is closed; headings head something."""
     kept, text = cut_to(fragments_of(contents, keep), room, marker)
-    assert ESTIMATE.size(text) <= room or not kept
+    assert ESTIMATE.units(text) <= room or not kept
     for each in kept:
         lines = each.fragment.text.split("\n")
         for stretch in each.stretches:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.profile_loader import load_profile, shipped
 from contextasm.config.yaml_events import load_values
-from contextasm.model import OUTCOME, Context, Layer, Profile
+from contextasm.model import OUTCOME, Build, Context, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.tokens import ESTIMATE
@@ -105,7 +105,14 @@ def build(files: Mapping[str, Content], profile: Profile, budget: int, topic: st
     """A build of any profile."""
     asked = request(budget=budget, topic=topic, open=("docs/d.md",), additional="And this.")
     return assemble(
-        Files(files), profile, asked, ESTIMATE, parse=load_values, summarizer=lambda text: text[: len(text) // 2]
+        Build(
+            Files(files),
+            profile,
+            asked,
+            ESTIMATE,
+            parse_yaml=load_values,
+            summarizer=lambda text: text[: len(text) // 2],
+        )
     )
 
 
@@ -146,7 +153,7 @@ def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile
 def _decides_once(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
     """Each fragment that was found, and no other; what is out keeps nothing, and nothing gets longer."""
     asked = request(topic=topic, open=("docs/d.md",), additional="And this.")
-    found = retrieve(Files(files), profile, asked, parse=load_values)
+    found = retrieve(Build(Files(files), profile, asked, ESTIMATE, parse_yaml=load_values))
     there = sorted((layer, each.id) for layer, own in found.items() for each in own.fragments)
     assert sorted((each.layer, each.fragment) for each in context.decisions) == there
     assert len({*there}) == len(there)
@@ -154,8 +161,8 @@ def _decides_once(context: Context, files: Mapping[str, Content], profile: Profi
     for each in context.decisions:
         assert each.reason.code in OUTCOME
         assert bool(each.kept) == (each.outcome in {"included", "shortened", "truncated"})
-        assert (each.before is None) == (each.outcome in {"excluded", "merged"})
-        assert each.after <= (each.before or 0)
+        assert (each.tokens_before is None) == (each.outcome in {"excluded", "merged"})
+        assert each.tokens_after <= (each.tokens_before or 0)
         first, last = each.lines
         assert all(first <= edge <= last for span in each.kept for edge in span)
         if each.layer in required:

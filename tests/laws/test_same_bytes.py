@@ -87,7 +87,7 @@ def test_named_day_decides_and_not_the_clock() -> None:
 
     flags = Options(workspace=str(SAMPLE), agent="luna", date="2025-03-14")
     job = prepare_build(flags, ProcessEnvironment({}, Path("/"), never))
-    assert job.request.date.isoformat() == "2025-03-14"
+    assert job.build.request.date.isoformat() == "2025-03-14"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_clock_is_asked_once_and_the_zone_decides_on_the_day(tmp_path: Path, zon
         return asked[-1]
 
     job = prepare_build(Options(tz=zone), ProcessEnvironment({}, fill(tmp_path, {}), clock))
-    assert (job.request.date.isoformat(), len(asked)) == (day, 1)
+    assert (job.build.request.date.isoformat(), len(asked)) == (day, 1)
 
 
 @pytest.mark.parametrize(("seconds", "day"), [("1741948200", "2025-03-14"), ("0", "1970-01-01")])

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile, shipped
 from contextasm.config.yaml_events import load_values
 from contextasm.model import (
+    Build,
     Conflicts,
     Context,
     ContextasmError,
@@ -28,12 +26,12 @@ from contextasm.model import (
     Query,
     RetrievalResult,
 )
-from contextasm.pipeline import Change, assemble, update
+from contextasm.pipeline import assemble
 from contextasm.rendering.formats import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import ROOT, SMALL, ctxasm, fill, python
-from tests.workspaces import Content, Files, budgets, codes, law, request, texts, workspaces
+from tests.workspaces import Content, Files, codes, request
 
 PACKAGE = ROOT / "contextasm"
 
@@ -58,7 +56,7 @@ def profile(*layers: Layer, **more: Any) -> Profile:
 
 def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
     """A build under a profile of the test's own."""
-    return assemble(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse=load_values)
+    return assemble(Build(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse_yaml=load_values))
 
 
 def outcomes(context: Context) -> dict[str, str]:
@@ -307,7 +305,14 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = Slow(files, "low", 5)
     context = assemble(
-        slow, profile(*TWO), request(agent="", team=""), ESTIMATE, parse=load_values, run_all=run_until_deadline(0.3)
+        Build(
+            slow,
+            profile(*TWO),
+            request(agent="", team=""),
+            ESTIMATE,
+            parse_yaml=load_values,
+            run_sources=run_until_deadline(0.3),
+        )
     )
     assert context.text == "## High\n- [fact] In time\n"
     assert [(each.code, each.path) for each in context.problems] == [("source-timeout", "low")]
@@ -320,12 +325,14 @@ def test_row_103_each_code_has_its_result() -> None:
     """A late source leaves a part, a budget too small leaves what is required; either way something is emitted."""
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = assemble(
-        Slow(files, "low", 5),
-        profile(*TWO),
-        request(agent="", team=""),
-        ESTIMATE,
-        parse=load_values,
-        run_all=run_until_deadline(0.3),
+        Build(
+            Slow(files, "low", 5),
+            profile(*TWO),
+            request(agent="", team=""),
+            ESTIMATE,
+            parse_yaml=load_values,
+            run_sources=run_until_deadline(0.3),
+        )
     )
     assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
     required = (TWO[0]._replace(limits=TWO[0].limits._replace(required=True)), TWO[1])
@@ -336,9 +343,9 @@ def test_row_103_each_code_has_its_result() -> None:
 def test_with_time_enough_a_deadline_changes_nothing() -> None:
     """Byte for byte."""
     asked = request(agent="", team="")
-    assert assemble(Files(FILTERED), ALL, asked, ESTIMATE, parse=load_values, run_all=run_until_deadline(60)) == build(
-        FILTERED, ALL
-    )
+    assert assemble(
+        Build(Files(FILTERED), ALL, asked, ESTIMATE, parse_yaml=load_values, run_sources=run_until_deadline(60))
+    ) == build(FILTERED, ALL)
 
 
 def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None:
@@ -360,7 +367,14 @@ def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None
         return [None for _ in tasks]
 
     context = assemble(
-        Files(FILTERED), profile(late, after), request(agent="", team=""), ESTIMATE, parse=load_values, run_all=all_late
+        Build(
+            Files(FILTERED),
+            profile(late, after),
+            request(agent="", team=""),
+            ESTIMATE,
+            parse_yaml=load_values,
+            run_sources=all_late,
+        )
     )
     assert codes(context) == ["source-timeout"] * 2
 
@@ -405,61 +419,6 @@ def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
     script = "import sys, os; os._exit = lambda code: print('contextasm.retrieval.deadline' in sys.modules); "
     done = python(script + "from contextasm.__main__ import main; main()", "build", "-q", "-w", str(tmp_path))
     assert done.out.endswith("False\n")
-
-
-# Updates.
-
-
-@law(120)
-@given(
-    files=workspaces(),
-    budget=budgets,
-    path=st.sampled_from(
-        (
-            "agents/luna/KNOWLEDGE.md",
-            "teams/writers/GOALS.md",
-            "agents/luna/daily/2025-03-13.md",
-            "teams/writers/daily/2025-03-14.md",
-            "agents/luna/memories/a.md",
-            "agents/luna/IDENTITY.md",
-            "memories/a.md",
-            "PROJECT.md",
-        )
-    ),
-    text=st.one_of(st.none(), texts),
-    name=st.sampled_from(shipped()),
-    topic=st.sampled_from(("", "three acts")),
-)
-def test_row_62_update_gives_what_a_full_build_would_give(
-    files: dict[str, Content], budget: int, path: str, text: str | None, name: str, topic: str
-) -> None:
-    """For a file that is new, gone or different, in every profile."""
-    own = load_profile(name, "tests", Path())
-    after = {key: content for key, content in files.items() if key != path} | ({} if text is None else {path: text})
-    if not {"agents/luna/IDENTITY.md", "agents/luna/INSTRUCTIONS.md"} <= after.keys():
-        return
-    asked = request(budget=budget, topic=topic)
-    before = assemble(Files(files), own, asked, ESTIMATE, parse=load_values)
-    updated = update(before, Change((path,), Files(after), own, ESTIMATE, parse=load_values))
-    assert updated == assemble(Files(after), own, asked, ESTIMATE, parse=load_values)
-
-
-def test_update_reads_only_the_layers_that_a_changed_file_belongs_to() -> None:
-    """The others keep what was found for them."""
-    files: dict[str, Content] = {"high/a.md": "- [fact] One\n", "low/b.md": "- [fact] Two\n"}
-    before = build(files, profile(*TWO))
-
-    class Watched(Files):
-        """Tells what is read."""
-
-        def read(self, path: str) -> Document | Problem | None:
-            seen.append(path)
-            return super().read(path)
-
-    seen: list[str] = []
-    now = Watched({**files, "low/b.md": "- [fact] Three\n"})
-    assert "Three" in update(before, Change(("low/b.md",), now, profile(*TWO), ESTIMATE, parse=load_values)).text
-    assert seen == ["low/b.md"]
 
 
 # One engine.

@@ -90,7 +90,7 @@ def test_difference_accounts_for_every_token(
     one, two = build(files, profile, budget=budget), build(other, profile, budget=budget)
     difference = compare_contexts(side(one), side(two))
     told = sum(each.tokens[1] - each.tokens[0] for each in difference.shifts if each.before or each.after)
-    assert told == sum(each.after for each in two.decisions) - sum(each.after for each in one.decisions)
+    assert told == sum(each.tokens_after for each in two.decisions) - sum(each.tokens_after for each in one.decisions)
     before, after = one.text.encode(), two.text.encode()
     assert difference.kept == next(
         (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),

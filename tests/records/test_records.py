@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.model import ContextasmError, Document, Layer, Profile
+from contextasm.model import Build, ContextasmError, Document, Layer, Profile, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.records.json_codec import from_json, to_json
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, make_record, parse_record
-from contextasm.selection.tokens import ESTIMATE, Counter
+from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.snapshot import RecordingWorkspace, SnapshotWorkspace, changed_inputs
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
 from tests.workspaces import DEFAULT, Content, Files, budgets, build, o200k, profiles, request, workspaces
@@ -79,16 +79,16 @@ def test_law_8_record_replays_to_the_same_context(
     files: Mapping[str, Content], profile: Profile, budget: int, form: str, exact: bool
 ) -> None:
     """From the record's bytes and the inputs' bytes alone, decisions and problems included."""
-    counter: Counter = o200k() if exact else ESTIMATE
+    counter: TokenCounter = o200k() if exact else ESTIMATE
     noted = RecordingWorkspace(Files(files))
     asked = request(budget=budget, format=form, tokenizer=counter.name)
-    context = assemble(noted, profile, asked, counter)
+    context = assemble(Build(noted, profile, asked, counter))
     own = make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted)
     back = parse_record(encode_record(own).data, "record")
     assert back == own
-    again = assemble(SnapshotWorkspace(back.lists, noted.reads), back.making.profile, back.request, counter)
+    again = assemble(Build(SnapshotWorkspace(back.lists, noted.reads), back.making.profile, back.request, counter))
     assert again == context
-    assert back.context == context._replace(documents=(), found={})
+    assert back.context == context._replace(documents=())
     assert changed_inputs(back.lists, back.digests, Files(files))[0] == ()
 
 
@@ -332,7 +332,7 @@ def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
         heading=("Out",), query=DEFAULT.layers[0].query._replace(paths=("../secret.md",))
     )
     profile = DEFAULT._replace(layers=(layer._replace(limits=layer.limits._replace(required=False)),))
-    context = assemble(noted, profile, request(), ESTIMATE)
+    context = assemble(Build(noted, profile, request(), ESTIMATE))
     name, data = encode_record(make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted))
     path = root / ".ctxasm" / "records" / f"{name}.json"
     fill(root, {path.relative_to(root).as_posix(): data})
@@ -466,6 +466,6 @@ def test_record_is_a_value() -> None:
             }
         )
     )
-    context = assemble(noted, DEFAULT, request(), ESTIMATE)
+    context = assemble(Build(noted, DEFAULT, request(), ESTIMATE))
     own: Record = make_record(context, BuildFacts((), "", (), DEFAULT), noted)
     assert parse_record(encode_record(own).data, "record") == own

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 import contextasm.retrieval.memory_index.index as kept_module
-from contextasm.model import Context, Document, IndexedPools, Problem, Request
+from contextasm.model import Build, Context, Document, IndexedPools, Problem, Request
 from contextasm.pipeline import assemble
 from contextasm.retrieval import memory_search as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
@@ -71,7 +71,7 @@ def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context
     request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
     home = Folder(folder)
     pools: IndexedPools | None = None if kept is None else MemoryIndexes(home, later, kept=kept)
-    return assemble(home, DEFAULT, request, ESTIMATE, pools=pools)
+    return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=pools))
 
 
 def same(context: Context) -> tuple[object, ...]:
@@ -126,12 +126,12 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
     def build(*, kept: bool) -> Context:
         home = Folder(root)
-        return assemble(home, DEFAULT, request, ESTIMATE, pools=MemoryIndexes(home, later, kept=kept))
+        return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=MemoryIndexes(home, later, kept=kept)))
 
     without = build(kept=False)
     assert same(build(kept=True)) == same(build(kept=True)) == same(without)
     assert len(pools(root)) == 2
-    assert same(without)[0] == assemble(Folder(root), DEFAULT, request, ESTIMATE).text
+    assert same(without)[0] == assemble(Build(Folder(root), DEFAULT, request, ESTIMATE)).text
 
 
 def test_same_result_whatever_was_changed(medium: Path) -> None:
@@ -199,7 +199,7 @@ def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
     stamp = path.stat()
     real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, kept=True)
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
-    assemble(Folder(medium), DEFAULT, request, ESTIMATE, pools=real)
+    assemble(Build(Folder(medium), DEFAULT, request, ESTIMATE, memory_index=real))
     with sqlite3.connect(pools(medium)[0]) as store:
         assert store.execute("SELECT count(*) FROM files WHERE stamp != ''").fetchone() == (0,)
     built(medium)

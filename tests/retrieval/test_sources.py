@@ -13,7 +13,7 @@ from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_events import load_values
 from contextasm.config.yaml_loader import load_yaml
-from contextasm.model import Context, ContextasmError, Layer, Overflow, Profile, Query
+from contextasm.model import Build, Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.pipeline import assemble
 from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.registry import SOURCES
@@ -29,7 +29,7 @@ PROFILES = CASES / "profiles"
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
     """What these layers show of a workspace."""
     profile = Profile("tests", "", budget, "plain", layers)
-    return assemble(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse=load_values)
+    return assemble(Build(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse_yaml=load_values))
 
 
 def layer(source: str, path: str, **more: Any) -> Layer:
@@ -392,7 +392,7 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
             "root/conventions",
             "root/implementation",
             "root/decisions",
-            "root/todo",
+            "root/hint",
             "team/habits",
         )
     ]

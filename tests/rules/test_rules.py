@@ -215,7 +215,7 @@ def test_row_79_a_disabled_rule_never_fires_and_is_listed() -> None:
     made = read([{"name": "off", "enabled": False, "when": condition("eq", 1), "then": {"cap": {"L3": 1}}}])
     fired = evaluate(made, {"var.x": "1"})
     assert codes(fired) == {"off": "disabled"}
-    assert (fired.rules, fired.settings, fired.missing) == ((), (), ())
+    assert (fired.rules, fired.effects, fired.missing) == ((), (), ())
     assert evaluate(made, {}).missing == ()
 
 

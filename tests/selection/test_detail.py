@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.layers import with_layer_values
-from contextasm.model import Context, Layer, Overflow, Problem, Profile, Query, Summarizer
+from contextasm.model import Build, Context, Layer, Overflow, Problem, Profile, Query, Summarizer
 from contextasm.pipeline import assemble
 from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
@@ -82,7 +82,7 @@ def test_text_without_anything_to_spare_has_one_level(text: str) -> None:
 def test_row_91_macro_is_no_longer_than_micro_and_micro_than_the_whole(text: str) -> None:
     """In tokens, for every text; each shows lines of the text, or their beginnings, in order."""
     atomic, micro, macro = (at_detail(text, level) for level in LEVELS)
-    assert ESTIMATE.size(macro.text) <= ESTIMATE.size(micro.text) <= ESTIMATE.size(atomic.text)
+    assert ESTIMATE.units(macro.text) <= ESTIMATE.units(micro.text) <= ESTIMATE.units(atomic.text)
     lines = text.split("\n")
     for form in (micro, macro):
         shown = [line for line in form.text.split("\n") if line.strip()]
@@ -113,7 +113,7 @@ def profile(budget: int = 16_000, fill_to: float = 0, **layer: Any) -> Profile:
 
 def build(files: Mapping[str, Content], own: Profile, budget: int, summarizer: Summarizer | None = None) -> Context:
     """A build with a summarizer."""
-    return assemble(Files(files), own, request(budget=budget), ESTIMATE, summarizer=summarizer)
+    return assemble(Build(Files(files), own, request(budget=budget), ESTIMATE, summarizer=summarizer))
 
 
 def outcomes(context: Context) -> dict[str, str]:
@@ -137,7 +137,7 @@ def test_row_60_detail_takes_the_least_valuable_first_and_stops_when_all_fit() -
     assert context.text.count("- [note] One sentence.\n") == 2
     assert context.tokens <= 70
     assert not context.truncated
-    assert all(each.after <= (each.before or 0) for each in context.decisions)
+    assert all(each.tokens_after <= (each.tokens_before or 0) for each in context.decisions)
     assert {each.reason.code for each in context.decisions} == {"fits", "detail"}
 
 
@@ -185,11 +185,13 @@ def test_row_93_detail_is_added_up_to_90_per_cent_and_never_past_the_budget(
     bare = build(workspace, profile(detail=level, overflow=("drop",)), budget)
     filled = build(workspace, profile(detail=level, overflow=("drop",), fill_to=90.0), budget)
     assert bare.tokens <= filled.tokens <= budget or not filled.text
-    assert all(one.after <= other.after for one, other in zip(bare.decisions, filled.decisions, strict=True))
+    assert all(
+        one.tokens_after <= other.tokens_after for one, other in zip(bare.decisions, filled.decisions, strict=True)
+    )
     if filled.tokens < budget * 0.9 - 1:
         room = budget - filled.tokens
         for each in filled.decisions:
-            assert each.outcome != "shortened" or (each.before or 0) - each.after >= room - 2
+            assert each.outcome != "shortened" or (each.tokens_before or 0) - each.tokens_after >= room - 2
 
 
 def test_fill_stops_at_90_per_cent() -> None:

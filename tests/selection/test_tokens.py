@@ -15,9 +15,9 @@ import tiktoken
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 from contextasm.config.build import load_token_table
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, TokenCounter
 from contextasm.selection import tokens
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, Counter, exact_counter, unpack
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, exact_counter, unpack
 
 NAMES = list(ENCODINGS)
 
@@ -31,7 +31,7 @@ class Remembered(dict[str, int]):
 
 
 @cache
-def counter(name: str) -> Counter:
+def counter(name: str) -> TokenCounter:
     """The exact counter of an encoding, built once for all tests."""
     return exact_counter(name, lambda: load_token_table(name), Remembered())
 
@@ -71,7 +71,7 @@ def test_estimate_is_a_quarter_of_the_utf16_units_rounded_up(text: str, count: i
 def test_units_of_the_estimate_add_up_over_the_parts_of_a_text() -> None:
     """So a text may be measured line by line."""
     parts = ["ab\n", "日本\n", "😀\n"]
-    assert sum(map(ESTIMATE.size, parts)) == ESTIMATE.size("".join(parts)) == 9
+    assert sum(map(ESTIMATE.units, parts)) == ESTIMATE.units("".join(parts)) == 9
     assert ESTIMATE.tokens(9) == 3
 
 

@@ -64,10 +64,10 @@ def shown(case: Case, room: int) -> str:
         return section_body(kept, missing, "\n\n", MARKERS[case.marker](ESTIMATE.count))
 
     def cost(kept: object) -> int:
-        return ESTIMATE.size(text(kept))
+        return ESTIMATE.units(text(kept))
 
     everything: tuple[Excerpt, ...] = tuple(map(whole_excerpt, case.fragments))
-    return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE.size, cost))
+    return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE.units, cost))
 
 
 @pytest.mark.parametrize("path", sorted(CUTS.glob("*.md")), ids=lambda path: path.stem)
@@ -88,7 +88,7 @@ def test_cut_shows_what_its_case_says(path: Path) -> None:
         )
         return
     assert found == case.expected
-    assert all(ESTIMATE.size(text) <= room for room, text in found.items())
+    assert all(ESTIMATE.units(text) <= room for room, text in found.items())
 
 
 def test_there_is_a_case_for_each_kind_of_cut() -> None:

@@ -67,7 +67,8 @@ def build(
     started = _clock()
     job = prepare_request(request, form)
     noted = _noted(job) if (record or record_inputs) and not check else None
-    context = job.run(workspace=noted, brief=not (manifest or explain or noted or touch))
+    build = job.in_full if manifest or explain or noted or touch else job.build
+    context = job.run(build._replace(workspace=noted) if noted else build)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
@@ -155,7 +156,7 @@ def _record(job: PreparedBuild, context: Context, noted: RecordingWorkspace, *, 
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
-    own = make_record(context, build_facts(job.counter, job.settings, job.profile, job.fired), noted)
+    own = make_record(context, build_facts(job.build.counter, job.settings, job.build.profile, job.build.rules), noted)
     return save_record(Path(job.workspace.root), own, noted.reads if inputs else {})
 
 

@@ -118,7 +118,7 @@ def _revision(name: str, flags: Options, around: ProcessEnvironment) -> Side:
     try:
         context = prepare_build(flags, around, revision).run()
     except ContextasmError as error:
-        raise ContextasmError(f"{name}: {error.where}", error.what, error.todo, error.code) from error
+        raise ContextasmError(f"{name}: {error.where}", error.what, error.hint, error.code) from error
     finally:
         revision.close()
     return Side(name, context, {each.path: each.digest for each in context.documents})

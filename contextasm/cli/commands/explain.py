@@ -58,8 +58,8 @@ def explain(
     write_stdout(format_table(*decision_table(context.decisions, every=verbose or fragment is not None)))
     if fragment is not None:
         return 0
-    if context.rulings:
-        write_stdout("\n" + format_table(*rule_trace_table(context.rulings)))
+    if context.rule_traces:
+        write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
     show_problems(context.problems)
     write_stderr(receipt(context))
     return 0
@@ -82,8 +82,8 @@ def _opened(record: str, request: Options, form: str | None) -> OpenedRecord:
 
     given = request._replace(format=form)._asdict()
     for flag in (key for key, value in given.items() if value and key != "workspace"):
-        todo = "leave it out; `ctxasm diff` compares a record with another build"
-        raise ContextasmError(f"--{flag.rstrip('s')}", "does not go with a record", todo)
+        hint = "leave it out; `ctxasm diff` compares a record with another build"
+        raise ContextasmError(f"--{flag.rstrip('s')}", "does not go with a record", hint)
     return open_record(record, request.workspace, process_environment())
 
 
@@ -95,8 +95,8 @@ def _only(context: Context, fragment: str) -> Context:
     decisions = tuple(each for each in context.decisions if fragment in {each.fragment, each.path})
     if not decisions:
         near = nearest(fragment, [each.fragment for each in context.decisions])
-        todo = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
-        raise ContextasmError("--id", f"no fragment {fragment}", todo)
+        hint = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
+        raise ContextasmError("--id", f"no fragment {fragment}", hint)
     return context._replace(decisions=decisions)
 
 

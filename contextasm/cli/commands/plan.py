@@ -25,7 +25,7 @@ def plan(
 
     sizes = [parse_tokens(each, "--budgets") for each in budgets.split(",")]
     job = prepare_request(request)
-    contexts = [job.run(job.request._replace(budget=size), brief=True) for size in sizes]
+    contexts = [job.run(job.build._replace(request=job.build.request._replace(budget=size))) for size in sizes]
     if json:
         write_stdout(format_json(plan_data(contexts)))
     else:

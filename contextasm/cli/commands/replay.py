@@ -63,8 +63,8 @@ def open_record(name: str, workspace: str | None, around: ProcessEnvironment) ->
         return found
     from contextasm.model import ContextasmError
 
-    todo = "give its file, or the first digits of its id; `ctxasm build --record` writes one"
-    raise ContextasmError(name, "no such record", todo)
+    hint = "give its file, or the first digits of its id; `ctxasm build --record` writes one"
+    raise ContextasmError(name, "no such record", hint)
 
 
 def find_opened_record(name: str, workspace: str | None, around: ProcessEnvironment) -> OpenedRecord | None:
@@ -101,8 +101,8 @@ def replay_record(own: OpenedRecord) -> Replay:
     counter, counts = load_counter(own.record.request.tokenizer, process_environment().environment)
     inputs = stored(own.record, own.path)
     if inputs is None and own.root is None:
-        todo = "name the workspace with -w DIR"
-        raise ContextasmError(str(own.path), "its inputs are not stored, and there is no workspace here", todo)
+        hint = "name the workspace with -w DIR"
+        raise ContextasmError(str(own.path), "its inputs are not stored, and there is no workspace here", hint)
     if inputs is not None:
         done = replay(own.record, SnapshotWorkspace(own.record.lists, inputs), counter)._replace(stored=True)
     else:

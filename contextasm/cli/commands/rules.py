@@ -30,7 +30,7 @@ def rules(
 
     if require_known(action, ("list", "eval"), "rules", "action") == "list":
         return _list(request, as_json=json)
-    fired = prepare_request(request).fired
+    fired = prepare_request(request).build.rules
     if fired is None:
         found: tuple[RuleTrace, ...] = ()
     else:

@@ -92,9 +92,7 @@ def _hits(job: PreparedBuild, top: int) -> tuple[list[Hit], int, Sequence[Proble
     from contextasm.model import SourceQuery
     from contextasm.retrieval.memory_search import topic_hits
 
-    asked = [
-        topic_hits(SourceQuery(job.workspace, layer, job.request, pools=job.pools)) for layer in job.profile.layers
-    ]
+    asked = [topic_hits(SourceQuery(job.build, layer)) for layer in job.build.profile.layers]
     found = [each for own in asked for each in own.found]
     found.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     found.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)

@@ -27,7 +27,7 @@ class MemoryIndexes:
         self._now = now
         self._folder = Path(workspace.root, INDEX_FOLDER) if kept else None
 
-    def ask(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
+    def query(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
         """What `use` makes of the pool of these patterns, brought up to date; None where none is worth keeping."""
         path = self._path(patterns)
         if path is None or not path.exists():
@@ -45,7 +45,7 @@ class MemoryIndexes:
             return None
         return answer
 
-    def keep(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
+    def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Make the pool of these files, where the workspace can be written to."""
         path = self._path(patterns)
         if path is None or not self._made(path.parent):

@@ -60,7 +60,7 @@ class IndexedPool:
         self.documents: Sequence[Document] = ()
 
     @cached_property
-    def left_out(self) -> Sequence[Reason]:
+    def excluded(self) -> Sequence[Reason]:
         """Why the others do not count."""
         stored: Any = load_value(self._store, "left_out", [])
         return [Reason(code, tuple((name, fact) for name, fact in facts)) for code, facts in stored]
@@ -84,7 +84,7 @@ class IndexedPool:
         query = "SELECT row FROM rows ORDER BY created DESC, path, line DESC LIMIT ?"
         return [row for (row,) in self._store.execute(query, (count or -1,))]
 
-    def standing(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
+    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """What each row's score needs."""
         days: Any = load_value(self._store, "dates", [])
         columns = self._columns

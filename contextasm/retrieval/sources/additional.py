@@ -8,12 +8,12 @@ from contextasm.text.markdown import trimmed
 PATH = "--additional"
 
 
-def additional(ask: SourceQuery) -> RetrievalResult:
+def additional(query: SourceQuery) -> RetrievalResult:
     """The request's additional text; nothing where there is none."""
-    _, text = trimmed(ask.request.additional)
-    heading = ask.layer.heading[0]
+    _, text = trimmed(query.build.request.additional)
+    heading = query.layer.heading[0]
     return RetrievalResult(
-        (Fragment(PATH, Location(PATH, 1), text, FragmentDisplay(heading, keep=ask.layer.overflow.keep)),)
+        (Fragment(PATH, Location(PATH, 1), text, FragmentDisplay(heading, keep=query.layer.overflow.keep)),)
         if text
         else ()
     )

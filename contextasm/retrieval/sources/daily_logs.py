@@ -40,15 +40,15 @@ class _Log(NamedTuple):
     """Where it is shown: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
 
 
-def daily_logs(ask: SourceQuery) -> RetrievalResult:
+def daily_logs(query: SourceQuery) -> RetrievalResult:
     """The logs aged 0 to `layer.days` days, in keep order: the newest day first, in a day the last file first.
 
     A log outside the window is a fragment without text, and a file whose name is no date is a problem.
     """
-    logs, problems = _logs(ask)
-    oldest = ask.layer.query.max_age_days
+    logs, problems = _logs(query)
+    oldest = query.layer.query.max_age_days
     if not any(0 <= log.age <= oldest for log in logs):
-        oldest = max(oldest, ask.layer.query.fallback_days)
+        oldest = max(oldest, query.layer.query.fallback_days)
     documents: list[Document] = []
     fragments: list[Fragment] = []
     for place, log in enumerate(logs):
@@ -59,28 +59,28 @@ def daily_logs(ask: SourceQuery) -> RetrievalResult:
                     log.path,
                     Location(log.path, 0),
                     "",
-                    FragmentDisplay(ask.layer.heading[0]),
+                    FragmentDisplay(query.layer.heading[0]),
                     labels=Labels(day=str(log.day)),
                     verdict=Verdict(excluded=reason),
                 )
             )
             continue
-        read = ask.workspace.read(log.path)
+        read = query.build.workspace.read(log.path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, log, ask.layer, place))
+            fragments.append(_fragment(read, log, query.layer, place))
         elif read:
             problems.append(read)
     fragments.sort(key=lambda each: (each.labels.day, each.display.place), reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _logs(ask: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
+def _logs(query: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
     """The logs that a layer's paths name, in the order in which they are shown, and the files that are none."""
     logs: list[_Log] = []
     problems: list[Problem] = []
-    for number, template in enumerate(ask.layer.query.paths):
-        for path in layer_paths(ask.workspace, template, ask.request):
+    for number, template in enumerate(query.layer.query.paths):
+        for path in layer_paths(query.build.workspace, template, query.build.request):
             name = path.rpartition("/")[2]
             found = _NAME.fullmatch(name)
             try:
@@ -88,9 +88,9 @@ def _logs(ask: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
             except ValueError:
                 day = None
             if found and day:
-                age = (ask.request.date - day).days
+                age = (query.build.request.date - day).days
                 logs.append(_Log(path, day, age, (-day.toordinal(), number, found[2])))
-            elif isinstance(unfit := ask.workspace.read(path), Problem):
+            elif isinstance(unfit := query.build.workspace.read(path), Problem):
                 problems.append(unfit)
             else:
                 message = f"{name} is no date, so it is not read as a log; name it YYYY-MM-DD.md"

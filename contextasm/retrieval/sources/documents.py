@@ -21,7 +21,7 @@ from contextasm.text.markdown import trimmed
 from contextasm.text.templates import layer_paths
 
 
-def documents(ask: SourceQuery) -> RetrievalResult:
+def documents(query: SourceQuery) -> RetrievalResult:
     """The files that a layer names, in its order; those that a pattern finds come in path order.
 
     Raises `ContextasmError` for a file of a required layer that can't be read.
@@ -29,27 +29,31 @@ def documents(ask: SourceQuery) -> RetrievalResult:
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for heading, path in _named(ask):
-        read = ask.workspace.read(path)
+    for heading, path in _named(query):
+        read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, heading, ask.layer, (len(fragments),)))
-            if fragments[-1].verdict.excluded and ask.layer.limits.required:
-                problems.append(Problem("required-empty", path, 0, f"is empty, and {ask.layer.id} is a required layer"))
+            fragments.append(_fragment(read, heading, query.layer, (len(fragments),)))
+            if fragments[-1].verdict.excluded and query.layer.limits.required:
+                problems.append(
+                    Problem("required-empty", path, 0, f"is empty, and {query.layer.id} is a required layer")
+                )
         elif isinstance(read, Problem):
-            if ask.layer.limits.required:
+            if query.layer.limits.required:
                 raise ContextasmError(
-                    path, read.message, f"{ask.layer.id} is never left out, so this has to be put right"
+                    path, read.message, f"{query.layer.id} is never left out, so this has to be put right"
                 )
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _named(ask: SourceQuery) -> Iterator[tuple[str, str]]:
+def _named(query: SourceQuery) -> Iterator[tuple[str, str]]:
     """Heading and path of every file that may be there."""
-    headings = ask.layer.heading * len(ask.layer.query.paths) if len(ask.layer.heading) == 1 else ask.layer.heading
-    for heading, template in zip(headings, ask.layer.query.paths, strict=True):
-        for path in layer_paths(ask.workspace, template, ask.request):
+    headings = (
+        query.layer.heading * len(query.layer.query.paths) if len(query.layer.heading) == 1 else query.layer.heading
+    )
+    for heading, template in zip(headings, query.layer.query.paths, strict=True):
+        for path in layer_paths(query.build.workspace, template, query.build.request):
             yield heading, path
 
 

@@ -44,25 +44,25 @@ class Entity(NamedTuple):
     """0 to 1."""
 
 
-def entities(ask: SourceQuery) -> RetrievalResult:
+def entities(query: SourceQuery) -> RetrievalResult:
     """Every entity of the layer's files, those that the topic names first, then the most salient.
 
     Beside those named, `layer.pool` are looked at.
     """
-    known, documents, problems = _known(ask)
-    topic = ask.request.topic.casefold()
+    known, documents, problems = _known(query)
+    topic = query.build.request.topic.casefold()
     named = {each.id for each in known if topic and any(mentions(topic, name) for name in (each.name, *each.aliases))}
     ordered = sorted(known, key=lambda each: (each.id not in named, -each.salience, each.id))
-    last = len(named) + (ask.layer.query.max_candidates or len(known))
-    out = Reason.of("not-in-pool", pool=ask.layer.query.max_candidates)
-    fragments = [_fragment(entity, ask, place, named=entity.id in named) for place, entity in enumerate(ordered)]
+    last = len(named) + (query.layer.query.max_candidates or len(known))
+    out = Reason.of("not-in-pool", pool=query.layer.query.max_candidates)
+    fragments = [_fragment(entity, query, place, named=entity.id in named) for place, entity in enumerate(ordered)]
     fragments[last:] = [fragment.exclude(out) for fragment in fragments[last:]]
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _known(ask: SourceQuery) -> tuple[list[Entity], list[Document], list[Problem]]:
+def _known(query: SourceQuery) -> tuple[list[Entity], list[Document], list[Problem]]:
     """The entities of the layer's files, each once."""
-    read, problems = read_data(ask)
+    read, problems = read_data(query)
     found: dict[str, Entity] = {}
     for entity in (each for data in read for each in _entities(data, problems)):
         if entity.id in found:
@@ -98,19 +98,19 @@ def _fields(row: Row) -> tuple[tuple[str, str], ...]:
     return tuple(row.pairs(key).items())
 
 
-def _fragment(entity: Entity, ask: SourceQuery, place: int, *, named: bool) -> Fragment:
+def _fragment(entity: Entity, query: SourceQuery, place: int, *, named: bool) -> Fragment:
     """An entity in one line."""
     fields = ", ".join(f"{key}: {value}" for key, value in entity.fields)
     given = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
-    text = fill_template(ask.layer.display.item_template or LINE, given)
+    text = fill_template(query.layer.display.item_template or LINE, given)
     return Fragment(
         entity.id,
         Location(entity.path, entity.line, rows=1),
         " ".join(text.split()),
         FragmentDisplay(
-            ask.layer.heading[0],
-            place=() if ask.layer.ranking.order == "best" else (place,),
-            keep=ask.layer.overflow.keep,
+            query.layer.heading[0],
+            place=() if query.layer.ranking.order == "best" else (place,),
+            keep=query.layer.overflow.keep,
         ),
         score=(("named", float(named)), ("salience", entity.salience)),
         labels=Labels(kind=entity.type),

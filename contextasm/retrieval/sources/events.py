@@ -51,33 +51,33 @@ class _Session(NamedTuple):
         return max(times, default=""), self.id
 
 
-def events(ask: SourceQuery) -> RetrievalResult:
+def events(query: SourceQuery) -> RetrievalResult:
     """The events of the session, newest first, behind it the highlights of the latest others.
 
     Where no session is named, the one with the newest event is meant. Of its events `layer.pool` are looked at.
     """
-    sessions, problems = _sessions(ask)
-    named = ask.request.session
+    sessions, problems = _sessions(query)
+    named = query.build.request.session
     current = next((each for each in sessions if each.id == named), None)
-    if named and not current and (sessions or ask.layer.query.paths):
-        where = ask.layer.query.paths[0].replace("*", named)
+    if named and not current and (sessions or query.layer.query.paths):
+        where = query.layer.query.paths[0].replace("*", named)
         problems.append(
             Problem("no-session", where, 0, f"there is no session {named}; the others show their highlights")
         )
     if not named and sessions:
         current = sessions[0]
-    fragments = _own(current, ask) if current else []
+    fragments = _own(current, query) if current else []
     others = [each for each in sessions if each is not current]
     for number, session in enumerate(others[:OTHERS], 1):
-        fragments += _highlights(session, number, ask)
+        fragments += _highlights(session, number, query)
     documents = tuple(each.document for each in sessions)
     return RetrievalResult(tuple(_distinct(fragments)), documents, tuple(problems))
 
 
-def _sessions(ask: SourceQuery) -> tuple[list[_Session], list[Problem]]:
+def _sessions(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     """The sessions of the layer's paths with their events of its types, the latest first."""
-    documents, problems = read_documents(ask)
-    kinds = ask.layer.query.event_types
+    documents, problems = read_documents(query)
+    kinds = query.layer.query.event_types
     found: list[_Session] = []
     for document in documents:
         own, wrong = parse_events(document)
@@ -87,13 +87,13 @@ def _sessions(ask: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     return sorted(found, key=lambda session: session.latest, reverse=True), problems
 
 
-def _own(session: _Session, ask: SourceQuery) -> list[Fragment]:
+def _own(session: _Session, query: SourceQuery) -> list[Fragment]:
     """All events of the session, newest first; those behind the pool are not put into words."""
     newest = list(reversed(session.events))
-    pool = ask.layer.query.max_candidates or len(newest)
-    shown = [_fragment(each, session.id, (0, each.line), ask) for each in newest[:pool]]
+    pool = query.layer.query.max_candidates or len(newest)
+    shown = [_fragment(each, session.id, (0, each.line), query) for each in newest[:pool]]
     out = Reason.of("not-in-pool", pool=pool)
-    heading = ask.layer.heading[0]
+    heading = query.layer.heading[0]
     return shown + [
         Fragment(
             _id(each),
@@ -107,10 +107,10 @@ def _own(session: _Session, ask: SourceQuery) -> list[Fragment]:
     ]
 
 
-def _highlights(session: _Session, number: int, ask: SourceQuery) -> list[Fragment]:
+def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
     """What another session is remembered by: its last errors, failures and writes, else its last event."""
     marked = [each for each in session.events if _stands_out(each)] or session.events[-1:]
-    return [_fragment(each, session.id, (number, each.line), ask) for each in reversed(marked[-HIGHLIGHTS:])]
+    return [_fragment(each, session.id, (number, each.line), query) for each in reversed(marked[-HIGHLIGHTS:])]
 
 
 def _stands_out(event: Event) -> bool:
@@ -119,9 +119,9 @@ def _stands_out(event: Event) -> bool:
     return event.type in {"error", "file_write"} or failed
 
 
-def _fragment(event: Event, session: str, place: tuple[int, int], ask: SourceQuery) -> Fragment:
+def _fragment(event: Event, session: str, place: tuple[int, int], query: SourceQuery) -> Fragment:
     """An event in words."""
-    layer, text = ask.layer, event_text(event)
+    layer, text = query.layer, event_text(event)
     return Fragment(
         _id(event),
         Location(event.path, event.line, rows=1),
@@ -132,7 +132,7 @@ def _fragment(event: Event, session: str, place: tuple[int, int], ask: SourceQue
             place=place,
             keep=layer.overflow.keep,
         ),
-        score=_score(event, ask),
+        score=_score(event, query),
         labels=Labels(day=event.day, kind=event.type),
     )
 
@@ -146,9 +146,9 @@ def _line(layer: Layer, text: str, event: Event) -> str:
     )
 
 
-def _score(event: Event, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
+def _score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], ...]:
     """The parts of an event's score. Its age is counted from the end of the day of the build."""
-    end = datetime.combine(ask.request.date, time()) + timedelta(days=1)
+    end = datetime.combine(query.build.request.date, time()) + timedelta(days=1)
     hours = (end - event.time).total_seconds() / 3600 if event.time else None
     recency = 0.0 if hours is None else half_life(hours)
     return (("importance", IMPORTANCE), ("recency", recency))

@@ -52,7 +52,7 @@ LANGUAGES = {
 _TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
-def files(ask: SourceQuery) -> RetrievalResult:
+def files(query: SourceQuery) -> RetrievalResult:
     """The files that are open, changed or named by the layer's paths, those that are open first.
 
     An open file that is not there is a problem.
@@ -60,25 +60,25 @@ def files(ask: SourceQuery) -> RetrievalResult:
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for path in query_paths(ask):
-        read = ask.workspace.read(path)
+    for path in query_paths(query):
+        read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, ask))
+            fragments.append(_fragment(read, query))
         elif read:
             problems.append(read)
-        elif path in ask.request.open:
+        elif path in query.build.request.open:
             problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
     fragments.sort(key=lambda each: -sum(value for _, value in each.score))
     placed = (
         tuple(each._replace(display=each.display._replace(place=(n,))) for n, each in enumerate(fragments))
-        if ask.layer.ranking.order == "given"
+        if query.layer.ranking.order == "given"
         else ()
     )
     return RetrievalResult(placed or tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _fragment(document: Document, ask: SourceQuery) -> Fragment:
+def _fragment(document: Document, query: SourceQuery) -> Fragment:
     """A whole file as it stands, front matter and all."""
     text = document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n") if document.line > 1 else document.text
     text = text.rstrip("\n")
@@ -87,12 +87,12 @@ def _fragment(document: Document, ask: SourceQuery) -> Fragment:
         Location(document.path, 1),
         text,
         FragmentDisplay(
-            ask.layer.heading[0],
-            group=fill_template(ask.layer.display.group_template, {"title": document.path, "path": document.path}),
-            keep=ask.layer.overflow.keep,
+            query.layer.heading[0],
+            group=fill_template(query.layer.display.group_template, {"title": document.path, "path": document.path}),
+            keep=query.layer.overflow.keep,
             fence=_fence(document.path, text),
         ),
-        score=_score(document.path, ask),
+        score=_score(document.path, query),
         verdict=Verdict(excluded=None if text.strip() else Reason("blank")),
     )
 
@@ -104,9 +104,9 @@ def _fence(path: str, text: str) -> str:
     return "`" * (longest + 1) + LANGUAGES.get(ending, "")
 
 
-def _score(path: str, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
+def _score(path: str, query: SourceQuery) -> tuple[tuple[str, float], ...]:
     """Whether a file is open, changed, or named by the topic: each 1 or 0."""
-    topic = ask.request.topic.casefold()
+    topic = query.build.request.topic.casefold()
     told = bool(topic) and mentions(topic, path.rpartition("/")[2])
-    request = ask.request
+    request = query.build.request
     return (("open", float(path in request.open)), ("changed", float(path in request.changed)), ("named", float(told)))

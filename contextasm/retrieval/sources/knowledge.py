@@ -26,35 +26,37 @@ class _Part(NamedTuple):
     day: str
 
 
-def knowledge(ask: SourceQuery) -> RetrievalResult:
+def knowledge(query: SourceQuery) -> RetrievalResult:
     """The sections of the layer's pages with how well they answer the topic; nothing at all without one.
 
     A hit counts a tenth more for each keyword that it holds, and more if its page is of the day.
     """
-    if not ask.request.topic.strip():
+    if not query.build.request.topic.strip():
         return RetrievalResult()
-    documents, problems = read_documents(ask)
+    documents, problems = read_documents(query)
     parts = [part for document in documents for part in split_sections(document)]
-    hits = _hits(ask, parts)
-    words = keywords(ask.request.topic)
+    hits = _hits(query, parts)
+    words = keywords(query.build.request.topic)
     fragments = []
     for row, part in enumerate(parts):
         if row in hits:
             folded = part.text.casefold()
-            score = boosted(hits[row], sum(word in folded for word in words), _hours(part.day, ask.request.date))
-            fragments.append(_fragment(part, ask)._replace(score=(("similarity", score),)))
+            score = boosted(
+                hits[row], sum(word in folded for word in words), _hours(part.day, query.build.request.date)
+            )
+            fragments.append(_fragment(part, query)._replace(score=(("similarity", score),)))
         else:
-            fragments.append(_fragment(part, ask).exclude(Reason("no-match")))
+            fragments.append(_fragment(part, query).exclude(Reason("no-match")))
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _hits(ask: SourceQuery, parts: Sequence[_Part]) -> dict[int, float]:
+def _hits(query: SourceQuery, parts: Sequence[_Part]) -> dict[int, float]:
     """The sections that answer the topic, by their places, with how well."""
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
     entries = [IndexEntry("\n".join((*part.trail, part.text)), "", part.day) for part in parts]
-    return similarities(ask.request.topic, build_index(entries), ask.layer.query.min_match)
+    return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
 
 
 def _hours(day: str, today: date) -> float:
@@ -104,9 +106,9 @@ def _day(document: Document) -> str:
     return ""
 
 
-def _fragment(part: _Part, ask: SourceQuery) -> Fragment:
+def _fragment(part: _Part, query: SourceQuery) -> Fragment:
     """A section under the headings that lead to it."""
-    layer = ask.layer
+    layer = query.layer
     return Fragment(
         f"{part.path}:{part.line}",
         Location(part.path, part.line),

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from contextasm.retrieval.search.hybrid import HybridHit
 
 
-def recent_memories(ask: SourceQuery) -> RetrievalResult:
+def recent_memories(query: SourceQuery) -> RetrievalResult:
     """Every memory of the layer's files; those that do not count say why."""
-    return search_pool(ask, lambda pool: _found(ask, pool)[0], all_rows, _shown_alone)
+    return search_pool(query, lambda pool: _found(query, pool)[0], all_rows, _shown_alone)
 
 
-def search_memories(ask: SourceQuery) -> RetrievalResult:
+def search_memories(query: SourceQuery) -> RetrievalResult:
     """The memories of the layer's files, those that match the request's topic with the parts of their scores.
 
     Nothing at all where there is no topic.
     """
-    if not ask.request.topic.strip():
+    if not query.build.request.topic.strip():
         return RetrievalResult()
-    return search_pool(ask, partial(_searched, ask), topic_scores, _shown_alone)
+    return search_pool(query, partial(_searched, query), topic_scores, _shown_alone)
 
 
 def _shown_alone(memory: Memory, layer: Layer, score: Score) -> Fragment:
@@ -53,51 +53,51 @@ def _shown_alone(memory: Memory, layer: Layer, score: Score) -> Fragment:
     return memory_fragment(GroupedMemory(memory, ()), layer, None)._replace(score=score)
 
 
-def _searched(ask: SourceQuery, pool: ReadPool) -> RetrievalResult:
+def _searched(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
     """Every memory of the layer's files, those that match with their scores."""
-    found, own = _found(ask, pool)
+    found, own = _found(query, pool)
     asked = [number for number, each in enumerate(found.fragments) if each.verdict.excluded is None]
-    hits, problems = _hits(ask, [own[number] for number in asked])
+    hits, problems = _hits(query, [own[number] for number in asked])
     fragments = [*found.fragments]
     for row, number in enumerate(asked):
         if hit := hits.get(row):
-            score = (*_parts(own[number], hit.similarity, ask), *hit.parts, *_own_parts(own[number], ask))
+            score = (*_parts(own[number], hit.similarity, query), *hit.parts, *_own_parts(own[number], query))
             fragments[number] = fragments[number]._replace(score=score)
         else:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
     return found._replace(fragments=tuple(fragments), problems=(*found.problems, *problems))
 
 
-def _hits(ask: SourceQuery, pool: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
+def _hits(query: SourceQuery, pool: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
     """The memories that answer the topic, by their place: by words, and by meaning too where that can be asked."""
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.hybrid import HybridHit, fuse
     from contextasm.retrieval.search.inverted_index import build_index
 
-    topic, floor = ask.request.topic, ask.layer.query.min_match
+    topic, floor = query.build.request.topic, query.layer.query.min_match
     entries = [index_entry(each) for each in pool]
     postings = build_index(entries)
     words = similarities(topic, postings, floor)
-    near = ask.meaning(topic, [each.text for each in pool]) if ask.meaning and pool else ()
+    near = query.build.semantics(topic, [each.text for each in pool]) if query.build.semantics and pool else ()
     if isinstance(near, Problem) or not near:
         problems = (near,) if isinstance(near, Problem) else ()
         return {row: HybridHit(similarity) for row, similarity in words.items()}, problems
     return fuse(words, similarities(topic, postings, 0.0), near, floor, entries), ()
 
 
-def weighed_memories(ask: SourceQuery) -> RetrievalResult:
+def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Every memory of the layer's files, with the parts of its score that no topic decides."""
-    found, own = _found(ask, read_pool(ask.workspace, [*query_paths(ask)]))
+    found, own = _found(query, read_pool(query.build.workspace, [*query_paths(query)]))
     fragments = []
     for each, memory in zip(found.fragments, own, strict=True):
-        fragments.append(each._replace(score=_parts(memory, 0.0, ask)[1:] + _own_parts(memory, ask)))
+        fragments.append(each._replace(score=_parts(memory, 0.0, query)[1:] + _own_parts(memory, query)))
     return found._replace(fragments=tuple(fragments))
 
 
-def _own_parts(memory: Memory, ask: SourceQuery) -> tuple[tuple[str, float], ...]:
+def _own_parts(memory: Memory, query: SourceQuery) -> tuple[tuple[str, float], ...]:
     """Further parts, as far as the layer weighs them: how sure a memory is, whether it names a file that is open."""
-    weighed = dict(ask.layer.ranking.weights)
-    further = (("confidence", memory.confidence), ("open", float(names_open(memory, ask.request))))
+    weighed = dict(query.layer.ranking.weights)
+    further = (("confidence", memory.confidence), ("open", float(names_open(memory, query.build.request))))
     return tuple(part for part in further if part[0] in weighed)
 
 
@@ -108,17 +108,17 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _parts(memory: Memory, similarity: float, ask: SourceQuery) -> Score:
+def _parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
     """The parts of a memory's score that every layer knows."""
     own = score_inputs(memory)
-    return memory_score(similarity, own.importance, own.last, ask.request.date)
+    return memory_score(similarity, own.importance, own.last, query.build.request.date)
 
 
-def _found(ask: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
+def _found(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     """Every memory of the layer as a fragment, and as it stands."""
     out = {memory.id: reason for memory, reason in zip(pool.every, pool.outs, strict=True) if reason}
-    chosen, unfit = group_memories(pool.every, ask.layer, out)
-    fragments = tuple(memory_fragment(each, ask.layer, out.get(each.memory.id)) for each in chosen)
+    chosen, unfit = group_memories(pool.every, query.layer, out)
+    fragments = tuple(memory_fragment(each, query.layer, out.get(each.memory.id)) for each in chosen)
     return RetrievalResult(fragments, pool.documents, (*pool.problems, *unfit)), tuple(each.memory for each in chosen)
 
 

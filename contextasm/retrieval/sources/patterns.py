@@ -45,26 +45,26 @@ class Pattern(NamedTuple):
         return (self.succeeded + 1) / (self.applied + 2) if self.applied else 0.0
 
 
-def patterns(ask: SourceQuery) -> RetrievalResult:
+def patterns(query: SourceQuery) -> RetrievalResult:
     """The patterns of the layer's files, those that fit the topic by how often they worked.
 
     One fits by a keyword, by the intent, or by the type of an entity that the topic names (`layer.start`).
     """
-    read, problems = read_data(ask)
+    read, problems = read_data(query)
     known = [pattern for data in read for pattern in _patterns(data, problems)]
-    words, meant, types = set(keywords(ask.request.topic)), intent(ask.request.topic), _types(ask)
+    words, meant, types = set(keywords(query.build.request.topic)), intent(query.build.request.topic), _types(query)
     fragments = []
     for number, pattern in enumerate(known):
         by_word = bool(words & {word.casefold() for word in pattern.keywords})
         fits = by_word or meant in pattern.intents or bool(types & {each.casefold() for each in pattern.entities})
-        fragments.append(_fragment(pattern, ask, number, fits=fits))
+        fragments.append(_fragment(pattern, query, number, fits=fits))
     fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("rate", 0.0), each.text))
     return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
-def _types(ask: SourceQuery) -> set[str]:
+def _types(query: SourceQuery) -> set[str]:
     """The types of the entities that the topic names."""
-    found: Sequence[Fragment] = [each for layer in ask.found.values() for each in layer.fragments]
+    found: Sequence[Fragment] = [each for layer in query.found.values() for each in layer.fragments]
     return {each.labels.kind.casefold() for each in found if dict(each.score).get("named")}
 
 
@@ -91,15 +91,15 @@ def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
         )
 
 
-def _fragment(pattern: Pattern, ask: SourceQuery, number: int, *, fits: bool) -> Fragment:
+def _fragment(pattern: Pattern, query: SourceQuery, number: int, *, fits: bool) -> Fragment:
     """A pattern as a list item."""
     tried = f"worked {pattern.succeeded} of {pattern.applied} times" if pattern.applied else "not tried yet"
     given = {"name": pattern.name, "text": " ".join(pattern.text.split()), "tried": tried}
     return Fragment(
         f"{pattern.path}#{number}",
         Location(pattern.path, pattern.line, rows=1),
-        fill_template(ask.layer.display.item_template or LINE, given),
-        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
+        fill_template(query.layer.display.item_template or LINE, given),
+        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=(("rate", pattern.rate),) if fits else (),
         verdict=Verdict(excluded=None if fits else Reason("no-match")),
     )

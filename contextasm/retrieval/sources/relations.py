@@ -51,18 +51,18 @@ class Relation(NamedTuple):
         return self.source.casefold(), self.type.casefold(), self.target.casefold()
 
 
-def relations(ask: SourceQuery) -> RetrievalResult:
+def relations(query: SourceQuery) -> RetrievalResult:
     """Every relation of the layer's files, those within `layer.depth` steps with their scores, nearest first.
 
     An edge that stands there twice is merged into its first row; one out of reach says so.
     """
-    read, problems = read_data(ask)
+    read, problems = read_data(query)
     known = [relation for data in read for relation in _relations(data, problems)]
     first: dict[tuple[str, str, str], Relation] = {}
     for relation in known:
         first.setdefault(relation.edge, relation)
-    steps = _steps([*first.values()], _begun(ask), ask.layer.query.depth)
-    far = Reason.of("not-reached", depth=ask.layer.query.depth)
+    steps = _steps([*first.values()], _begun(query), query.layer.query.depth)
+    far = Reason.of("not-reached", depth=query.layer.query.depth)
     fragments = []
     for number, relation in enumerate(known):
         kept = first[relation.edge]
@@ -71,15 +71,15 @@ def relations(ask: SourceQuery) -> RetrievalResult:
         else:
             out = None if relation.edge in steps else far
         fragments.append(
-            _fragment(relation, ask, steps.get(relation.edge, 0), out)._replace(id=f"{relation.path}#{number}")
+            _fragment(relation, query, steps.get(relation.edge, 0), out)._replace(id=f"{relation.path}#{number}")
         )
     fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("weight", 0.0)))
     return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
-def _begun(ask: SourceQuery) -> set[str]:
+def _begun(query: SourceQuery) -> set[str]:
     """The ids of the entities from which relations are followed: those that the topic names, else all that count."""
-    found = [each for layer in ask.found.values() for each in layer.fragments if each.verdict.excluded is None]
+    found = [each for layer in query.found.values() for each in layer.fragments if each.verdict.excluded is None]
     named = [each for each in found if dict(each.score).get("named")]
     return {each.id.casefold() for each in named or found}
 
@@ -120,15 +120,15 @@ def _steps(known: Sequence[Relation], begun: set[str], depth: int) -> Mapping[tu
     return steps
 
 
-def _fragment(relation: Relation, ask: SourceQuery, step: int, out: Reason | None) -> Fragment:
+def _fragment(relation: Relation, query: SourceQuery, step: int, out: Reason | None) -> Fragment:
     """A relation in one line."""
     given = {"source": relation.source, "type": relation.type, "target": relation.target}
     score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and out is None else ()
     return Fragment(
         f"{relation.path}:{relation.line}",
         Location(relation.path, relation.line, rows=1),
-        fill_template(ask.layer.display.item_template or LINE, given) if out is None else "",
-        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
+        fill_template(query.layer.display.item_template or LINE, given) if out is None else "",
+        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=score,
         labels=Labels(kind=relation.type),
         verdict=Verdict(excluded=out),

@@ -20,15 +20,15 @@ from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template
 
 
-def threads(ask: SourceQuery) -> RetrievalResult:
+def threads(query: SourceQuery) -> RetrievalResult:
     """The threads of the layer's files, the one that was last updated first; only active ones are in question."""
-    documents, problems = read_documents(ask)
-    fragments = sorted((_fragment(document, ask) for document in documents), key=lambda each: each.location.path)
+    documents, problems = read_documents(query)
+    fragments = sorted((_fragment(document, query) for document in documents), key=lambda each: each.location.path)
     fragments.sort(key=lambda each: each.labels.day, reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _fragment(document: Document, ask: SourceQuery) -> Fragment:
+def _fragment(document: Document, query: SourceQuery) -> Fragment:
     """All of a thread, the blank lines at its ends left off."""
     blank, text = trimmed(document.text)
     status = _front(document, "status") or "none"
@@ -39,9 +39,9 @@ def _fragment(document: Document, ask: SourceQuery) -> Fragment:
         Location(document.path, document.line + blank),
         text,
         FragmentDisplay(
-            ask.layer.heading[0],
-            group=fill_template(ask.layer.display.group_template, {"title": name, "path": document.path}),
-            keep=ask.layer.overflow.keep,
+            query.layer.heading[0],
+            group=fill_template(query.layer.display.group_template, {"title": name, "path": document.path}),
+            keep=query.layer.overflow.keep,
         ),
         labels=Labels(day=_day(_front(document, "updated"))),
         verdict=Verdict(excluded=out if status.casefold() == "active" else Reason.of("status", status=status)),

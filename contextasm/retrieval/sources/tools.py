@@ -39,14 +39,14 @@ class Tool(NamedTuple):
     """Each with its type, and a mark where it may be left out."""
 
 
-def tools(ask: SourceQuery) -> RetrievalResult:
+def tools(query: SourceQuery) -> RetrievalResult:
     """The tools of the layer's files; with a topic, those that have to do with it, with how much."""
-    read, problems = read_data(ask)
+    read, problems = read_data(query)
     known = [tool for data in read for tool in _tools(data, problems)]
-    hits = _hits(ask, known)
+    hits = _hits(query, known)
     fragments = []
     for number, tool in enumerate(known):
-        fragment = _fragment(tool, ask, number)
+        fragment = _fragment(tool, query, number)
         if hits is not None:
             matches = number in hits
             score = (("similarity", hits[number]),) if matches else ()
@@ -58,15 +58,15 @@ def tools(ask: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
 
 
-def _hits(ask: SourceQuery, known: Sequence[Tool]) -> dict[int, float] | None:
+def _hits(query: SourceQuery, known: Sequence[Tool]) -> dict[int, float] | None:
     """The tools that answer the topic, by their places; None where all count: without a topic, or with no hit."""
-    if not ask.request.topic.strip() or not known:
+    if not query.build.request.topic.strip() or not known:
         return None
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
     entries = [IndexEntry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in known]
-    return similarities(ask.request.topic, build_index(entries), ask.layer.query.min_match) or None
+    return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match) or None
 
 
 def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
@@ -117,13 +117,13 @@ def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
         yield told if name in needed else f"[{told}]"
 
 
-def _fragment(tool: Tool, ask: SourceQuery, number: int) -> Fragment:
+def _fragment(tool: Tool, query: SourceQuery, number: int) -> Fragment:
     """A tool in one line."""
     arguments = f" ({', '.join(tool.arguments)})" if tool.arguments else ""
     given = {"name": tool.name, "text": tool.text or "no description", "arguments": arguments}
     return Fragment(
         f"{tool.path}#{number}",
         Location(tool.path, tool.line, rows=1),
-        fill_template(ask.layer.display.item_template or LINE, given),
-        FragmentDisplay(ask.layer.heading[0], keep=ask.layer.overflow.keep),
+        fill_template(query.layer.display.item_template or LINE, given),
+        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
     )

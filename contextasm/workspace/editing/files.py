@@ -74,8 +74,8 @@ def _opened(path: Path) -> int:
         path.parent.mkdir(exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     except OSError as error:
-        todo = "make the workspace a folder that can be written to"
-        raise ContextasmError(str(path), f"can't be made: {error.strerror}", todo) from error
+        hint = "make the workspace a folder that can be written to"
+        raise ContextasmError(str(path), f"can't be made: {error.strerror}", hint) from error
 
 
 def _is_there(path: Path, handle: int) -> bool:
@@ -114,8 +114,8 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
             if left.startswith(f".{full.name}.") and left.endswith(".tmp"):
                 (full.parent / left).unlink()  # of a process that was killed: the lock is ours
     except OSError as error:
-        todo = "make its folder one that can be written to"
-        raise ContextasmError(path, f"can't be written: {error.strerror}", todo) from error
+        hint = "make its folder one that can be written to"
+        raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
     write(full, data)
 
 

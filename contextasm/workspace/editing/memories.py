@@ -100,8 +100,8 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
     if name in ids:
         return
     near = nearest_of_many(name, ids)
-    todo = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
-    raise ContextasmError(where, f"there is no memory {name}", todo)
+    hint = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
+    raise ContextasmError(where, f"there is no memory {name}", hint)
 
 
 HOMES = ("agents/*/memories", "teams/*/memories", "memories")

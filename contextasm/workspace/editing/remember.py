@@ -138,8 +138,8 @@ def _stored(known: MemoryEditor, path: str, entries: Sequence[NewMemory], day: d
         if [_seen(memory) for memory in found] == [(each.text, each.type, str(day), True) for each in entries]:
             return found
     known.changed.pop(path)
-    todo = "close what is open at its end, such as a code fence, or name another file with --file"
-    raise ContextasmError(path, "a bullet at its end would not be read as a memory", todo)
+    hint = "close what is open at its end, such as a code fence, or name another file with --file"
+    raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
 
 
 def _seen(memory: Memory) -> tuple[str, str, str, bool]:

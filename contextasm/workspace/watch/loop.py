@@ -50,8 +50,8 @@ def watch_workspace(wish: WatchSpec, voice: WatchReporter, command: str = "", po
     news = _News(wish, turns)
 
     def refused(why: str) -> None:
-        todo = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
-        voice.warn(f"{wish.root}: can't be watched natively: {why}: {todo}")
+        hint = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
+        voice.warn(f"{wish.root}: can't be watched natively: {why}: {hint}")
 
     with WakeupPipe() as wake, EndSignals(wake) as ending, FileEvents(wake, news.holds, refused) as hints:
         hints.given = poll is None
