@@ -13,8 +13,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple, TextIO, cast
+from typing import NamedTuple, NoReturn, TextIO, cast
 from unittest.mock import patch
 
 from contextasm.cli.app import run
@@ -104,18 +105,41 @@ def _run(command: Sequence[str], *, cwd: Path | str, env: Mapping[str, str]) -> 
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def inside(*words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
+def inside(
+    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | None = None
+) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
-    terminate = signal.getsignal(signal.SIGTERM)
-    with _redirected(1) as out, _redirected(2) as err:
-        try:
-            with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
-                code = run([str(word) for word in words])
-            out.flush()
-            err.flush()
-        finally:
-            signal.signal(signal.SIGTERM, terminate)
+    with _restored_signals(), _redirected(1) as out, _redirected(2) as err, _input(stdin):
+        with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
+            code = run([str(word) for word in words])
+        out.flush()
+        err.flush()
         return Result(code, *(Path(stream.name).read_bytes().decode() for stream in (out, err)))
+
+
+@contextmanager
+def _restored_signals() -> Iterator[None]:
+    """Put back the handler that a command replaces, and interrupt a command that hangs."""
+    terminate = signal.getsignal(signal.SIGTERM)
+    alarm = signal.signal(signal.SIGALRM, _hangs)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
+        signal.signal(signal.SIGTERM, terminate)
+
+
+def _hangs(*_: object) -> NoReturn:
+    raise TimeoutError(f"no end after {TIMEOUT} seconds")
+
+
+@contextmanager
+def _input(text: str | None) -> Iterator[None]:
+    """Let standard input hold a text."""
+    with patch("sys.stdin", sys.stdin if text is None else TextIOWrapper(BytesIO(text.encode()))):
+        yield
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import COMMAND, LUNA, fill, python, shell
+from tests.command import COMMAND, LUNA, fill, inside, python
 
 HEAVY = (
     "rich",
@@ -113,16 +113,16 @@ def test_second_exact_build_loads_no_tables(tmp_path: Path) -> None:
 def test_second_exact_build_gives_the_same_bytes(tmp_path: Path) -> None:
     """Remembered or not."""
     env = {"XDG_CACHE_HOME": str(tmp_path)}
-    first, second = (shell('"$@"', *EXACT, env=env) for _ in range(2))
+    first, second = (inside(*EXACT, env=env) for _ in range(2))
     assert first.code == 0
-    assert first == second == shell('"$@"', *EXACT, env={"CTXASM_NO_CACHE": "1"})
+    assert first == second == inside(*EXACT, env={"CTXASM_NO_CACHE": "1"})
 
 
 @pytest.mark.parametrize("value", ["1", "yes"])
 def test_build_without_cache_leaves_no_file(tmp_path: Path, value: str) -> None:
     """`CTXASM_NO_CACHE`: neither in the cache folder nor in the home folder."""
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "CTXASM_NO_CACHE": value}
-    assert shell('"$@"', *EXACT, env=env).code == 0
+    assert inside(*EXACT, env=env).code == 0
     assert os.listdir(tmp_path) == []
 
 
@@ -130,7 +130,7 @@ def test_build_without_cache_leaves_no_file(tmp_path: Path, value: str) -> None:
 def test_cache_lies_in_the_home_folder_where_nothing_else_is_named(tmp_path: Path, base: str) -> None:
     """As the XDG base directories have it: a relative path counts as none."""
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": base}
-    assert shell('"$@"', *EXACT, env=env).code == 0
+    assert inside(*EXACT, env=env).code == 0
     assert [path.name for path in (tmp_path / ".cache/ctxasm").iterdir()] == ["o200k_base.counts"]
 
 
@@ -138,16 +138,16 @@ def test_cache_lies_in_the_home_folder_where_nothing_else_is_named(tmp_path: Pat
 def test_damaged_cache_is_as_none(tmp_path: Path, damage: bytes) -> None:
     """The same bytes, and no word about it."""
     env = {"XDG_CACHE_HOME": str(tmp_path)}
-    first = shell('"$@"', *EXACT, env=env)
+    first = inside(*EXACT, env=env)
     (tmp_path / "ctxasm/o200k_base.counts").write_bytes(damage)
-    assert shell('"$@"', *EXACT, env=env) == first
+    assert inside(*EXACT, env=env) == first
     assert first.err == ""
 
 
 def test_cache_that_can_not_be_written_does_not_matter(tmp_path: Path) -> None:
     """A file is in the way of the folder."""
     (tmp_path / "ctxasm").write_text("in the way")
-    assert shell('"$@"', *EXACT, env={"XDG_CACHE_HOME": str(tmp_path)}).code == 0
+    assert inside(*EXACT, env={"XDG_CACHE_HOME": str(tmp_path)}).code == 0
 
 
 def test_exact_build_needs_no_network_and_writes_nothing_in_the_workspace(tmp_path: Path) -> None:

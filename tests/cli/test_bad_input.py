@@ -20,7 +20,7 @@ NEEDS_FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this sy
 
 def test_place_without_workspace_is_refused(tmp_path: Path) -> None:
     """Searched upwards in vain, with the way to make one."""
-    refused(ctxasm("build", cwd=tmp_path), str(tmp_path), "no workspace here or above", "-w DIR", "ctxasm init")
+    refused(inside("build", cwd=tmp_path), str(tmp_path), "no workspace here or above", "-w DIR", "ctxasm init")
 
 
 @pytest.mark.parametrize("named", ["flag", "variable"])
@@ -114,7 +114,7 @@ def test_variable_that_can_not_be_used_is_named(variable: str, value: str, part:
 @pytest.mark.parametrize("words", [(), ("--no-such",)])
 def test_command_line_without_command_is_refused_or_helped(words: tuple[str, ...]) -> None:
     """Code 2, nothing on standard output, no traceback and no talk of a bug."""
-    result = ctxasm(*words, cwd=SAMPLE)
+    result = inside(*words, cwd=SAMPLE)
     assert (result.code, result.out) == (2, "")
     assert "Usage" in result.err or "--help" in result.err
     assert "Traceback" not in result.err
@@ -124,7 +124,7 @@ def test_command_line_without_command_is_refused_or_helped(words: tuple[str, ...
 @pytest.mark.parametrize("words", [("--help",), ("build", "--help"), ("explain", "--help")])
 def test_help_is_on_standard_output(words: tuple[str, ...]) -> None:
     """It is what was asked for."""
-    result = ctxasm(*words)
+    result = inside(*words)
     assert (result.code, result.err) == (0, "")
     assert "Usage: ctxasm" in result.out
 
@@ -218,7 +218,7 @@ def test_what_is_no_file_of_the_workspace_is_never_waited_for_nor_read(
     if make is _folder and "memories" in path:
         pytest.skip("a pattern finds files only, so a folder of that name is none of its matches")
     make(target)
-    result = ctxasm("build", "--date", "2025-03-14", cwd=tmp_path)
+    result = inside("build", "--date", "2025-03-14", cwd=tmp_path)
     if path == IDENTITY:
         refused(result, path, part)
     else:
@@ -232,7 +232,7 @@ def test_what_is_no_file_of_the_workspace_is_never_waited_for_nor_read(
 def test_unreadable_identity_is_refused(tmp_path: Path) -> None:
     """Told with the system's reason."""
     (fill(tmp_path, {}) / IDENTITY).chmod(0)
-    refused(ctxasm("build", cwd=tmp_path), IDENTITY, "Permission denied")
+    refused(inside("build", cwd=tmp_path), IDENTITY, "Permission denied")
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_folder_that_is_a_link_out_of_the_workspace_is_not_entered(tmp_path: Pat
     fill(here, {"ctxasm.yaml": "date: 2025-03-14\n"}, base=SMALL if parent.endswith("daily") else {})
     (here / parent).parent.mkdir(parents=True, exist_ok=True)
     (here / parent).symlink_to(there / parent)
-    result = ctxasm("build", "-a", "a", cwd=here)
+    result = inside("build", "-a", "a", cwd=here)
     assert "SECRET" not in result.out + result.err
     assert "leads out of the workspace" in result.err, result.err
     assert result.code == (0 if parent.endswith("daily") else 2)
@@ -373,7 +373,7 @@ def test_build_never_reads_a_silent_pipe(tmp_path: Path) -> None:
 
 def test_topic_is_read_from_standard_input_when_asked_for(tmp_path: Path) -> None:
     """`--topic -`."""
-    result = ctxasm("build", "--topic", "-", "-f", "json", cwd=fill(tmp_path, {}), stdin="the harbor\n")
+    result = inside("build", "--topic", "-", "-f", "json", cwd=fill(tmp_path, {}), stdin="the harbor\n")
     assert '"topic": "the harbor"' in result.out
 
 
@@ -425,7 +425,7 @@ def test_full_disk_behind_standard_output_is_told(words: tuple[str, ...]) -> Non
 @NEEDS_FULL
 def test_full_disk_behind_a_file_is_told() -> None:
     """Named by its path."""
-    refused(ctxasm("build", "-q", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
+    refused(inside("build", "-q", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
 
 
 def test_closed_standard_output_is_told(tmp_path: Path) -> None:

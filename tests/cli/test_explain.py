@@ -17,7 +17,7 @@ from contextasm.records.trace import trace_line
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import list_mark
-from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, lines_of
+from tests.command import LUNA, SAMPLE, fill, inside, lines_of
 
 MARKER = "... [truncated]"
 
@@ -173,7 +173,7 @@ def test_one_line_is_told_in_one_line(place: str, start: str) -> None:
 
 def test_path_of_a_line_may_be_taken_from_the_current_folder() -> None:
     """As a shell completes it."""
-    result = ctxasm("explain", "-a", "luna", "--line", "IDENTITY.md:1", cwd=SAMPLE / "agents/luna")
+    result = inside("explain", "-a", "luna", "--line", "IDENTITY.md:1", cwd=SAMPLE / "agents/luna")
     assert (result.code, result.out[:6]) == (0, "in L1 ")
 
 

@@ -10,7 +10,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
-from tests.command import ctxasm, fill, inside, refused
+from tests.command import fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
 LIST = "agents/a/memories/2025-03.md"
@@ -20,7 +20,7 @@ OLD = "# March\n\n- [fact] The barrier is checked twice a night {importance=0.4 
 def remember(folder: Path, *words: str, stdin: str | None = None) -> str:
     """Remember as agent a on the day; what is said of it."""
     line = ("remember", *DAY, "-w", str(folder), *words)
-    done = ctxasm(*line, stdin=stdin) if stdin else inside(*line)
+    done = inside(*line, stdin=stdin)
     assert (done.code, done.err) == (0, "")
     return done.out
 
@@ -208,7 +208,7 @@ def test_row_42_confidence_map(tmp_path: Path) -> None:
 def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: str, what: str) -> None:
     """Not even the good lines before it."""
     fill(tmp_path, {})
-    refused(ctxasm("remember", "-", "-w", tmp_path, stdin=f"fine\n\n{line}\n"), "line 3", what)
+    refused(inside("remember", "-", "-w", tmp_path, stdin=f"fine\n\n{line}\n"), "line 3", what)
     assert not (tmp_path / "agents/a/memories").exists()
 
 

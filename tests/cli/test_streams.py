@@ -178,7 +178,7 @@ def test_file_name_that_is_no_utf_8_is_no_bug(tmp_path: Path, folder: str, words
     os.mkdir(os.path.dirname(path))
     with open(path, "wb") as file:
         file.write(b"- A line that has to be cut, for it is long enough.\n" * 20)
-    result = ctxasm(*words, "--date", "2025-03-14", cwd=tmp_path)
+    result = inside(*words, "--date", "2025-03-14", cwd=tmp_path)
     assert result.code == 0, result.err
     assert "Traceback" not in result.err
 

@@ -143,7 +143,7 @@ def test_reading_leaves_every_byte_and_time_of_the_workspace(tmp_path: Path, nam
     shutil.copytree(SAMPLE, workspace)
     before = _state(workspace)
     words = COMMANDS[name](tmp_path)
-    result = ctxasm(words[0], "-a", "luna", *words[1:], cwd=workspace)
+    result = inside(words[0], "-a", "luna", *words[1:], cwd=workspace)
     assert result.code == (2 if name == "failed build" else 0), result.err
     assert _state(workspace) == before
 
@@ -155,7 +155,7 @@ def test_read_only_workspace_can_be_built(tmp_path: Path) -> None:
     for folder in folders:
         folder.chmod(0o555)
     try:
-        assert ctxasm("build", "-q", cwd=tmp_path / "w").code == 0
+        assert inside("build", "-q", cwd=tmp_path / "w").code == 0
     finally:
         for folder in folders:
             folder.chmod(0o755)

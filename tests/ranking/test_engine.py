@@ -30,7 +30,7 @@ from contextasm.pipeline import assemble
 from contextasm.rendering.formats import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
-from tests.command import ROOT, SMALL, ctxasm, fill, python
+from tests.command import ROOT, SMALL, fill, inside, python
 from tests.workspaces import Content, Files, codes, request
 
 PACKAGE = ROOT / "contextasm"
@@ -259,10 +259,10 @@ def test_no_filter_removes_what_is_required() -> None:
 def test_filters_are_flags_of_the_command(tmp_path: Path) -> None:
     """And a wrong date is refused."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [note] Gone {id=x}\n- [note] Here {created=2025-03-10}\n"})
-    done = ctxasm("build", "-q", "--date", "2025-03-14", "--exclude", "x", "--since", "2025-03-01", cwd=root)
+    done = inside("build", "-q", "--date", "2025-03-14", "--exclude", "x", "--since", "2025-03-01", cwd=root)
     assert "Here" in done.out
     assert "Gone" not in done.out
-    assert ctxasm("build", "--since", "yesterday", cwd=root).code == 2
+    assert inside("build", "--since", "yesterday", cwd=root).code == 2
 
 
 # The report.
@@ -410,7 +410,7 @@ def test_deadline_103_late_source_is_a_warning_and_the_process_ends(tmp_path: Pa
     assert done.out.startswith("## Identity\n")
     assert "[source-timeout]" in done.err
     assert python(SLEEPING, "build", "-q", "-w", str(root), "--deadline", "300", "--strict").code == 1
-    assert ctxasm("build", "--deadline", "soon", cwd=root).code == 2
+    assert inside("build", "--deadline", "soon", cwd=root).code == 2
 
 
 def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:

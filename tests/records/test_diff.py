@@ -18,7 +18,7 @@ from contextasm.model import Context, Document, Problem, Profile
 from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git import GitWorkspace
-from tests.command import LUNA, clean, ctxasm, fill, inside, refused
+from tests.command import LUNA, clean, fill, inside, refused
 from tests.laws.test_laws import PATTERNS, trees, write
 from tests.workspaces import Content, budgets, build, profiles, workspaces
 
@@ -151,7 +151,7 @@ def test_nothing_is_checked_out_or_written(root: Path) -> None:
 def test_git_of_a_hook_is_not_mistaken_for_the_workspaces(root: Path, tmp_path: Path) -> None:
     """In a hook GIT_DIR is set, and may be of another repository."""
     env = {**GIT, "GIT_DIR": str(tmp_path / "nowhere"), "GIT_INDEX_FILE": "x", "PATH": os.environ["PATH"]}
-    assert ctxasm("diff", "HEAD", "-w", root, env=env).code == 0
+    assert inside("diff", "HEAD", "-w", root, env=env).code == 0
 
 
 def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:

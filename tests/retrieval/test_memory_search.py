@@ -12,7 +12,7 @@ import pytest
 
 from contextasm.model import Fragment, FragmentDisplay, Layer, Location, Query, Ranking, memory_score, recency
 from contextasm.ranking.order import rank
-from tests.command import LUNA, SAMPLE, ctxasm, fill, inside, python, refused
+from tests.command import LUNA, SAMPLE, fill, inside, python, refused
 from tests.workspaces import DAY, agent, ago, build, outcomes, section, team
 
 
@@ -294,7 +294,7 @@ def test_search_all_finds_the_project_too(tmp_path: Path) -> None:
 
 def test_search_reads_the_text_from_standard_input() -> None:
     """With `-`."""
-    result = ctxasm("search", *LUNA, "-", stdin="the foghorn\nand speech\n")
+    result = inside("search", *LUNA, "-", stdin="the foghorn\nand speech\n")
     assert (result.code, result.err) == (0, "")
     assert "harbor-foghorn" in result.out
 

@@ -17,7 +17,7 @@ from contextasm.pipeline import assemble
 from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown import heading
-from tests.command import ctxasm, fill
+from tests.command import fill, inside
 from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, law, memory_files, request
 
 PAGE = """# Title
@@ -264,7 +264,7 @@ def run(root: Path, *, allowed: bool, cache: Path) -> Any:
     env = {"XDG_CACHE_HOME": str(cache)}
     if allowed:
         env["CTXASM_EMBEDDER"] = os.path.realpath(root)
-    return ctxasm("build", "--date", "2025-03-14", cwd=root, env=env)
+    return inside("build", "--date", "2025-03-14", cwd=root, env=env)
 
 
 def test_command_of_a_workspace_is_run_only_where_the_person_has_named_the_workspace(tmp_path: Path) -> None:

@@ -158,14 +158,14 @@ def test_file_of_equal_length_is_still_compared(tmp_path: Path) -> None:
 
 def test_device_is_written_directly() -> None:
     """And is one afterwards, too."""
-    assert ctxasm("build", "-q", *LUNA, "-o", "/dev/null") == (0, "", "")
+    assert inside("build", "-q", *LUNA, "-o", "/dev/null") == (0, "", "")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 def test_standard_output_may_be_named_as_a_file(tmp_path: Path) -> None:
     """`-` and `/dev/stdout`."""
     folder = fill(tmp_path, {})
-    assert ctxasm("build", "-q", "-o", "-", cwd=folder).out == SMALL_TEXT
+    assert inside("build", "-q", "-o", "-", cwd=folder).out == SMALL_TEXT
     assert ctxasm("build", "-q", "-o", "/dev/stdout", cwd=folder).out == SMALL_TEXT
 
 

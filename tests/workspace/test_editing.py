@@ -15,7 +15,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
-from tests.command import clean, ctxasm, fill, inside, refused, start
+from tests.command import clean, fill, inside, refused, start
 
 DAY = ("--date", "2025-03-14")
 LIST = "agents/a/memories/2025-03.md"
@@ -72,7 +72,7 @@ def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
     """The agent's, or with -t the team's; from standard input too."""
     fill(tmp_path, {"teams/q1/GOALS.md": "Goals.\n"})
     assert inside("log", "An entry", *DAY, "-w", tmp_path).out == f"made {LOG}\n"
-    assert ctxasm("log", "-", *DAY, "-t", "q1", "-w", tmp_path, stdin="\n# One\r\ntwo\n\n").out.startswith(
+    assert inside("log", "-", *DAY, "-t", "q1", "-w", tmp_path, stdin="\n# One\r\ntwo\n\n").out.startswith(
         "made teams/q1/"
     )
     assert (tmp_path / "teams/q1/daily/2025-03-14.md").read_bytes() == b"# One\ntwo\n"
@@ -167,7 +167,7 @@ def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
     """As the editor wants to be told; an unknown one is given the file. VISUAL beats EDITOR."""
     fill(tmp_path, {LIST: "# March\n\n- a {id=m1}\n"})
     env = {"VISUAL": f"'{_editor(tmp_path, editor)}' --wait", "EDITOR": "false"}
-    assert ctxasm("edit", "m1", "-w", tmp_path, env=env).code == 0
+    assert inside("edit", "m1", "-w", tmp_path, env=env).code == 0
     assert (tmp_path / "given").read_text() == f"--wait {given.format(file=tmp_path.resolve() / LIST)}\n"
 
 
@@ -178,8 +178,8 @@ def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
 def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what: str) -> None:
     """With what to do."""
     fill(tmp_path, {LIST: "- a {id=m1}\n", "teams/q1/memories/x.md": "- b {id=m1}\n"})
-    refused(ctxasm("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
-    refused(ctxasm("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
+    refused(inside("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
+    refused(inside("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
 
 
 @pytest.mark.parametrize("command", ["remember", "log"])
