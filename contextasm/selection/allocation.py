@@ -1,82 +1,92 @@
-"""Slots and rooms: the layers with what was found for them, and how much each may take.
+"""Allocation: the layers with their candidates, and the room in the budget that each may take.
 
-Nothing is chosen here. Sizes are in the counter's units, which add up.
+Nothing is chosen here. Amounts are in the counter's units, which add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
 from contextasm.selection.detail import LEVELS, at_detail
 from contextasm.selection.layout import Excerpt, excerpt_at_level, section_body, whole_excerpt
 
-Selected = Mapping[str, Sequence[Excerpt]]
-"""What is kept of a layer, by heading."""
+
+class LaidOutSection(NamedTuple):
+    """A section as it would be emitted."""
+
+    excerpts: tuple[Excerpt, ...]
+    text: str
+    """The text under its heading; empty where nothing is shown."""
+    units: int
+    """Units of the whole section, its heading and the blank line behind it included; 0 for an empty text."""
+
+
+Selected = Mapping[str, LaidOutSection]
+"""The sections of a layer that show something, by heading, in the order of the headings."""
+
+
+def units_of(selected: Selected) -> int:
+    """Units that the sections of a layer take together."""
+    return sum(section.units for section in selected.values())
 
 
 class LayerInput(NamedTuple):
-    """A layer with what was found for it."""
+    """A layer with its candidates."""
 
     layer: Layer
     candidates: Sequence[Fragment]
+    """Every fragment that was retrieved for the layer, the excluded ones too."""
     sections: Mapping[str, Sequence[Fragment]]
-    """The fragments in question, by heading, in keep order: pinned ones first."""
+    """The fragments that are not excluded, by heading, in keep order: pinned ones first."""
     stable: bool
     """Whether neither the date nor the topic can change what is shown of it."""
     counter: TokenCounter
     section_format: SectionFormat
     summarizer: Summarizer | None
 
-    def text(self, heading: str, kept: Sequence[Excerpt]) -> str:
-        """The text under a heading if this much is kept."""
-        there = {each.fragment.id for each in kept}
-        missing = [fragment for fragment in self.sections[heading] if fragment.id not in there]
-        return section_body(
-            kept, missing, "\n" if self.layer.display.item_template else "\n\n", self.section_format.marker
-        )
+    def lay_out(self, heading: str, excerpts: Sequence[Excerpt]) -> LaidOutSection:
+        """The section under a heading that shows these excerpts, and the markers of what it omits."""
+        shown = {excerpt.fragment.id for excerpt in excerpts}
+        omitted = [fragment for fragment in self.sections[heading] if fragment.id not in shown]
+        joint = "\n" if self.layer.display.item_template else "\n\n"
+        text = section_body(excerpts, omitted, joint, self.section_format.marker)
+        units = self.counter.units(self.section_format.section(self.layer.id, heading, text)) if text else 0
+        return LaidOutSection(tuple(excerpts), text, units)
 
-    def cost(self, heading: str, kept: Sequence[Excerpt]) -> int:
-        """The size of that section as emitted."""
-        text = self.text(heading, kept)
-        return self.counter.units(self.section_format.section(self.layer.id, heading, text)) if text else 0
+    def lay_out_all(self, excerpts: Sequence[Excerpt]) -> Selected:
+        """The sections that show these excerpts, each under the heading of its fragment."""
+        by_heading: dict[str, list[Excerpt]] = {heading: [] for heading in self.sections}
+        for excerpt in excerpts:
+            by_heading[excerpt.fragment.display.heading].append(excerpt)
+        return {heading: self.lay_out(heading, group) for heading, group in by_heading.items() if group}
 
-    def total(self, choice: Selected) -> int:
-        """The size of the whole layer."""
-        return sum(self.cost(heading, kept) for heading, kept in choice.items())
-
-    def choice(self, kept: Sequence[Excerpt]) -> Selected:
-        """What is kept, by heading, in the order of the headings."""
-        own: dict[str, list[Excerpt]] = {heading: [] for heading in self.sections}
-        for each in kept:
-            own[each.fragment.display.heading].append(each)
-        return {heading: each for heading, each in own.items() if each}
-
-    def first_form(self, fragment: Fragment) -> Excerpt:
-        """A fragment as its layer means to show it: whole, or at the layer's level of detail."""
+    def first_excerpt(self, fragment: Fragment) -> Excerpt:
+        """A fragment at the layer's level of detail: whole, unless the level is a lower one."""
         level = self.layer.overflow.detail
-        if self.layer.limits.required or fragment.verdict.pinned_by or fragment.display.fence or level not in LEVELS:
+        is_whole = self.layer.limits.required or fragment.verdict.pinned_by or fragment.display.fence
+        if is_whole or level not in LEVELS:
             return whole_excerpt(fragment)
         return excerpt_at_level(fragment, at_detail(fragment.text, level))
 
-    @property
-    def pinned(self) -> Selected:
-        """What rules include, whole."""
-        pins = {
-            heading: [*map(whole_excerpt, (each for each in own if each.verdict.pinned_by))]
-            for heading, own in self.sections.items()
-        }
-        return {} if self.layer.limits.required else {heading: own for heading, own in pins.items() if own}
-
-    @property
     def everything(self) -> Selected:
-        """All that is in question, as the layer means to show it."""
-        return {heading: [*map(self.first_form, fragments)] for heading, fragments in self.sections.items()}
+        """All fragments that are not excluded, at the layer's level of detail."""
+        return self.lay_out_all(
+            [self.first_excerpt(fragment) for group in self.sections.values() for fragment in group]
+        )
+
+    def pinned(self) -> Selected:
+        """The fragments that rules include, whole; none for a required layer, which is whole anyway."""
+        if self.layer.limits.required:
+            return {}
+        return self.lay_out_all(
+            [whole_excerpt(fragment) for group in self.sections.values() for fragment in group if _is_pinned(fragment)]
+        )
 
 
 class Allowance(NamedTuple):
-    """How much a layer may take, and which limit says so."""
+    """The least of a layer's limits."""
 
     units: int
     by: str
@@ -84,100 +94,117 @@ class Allowance(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """A layer whose turn it is to take its room, with sizes."""
+    """The sections that a layer would show if there were room for all, and the room that is held for it."""
 
     layer_input: LayerInput
-    wanted: int
-    """Of everything in question."""
-    pinned: int
-    """Of what rules include."""
-    reserve: int
-    """What is held for it against the layers before it."""
+    everything: Selected
+    pinned: Selected
+    reserve: int = 0
+    """Units held for it against the layers before it."""
+
+    @property
+    def layer(self) -> Layer:
+        """The layer that demands."""
+        return self.layer_input.layer
+
+    @property
+    def units(self) -> int:
+        """Units of everything."""
+        return units_of(self.everything)
 
 
 class LayerResult(NamedTuple):
-    """A layer with what was settled for it."""
+    """A layer with the sections that were selected for it."""
 
     layer_input: LayerInput
     allowance: Allowance
     wanted: int
+    """Units of everything that was not excluded."""
     selected: Selected
-    used: int
     problems: tuple[Problem, ...] = ()
 
     @property
+    def used(self) -> int:
+        """Units of the selected sections."""
+        return units_of(self.selected)
+
+    @property
     def is_starved(self) -> bool:
-        """Whether it got nothing because of others, not because of a limit of its own."""
+        """Whether it got nothing because of other layers, not because of a limit of its own."""
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
-def layer_input(layer: Layer, pool: Sequence[Fragment], like: LayerInput) -> LayerInput:
-    """A layer with its fragments, sorted into sections; the rest is as in a slot that is `like` it."""
+def layer_input(layer: Layer, candidates: Sequence[Fragment], like: LayerInput) -> LayerInput:
+    """A layer with its candidates sorted into sections; the other fields are those of `like`."""
     sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
-    for fragment in pool:
+    for fragment in candidates:
         if fragment.verdict.excluded is None:
             sections[fragment.display.heading].append(fragment)
-    for own in sections.values():
-        own.sort(key=lambda fragment: not fragment.verdict.pinned_by)
+    for group in sections.values():
+        group.sort(key=lambda fragment: not _is_pinned(fragment))
     return like._replace(
-        layer=layer, candidates=pool, sections={heading: own for heading, own in sections.items() if own}
+        layer=layer, candidates=candidates, sections={heading: group for heading, group in sections.items() if group}
     )
+
+
+def _is_pinned(fragment: Fragment) -> bool:
+    return bool(fragment.verdict.pinned_by)
 
 
 def is_stable(layer: Layer, profile: Profile) -> bool:
-    """Whether a layer shows documents, and no other source holds room back from it: how much, its finds decide."""
-    holding = {each.id for each in profile.layers if each.limits.reserve and each.query.sources != ("document",)}
-    behind = {each.id for each in profile.layers[profile.layers.index(layer) + 1 :]}
+    """Whether a layer shows documents, and no other source holds room against it, for its results decide how much."""
+    reserving = {other.id for other in profile.layers if other.limits.reserve and other.query.sources != ("document",)}
+    later = {other.id for other in profile.layers[profile.layers.index(layer) + 1 :]}
     if layer.query.sources != ("document",) or layer.changed_by_rules:
         return False
-    return layer.limits.required or not (holding & behind or profile.fill)
+    return layer.limits.required or not (reserving & later or profile.fill)
 
 
-def demands(slots: Sequence[LayerInput], total: int, units_per_token: int) -> list[Demand]:
-    """The slots in the order in which they take their room, each with what it wants and what is held for it."""
-    found = []
-    for slot in sorted(slots, key=lambda slot: (not slot.layer.limits.required, -slot.layer.limits.priority)):
-        wanted, pinned = slot.total(slot.everything), slot.total(slot.pinned)
-        reserve = 0 if slot.layer.limits.required else max(pinned, _reserve(slot.layer, total, units_per_token, wanted))
-        found.append(Demand(slot, wanted, pinned, reserve))
-    return found
+def demand_of(given: LayerInput) -> Demand:
+    """The demand of a layer, with no room held for it yet."""
+    return Demand(given, given.everything(), given.pinned())
 
 
-def with_pins_that_fit(slots: list[LayerInput], room: int) -> tuple[list[LayerInput], list[Problem]]:
-    """The slots with as many of their pins as fit the room together, the last one giving way first."""
-    problems: list[Problem] = []
-    while (pinning := [n for n, slot in enumerate(slots) if slot.pinned]) and _all_pinned(slots) > room:
+def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
+    """The demands in the order in which they take their room, each with the room that is held for it."""
+    ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
+    return [demand._replace(reserve=_reserve(demand, total, units_per_token)) for demand in ordered]
+
+
+def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
+    """Units held for a layer: no more than it demands, or than its own limits let it take, but for its pins."""
+    limits = demand.layer.limits
+    if limits.required:
+        return 0
+    own_limits = [limit.units for limit in fixed_limits(demand.layer, total, units_per_token)]
+    return max(units_of(demand.pinned), min(limits.reserve * units_per_token, demand.units, *own_limits))
+
+
+def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
+    """The demands with as many of their pins as fit the room together, the last one giving way first."""
+    fitting, problems = [*demands], list[Problem]()
+    while (pinning := [*_with_pins(fitting)]) and sum(units_of(demand.pinned) for demand in fitting) > room:
         number = pinning[-1]
-        slot = slots[number]
+        given = fitting[number].layer_input
         last = next(
-            each for each in reversed(slot.candidates) if each.verdict.pinned_by and each.verdict.excluded is None
+            fragment
+            for fragment in reversed(given.candidates)
+            if _is_pinned(fragment) and fragment.verdict.excluded is None
         )
-        pool = tuple(
-            each._replace(verdict=each.verdict._replace(pinned_by="")) if each is last else each
-            for each in slot.candidates
-        )
-        slots = [*slots[:number], layer_input(slot.layer, pool, slot), *slots[number + 1 :]]
+        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
+        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
+        fitting[number] = demand_of(layer_input(given.layer, candidates, given))
         message = f"rule {last.verdict.pinned_by} includes it, and the budget has no room for all of it"
         problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
-    return slots, problems
+    return fitting, problems
 
 
-def _all_pinned(slots: Sequence[LayerInput]) -> int:
-    """The size of what rules include."""
-    return sum(slot.total(slot.pinned) for slot in slots)
+def _with_pins(demands: Sequence[Demand]) -> Iterator[int]:
+    return (number for number, demand in enumerate(demands) if demand.pinned)
 
 
-def _reserve(layer: Layer, total: int, units_per_token: int, wanted: int) -> int:
-    """The size that is held for a layer: no more than it wants, or than its own limits let it take."""
-    return min(
-        layer.limits.reserve * units_per_token,
-        wanted,
-        *(limit.units for limit in own_limits(layer, total, units_per_token)),
-    )
-
-
-def own_limits(layer: Layer, total: int, units_per_token: int) -> list[Allowance]:
-    """The limits of a layer that do not depend on what others take."""
+def fixed_limits(layer: Layer, total: int, units_per_token: int) -> list[Allowance]:
+    """The limits of a layer that do not depend on the use of others."""
     limits = []
     if layer.limits.max_tokens is not None:
         limits.append(Allowance(layer.limits.max_tokens * units_per_token, "max_tokens"))
@@ -186,31 +213,33 @@ def own_limits(layer: Layer, total: int, units_per_token: int) -> list[Allowance
     return limits
 
 
-def allowance_of(turn: Demand, total: int, units_per_token: int, booked: int, later: int) -> Allowance:
-    """The least of a layer's limits (docs/DESIGN.md section 4), all of them sizes; `later` is held for those behind it.
+def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int, later: int) -> Allowance:
+    """The least of a layer's limits (docs/architecture.md, Budget).
 
-    What is held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
+    `charged` are the units that the layers before it are charged with, `later` those held for the layers behind it.
+    Room held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
     pass any limit of the layer.
     """
-    layer = turn.layer_input.layer
+    layer = demand.layer
     if layer.limits.required:
-        return Allowance(turn.wanted, "required")
+        return Allowance(demand.units, "required")
     limits = [
-        Allowance(total - booked - later, "reserve" if later else "budget"),
-        *own_limits(layer, total, units_per_token),
+        Allowance(total - charged - later, "reserve" if later else "budget"),
+        *fixed_limits(layer, total, units_per_token),
     ]
     if layer.limits.ceiling is not None:
-        limits.append(Allowance(max(int(total * layer.limits.ceiling / 100) - booked, turn.reserve), "ceiling"))
+        ceiling = int(total * layer.limits.ceiling / 100) - charged
+        limits.append(Allowance(max(ceiling, demand.reserve), "ceiling"))
     least = min(limits, key=lambda limit: limit.units)
-    return Allowance(max(0, turn.pinned, least.units), least.by)
+    return Allowance(max(0, units_of(demand.pinned), least.units), least.by)
 
 
-def charge(done: LayerResult) -> int:
-    """What a layer counts for with those behind it.
+def charge(result: LayerResult) -> int:
+    """Units that a finished layer is charged with before later layers get theirs.
 
-    Not just what it used, where a larger budget would let it use more: else that room would feed a later layer at
-    this budget and not at a larger one, and a larger budget would lose a line (docs/DESIGN.md, law 7).
+    More than it used, where a larger budget would let it use more: else that room would feed a later layer at this
+    budget and not at a larger one, and a larger budget would lose a line (docs/architecture.md, law 7).
     """
-    if done.wanted <= done.allowance.units or done.allowance.by == "max_tokens":
-        return done.used
-    return done.allowance.units
+    if result.wanted <= result.allowance.units or result.allowance.by == "max_tokens":
+        return result.used
+    return result.allowance.units

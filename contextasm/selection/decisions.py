@@ -1,100 +1,108 @@
-"""What was settled for the layers, told: sections as emitted, a decision for each fragment, allowances, problems."""
+"""Results of selection: sections as emitted, a decision for each fragment, use of the budget, problems."""
 
 from __future__ import annotations
 
 from contextasm.model import Decision, Fact, Fragment, LayerUsage, Problem, Reason, Section, TokenCounter
-from contextasm.selection.allocation import LayerResult
+from contextasm.selection.allocation import LaidOutSection, LayerResult
 from contextasm.selection.detail import LEVELS
 from contextasm.selection.layout import Excerpt, shown_text, source_span
 
 
-def emitted_sections(done: LayerResult) -> list[Section]:
-    """What is emitted of a layer."""
-    slot = done.layer_input
-    found = []
-    for heading, kept in done.selected.items():
-        text = slot.text(heading, kept)
-        tokens = slot.counter.tokens(slot.cost(heading, kept))
-        cut_short = len(kept) < len(slot.sections[heading]) or not all(each.whole or each.form for each in kept)
-        found.append(Section(slot.layer.id, heading, text, tokens, cut_short, slot.stable))
-    return found
-
-
-def layer_decisions(done: LayerResult) -> list[Decision]:
-    """One decision for each fragment of a layer."""
-    kept = {(heading, each.fragment.id): each for heading, own in done.selected.items() for each in own}
+def emitted_sections(result: LayerResult) -> list[Section]:
+    """The sections of a layer that are emitted."""
+    layer_input = result.layer_input
     return [
-        _decision(done, fragment, kept.get((fragment.display.heading, fragment.id)))
-        for fragment in done.layer_input.candidates
+        Section(
+            layer=layer_input.layer.id,
+            heading=heading,
+            text=section.text,
+            tokens=layer_input.counter.tokens(section.units),
+            truncated=_is_truncated(section, len(layer_input.sections[heading])),
+            stable=layer_input.stable,
+        )
+        for heading, section in result.selected.items()
     ]
 
 
-def _decision(done: LayerResult, fragment: Fragment, kept: Excerpt | None) -> Decision:
-    """What happened to one fragment."""
-    count = done.layer_input.counter.count
+def _is_truncated(section: LaidOutSection, candidates: int) -> bool:
+    """Whether a fragment of the section is cut, or one of its candidates is missing."""
+    return len(section.excerpts) < candidates or not all(excerpt.whole or excerpt.form for excerpt in section.excerpts)
+
+
+def layer_decisions(result: LayerResult) -> list[Decision]:
+    """One decision for each fragment of a layer."""
+    excerpts = {
+        (heading, excerpt.fragment.id): excerpt
+        for heading, section in result.selected.items()
+        for excerpt in section.excerpts
+    }
+    return [
+        _decision(result, fragment, excerpts.get((fragment.display.heading, fragment.id)))
+        for fragment in result.layer_input.candidates
+    ]
+
+
+def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) -> Decision:
+    count = result.layer_input.counter.count
     before = None if fragment.verdict.excluded else count(fragment.text)
-    after = 0 if kept is None else before if kept.whole and before else count(shown_text(kept))
+    after = 0 if excerpt is None else before if excerpt.whole and before else count(shown_text(excerpt))
     return Decision(
         fragment=fragment.id,
-        layer=done.layer_input.layer.id,
+        layer=result.layer_input.layer.id,
         path=fragment.location.path,
         lines=source_span(fragment) if fragment.location.line else (0, 0),
-        reason=fragment.verdict.excluded or _reason(done, kept),
+        reason=fragment.verdict.excluded or _reason(result, excerpt),
         tokens_before=before,
         tokens_after=after,
-        kept=kept.spans if kept else (),
+        kept=excerpt.spans if excerpt else (),
         score=fragment.score,
     )
 
 
-def _reason(done: LayerResult, kept: Excerpt | None) -> Reason:
-    """Why a fragment in question is shown as it is."""
-    if done.layer_input.layer.limits.required:
+def _reason(result: LayerResult, excerpt: Excerpt | None) -> Reason:
+    """The reason why a fragment that is not excluded is shown as it is."""
+    layer_input = result.layer_input
+    if layer_input.layer.limits.required:
         return Reason("required")
-    if kept and kept.whole:
-        return (
-            Reason.of("pinned", rule=kept.fragment.verdict.pinned_by)
-            if kept.fragment.verdict.pinned_by
-            else Reason(kept.fragment.verdict.note)
-        )
-    if kept and kept.form == done.layer_input.layer.overflow.detail:
-        return Reason.of("level", level=kept.form)
+    if excerpt and excerpt.whole:
+        verdict = excerpt.fragment.verdict
+        return Reason.of("pinned", rule=verdict.pinned_by) if verdict.pinned_by else Reason(verdict.note)
+    if excerpt and excerpt.form == layer_input.layer.overflow.detail:
+        return Reason.of("level", level=excerpt.form)
     facts: dict[str, Fact] = {
-        "allowance": done.layer_input.counter.tokens(done.allowance.units),
-        "limit": done.allowance.by,
+        "allowance": layer_input.counter.tokens(result.allowance.units),
+        "limit": result.allowance.by,
     }
-    if kept and kept.form in LEVELS:
-        return Reason.of("detail", level=kept.form, **facts)
-    if kept and kept.form:
+    if excerpt and excerpt.form in LEVELS:
+        return Reason.of("detail", level=excerpt.form, **facts)
+    if excerpt and excerpt.form:
         return Reason.of("summarized", **facts)
-    return Reason.of("over-allowance" if kept else "starved" if done.is_starved else "no-room", **facts)
+    return Reason.of("over-allowance" if excerpt else "starved" if result.is_starved else "no-room", **facts)
 
 
-def layer_usage(done: LayerResult) -> LayerUsage:
-    """The layer's limit and use in tokens."""
-    counter = done.layer_input.counter
-    limit = None if done.allowance.by == "required" else counter.tokens(done.allowance.units)
-    return LayerUsage(done.layer_input.layer.id, limit, counter.tokens(done.wanted), counter.tokens(done.used))
+def layer_usage(result: LayerResult) -> LayerUsage:
+    """The layer's limit and use, in tokens."""
+    counter = result.layer_input.counter
+    limit = None if result.allowance.by == "required" else counter.tokens(result.allowance.units)
+    return LayerUsage(result.layer_input.layer.id, limit, counter.tokens(result.wanted), counter.tokens(result.used))
 
 
-def layer_problems(done: LayerResult) -> list[Problem]:
-    """What went wrong in a layer: a summarizer that failed, and a layer that found something and shows none of it."""
-    return [*done.problems, *_nothing(done)]
+def layer_problems(result: LayerResult) -> list[Problem]:
+    """The problems of a layer: a summarizer that failed, and candidates of which nothing could be shown."""
+    return [*result.problems, *_nothing_shown(result)]
 
 
-def _nothing(done: LayerResult) -> list[Problem]:
-    """The problem of a layer that found something and may show none of it."""
-    if done.selected or not done.wanted or done.layer_input.layer.limits.max_tokens == 0:
+def _nothing_shown(result: LayerResult) -> list[Problem]:
+    layer, counter = result.layer_input.layer, result.layer_input.counter
+    if result.selected or not result.wanted or layer.limits.max_tokens == 0:
         return []
-    layer, size = done.layer_input.layer.id, done.layer_input.counter.tokens(done.allowance.units)
-    wanted = done.layer_input.counter.tokens(done.wanted)
-    if done.is_starved:
-        message = f"got nothing of {wanted} tokens: the layers before it left {size}"
-        return [Problem("starved", layer, 0, message)]
-    return [Problem("no-room", layer, 0, f"got nothing of {wanted} tokens: its limit of {size} holds no line of it")]
+    wanted, room = counter.tokens(result.wanted), counter.tokens(result.allowance.units)
+    if result.is_starved:
+        return [Problem("starved", layer.id, 0, f"got nothing of {wanted} tokens: the layers before it left {room}")]
+    return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
 
 
 def over_budget_problem(required: int, budget: int, counter: TokenCounter) -> Problem:
-    """The problem of required layers that pass the budget by themselves."""
+    """The problem of required layers that exceed the budget by themselves."""
     message = f"required layers take {counter.tokens(required)} tokens of {budget}; nothing else was let in"
     return Problem("over-budget", "budget", 0, message)

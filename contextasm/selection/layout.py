@@ -1,6 +1,6 @@
-"""The text under one section's heading, put together from what is kept of each fragment.
+"""Layout: the text under one section's heading, put together from the excerpts of its fragments.
 
-A marker stands wherever text is missing, and it ends a section that lacks anything.
+A marker stands wherever text is omitted, and it ends a section that lacks anything.
 """
 
 from __future__ import annotations
@@ -19,96 +19,101 @@ class LineRange(NamedTuple):
     stop: int
     """Half open: `lines[first:stop]`, counted from 0 in the fragment."""
     words: str = ""
-    """The beginning of line `stop`, where the cut fell inside it."""
+    """The beginning of line `stop`, where the cut falls inside it."""
     fence: str = ""
     """The line that closes a fence cut open."""
 
 
 class Excerpt(NamedTuple):
-    """What is shown of one fragment."""
+    """The part of one fragment that is shown."""
 
     fragment: Fragment
-    stretches: tuple[LineRange, ...]
-    """Ascending, with something missing between each two."""
+    ranges: tuple[LineRange, ...]
+    """Ascending, with something omitted between each two."""
     form: str = ""
     """A level of detail, or `summary`; empty where the lines are shown as they stand."""
     text: str = ""
-    """What is shown in place of the lines, where there is a form."""
+    """The text shown in place of the lines, where there is a form."""
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.form and self.stretches == (LineRange(0, self.fragment.text.count("\n") + 1),)
+        """Whether nothing is omitted."""
+        return not self.form and self.ranges == _all_lines(self.fragment)
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """The shown lines, as lines of the file."""
-        base = self.fragment.location.line
-        if self.fragment.location.rows:
+        location = self.fragment.location
+        if location.rows:
             return (source_span(self.fragment),)
-        return tuple((base + each.first, base + each.stop - 1 + bool(each.words)) for each in self.stretches)
+        return tuple(
+            (location.line + part.first, location.line + part.stop - 1 + bool(part.words)) for part in self.ranges
+        )
+
+
+def _all_lines(fragment: Fragment) -> tuple[LineRange]:
+    return (LineRange(0, fragment.text.count("\n") + 1),)
 
 
 def whole_excerpt(fragment: Fragment) -> Excerpt:
     """All of a fragment."""
-    return Excerpt(fragment, (LineRange(0, fragment.text.count("\n") + 1),))
+    return Excerpt(fragment, _all_lines(fragment))
 
 
 def excerpt_at_level(fragment: Fragment, form: DetailForm) -> Excerpt:
     """A fragment at a level of detail; whole where that leaves nothing out."""
     if form.text == fragment.text:
         return whole_excerpt(fragment)
-    runs: list[LineRange] = []
+    ranges: list[LineRange] = []
     for line in form.lines:
-        if runs and runs[-1].stop == line:
-            runs[-1] = runs[-1]._replace(stop=line + 1)
+        if ranges and ranges[-1].stop == line:
+            ranges[-1] = ranges[-1]._replace(stop=line + 1)
         else:
-            runs.append(LineRange(line, line + 1))
-    return Excerpt(fragment, tuple(runs), form.level, form.text)
+            ranges.append(LineRange(line, line + 1))
+    return Excerpt(fragment, tuple(ranges), form.level, form.text)
 
 
 def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
-    """A fragment in other words: they stand for all of its lines."""
+    """A fragment in other words, which stand for all of its lines."""
     return whole_excerpt(fragment)._replace(form="summary", text=text)
 
 
 def source_span(fragment: Fragment) -> Span:
     """The lines of the file that a fragment stands for."""
-    return fragment.location.line, fragment.location.line + (
-        fragment.location.rows - 1 if fragment.location.rows else fragment.text.count("\n")
-    )
+    first, rows = fragment.location.line, fragment.location.rows
+    return first, first + (rows - 1 if rows else fragment.text.count("\n"))
 
 
-def shown_text(kept: Excerpt) -> str:
+def shown_text(excerpt: Excerpt) -> str:
     """The text that is shown of a fragment, without the markers."""
-    return "".join(piece for piece in _pieces(kept) if isinstance(piece, str))
+    return "".join(piece for piece in _pieces(excerpt) if isinstance(piece, str))
 
 
-def section_body(kept: Sequence[Excerpt], missing: Sequence[Fragment], join: str, marker: Marker) -> str:
-    """The text under a section's heading; empty where nothing is kept.
+def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint: str, marker: Marker) -> str:
+    """The text under a section's heading; empty where there are no excerpts.
 
-    `join` stands between two fragments of one group. `kept` may come in any order: each fragment has its place.
-    `missing` are the section's fragments of which nothing is shown, in the order in which they would have been kept.
+    `joint` stands between two fragments of one group. The excerpts may come in any order: each fragment has its place.
+    `omitted` are the section's fragments of which nothing is shown, in keep order.
     """
     parts: list[str | Omission] = []
     group = ""
-    for each in sorted(kept, key=lambda each: each.fragment.display.place):
-        new = not parts or each.fragment.display.group != group
-        group = each.fragment.display.group
+    for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.fragment.display.place):
+        is_new_group = not parts or excerpt.fragment.display.group != group
+        group = excerpt.fragment.display.group
         if parts:
-            parts.append("\n\n" if new else join)
-        if new and group:
+            parts.append("\n\n" if is_new_group else joint)
+        if is_new_group and group:
             parts.append(group + "\n")
-        parts += _fenced(each)
+        parts += _fenced(excerpt)
     if parts:
-        _end(parts, missing)
+        _end_with_omission(parts, omitted)
     return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
 
 
-def _fenced(kept: Excerpt) -> list[str | Omission]:
-    """The shown text of a fragment, inside the fence that it is shown in; what is missing at its end stands below."""
-    pieces = _pieces(kept)
-    fence = kept.fragment.display.fence
+def _fenced(excerpt: Excerpt) -> list[str | Omission]:
+    """The pieces of an excerpt inside the fence that it is shown in; an omission at its end stands below the fence."""
+    pieces = _pieces(excerpt)
+    fence = excerpt.fragment.display.fence
     if not fence:
         return pieces
     below = pieces[-2:] if len(pieces) > 1 and isinstance(pieces[-1], Omission) else []
@@ -116,35 +121,34 @@ def _fenced(kept: Excerpt) -> list[str | Omission]:
     return [f"{fence}\n", *inside, f"\n{fence[: len(fence) - len(fence.lstrip('`'))]}", *below]
 
 
-def _pieces(kept: Excerpt) -> list[str | Omission]:
-    """The shown text of a fragment, with each gap where it is."""
-    fragment = kept.fragment
-    if kept.whole or kept.form:
-        return [kept.text if kept.form else fragment.text]
+def _pieces(excerpt: Excerpt) -> list[str | Omission]:
+    """The shown text of a fragment, with each omission where it is."""
+    fragment = excerpt.fragment
+    if excerpt.whole or excerpt.form:
+        return [excerpt.text if excerpt.form else fragment.text]
+    location = fragment.location
     lines = fragment.text.split("\n")
     pieces: list[str | Omission] = []
-    at = 0
-    for stretch in (*kept.stretches, LineRange(len(lines), len(lines))):
-        if stretch.first > at:
+    line = 0
+    for part in (*excerpt.ranges, LineRange(len(lines), len(lines))):
+        if part.first > line:
             pieces += ["\n"] * bool(pieces)
-            pieces.append(
-                Omission(fragment.location.path, fragment.location.line + at, tuple(lines[at : stretch.first]))
-            )
-        if stretch.first < stretch.stop or stretch.words:
+            pieces.append(Omission(location.path, location.line + line, tuple(lines[line : part.first])))
+        if part.first < part.stop or part.words:
             pieces += ["\n"] * bool(pieces)
-            text = "\n".join([*lines[stretch.first : stretch.stop], *filter(None, (stretch.words, stretch.fence))])
-            pieces.append(text if stretch.stop == len(lines) else text.rstrip("\n"))
-        at = stretch.stop
+            text = "\n".join([*lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
+            pieces.append(text if part.stop == len(lines) else text.rstrip("\n"))
+        line = part.stop
     return pieces
 
 
-def _end(parts: list[str | Omission], missing: Sequence[Fragment]) -> None:
-    """Have the parts end in a gap if anything is missing anywhere."""
-    gaps = [part for part in parts if isinstance(part, Omission)]
-    lost = tuple(fragment.text for fragment in missing)
+def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment]) -> None:
+    """Have the parts end in an omission if anything is omitted anywhere."""
+    omissions = [part for part in parts if isinstance(part, Omission)]
+    texts = tuple(fragment.text for fragment in omitted)
     if isinstance(parts[-1], Omission):
-        parts[-1] = parts[-1]._replace(texts=parts[-1].texts + lost)
-    elif missing:
-        parts += ["\n", Omission(missing[0].location.path, missing[0].location.line, lost)]
-    elif gaps:
-        parts += ["\n", gaps[0]]
+        parts[-1] = parts[-1]._replace(texts=parts[-1].texts + texts)
+    elif omitted:
+        parts += ["\n", Omission(omitted[0].location.path, omitted[0].location.line, texts)]
+    elif omissions:
+        parts += ["\n", omissions[0]]

@@ -1,18 +1,25 @@
-"""The ladder: what is tried, step by step, with a layer that does not fit its room.
+"""Overflow: the steps that are tried, in order, with a layer that does not fit its allowance.
 
 A step that comes before anything was dropped works on all fragments at once, the least valuable giving way first; a
-step behind `drop` works on what was dropped, the most valuable first. What is pinned is never shortened, and code
+step behind `drop` works on the dropped ones, the most valuable first. Pinned fragments are never shortened, and code
 keeps every detail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Problem
-from contextasm.selection.allocation import Allowance, Demand, LayerInput, LayerResult, Selected
+from contextasm.selection.allocation import (
+    Allowance,
+    Demand,
+    LaidOutSection,
+    LayerInput,
+    LayerResult,
+    Selected,
+    units_of,
+)
 from contextasm.selection.detail import detail_levels
 from contextasm.selection.layout import Excerpt, excerpt_at_level, shown_text, summary_excerpt, whole_excerpt
 from contextasm.selection.truncate import truncate
@@ -20,223 +27,245 @@ from contextasm.text.markdown import list_lead
 
 
 class Attempt(NamedTuple):
-    """How far down the ladder a layer is."""
+    """State of a layer between two steps."""
 
-    forms: tuple[Excerpt, ...]
-    """Every fragment in question in the form to be tried next, the most valuable first."""
-    choice: Selected | None = None
-    """What is in; None as long as nothing had to go."""
+    excerpts: tuple[Excerpt, ...]
+    """Every fragment that is not excluded in the form to be tried next, the most valuable first."""
+    selected: Selected | None = None
+    """The sections so far; None as long as nothing had to be left out."""
     problems: tuple[Problem, ...] = ()
 
 
 Step = Callable[[LayerInput, int, Attempt], Attempt]
-"""Takes a layer, its room and how far it got."""
+"""Takes a layer, its room in units and the attempt so far."""
 
 
-def overflow(turn: Demand, room: Allowance) -> LayerResult:
-    """A layer within its room: everything, else what its ladder comes to, and what is pinned in any case."""
-    slot = turn.layer_input
-    if turn.wanted <= room.units or slot.layer.limits.required:
-        return LayerResult(slot, room, turn.wanted, slot.everything, turn.wanted)
-    ranked = sorted(
-        (each for each in slot.candidates if each.verdict.excluded is None), key=lambda each: not each.verdict.pinned_by
-    )
-    tried = Attempt(tuple(map(slot.first_form, ranked)))
-    adaptive = (_adapt,) if slot.layer.overflow.detail == "adaptive" else ()
-    for step in (*adaptive, *(STEPS[name] for name in slot.layer.overflow.steps)):
-        tried = step(slot, room.units, tried)
-        if tried.choice and sum(map(len, tried.choice.values())) == len(ranked):
+def overflow(demand: Demand, allowance: Allowance) -> LayerResult:
+    """A layer within its allowance: everything, else the result of its overflow steps, and pinned fragments always."""
+    layer_input = demand.layer_input
+    if demand.units <= allowance.units or demand.layer.limits.required:
+        return LayerResult(layer_input, allowance, demand.units, demand.everything)
+    fragments = [fragment for fragment in layer_input.candidates if fragment.verdict.excluded is None]
+    fragments.sort(key=lambda fragment: not fragment.verdict.pinned_by)
+    attempt = Attempt(tuple(map(layer_input.first_excerpt, fragments)))
+    adaptive = (_adapt,) if demand.layer.overflow.detail == "adaptive" else ()
+    for step in (*adaptive, *(STEPS[name] for name in demand.layer.overflow.steps)):
+        attempt = step(layer_input, allowance.units, attempt)
+        if attempt.selected and sum(len(section.excerpts) for section in attempt.selected.values()) == len(fragments):
             break
-    choice = tried.choice or slot.pinned
-    return LayerResult(slot, room, turn.wanted, choice, slot.total(choice), tried.problems)
+    return LayerResult(layer_input, allowance, demand.units, attempt.selected or demand.pinned, attempt.problems)
 
 
-def shorter_forms(kept: Excerpt) -> Iterator[Excerpt]:
+def shorter_excerpts(excerpt: Excerpt) -> Iterator[Excerpt]:
     """A fragment at each level of detail below the one that it is shown at, from the fullest on."""
-    if kept.form == "summary" or kept.fragment.verdict.pinned_by or kept.fragment.display.fence:
+    if excerpt.form == "summary" or excerpt.fragment.verdict.pinned_by or excerpt.fragment.display.fence:
         return
-    forms = [excerpt_at_level(kept.fragment, form) for form in detail_levels(kept.fragment.text)]
-    at = next((number for number, form in enumerate(forms) if form.text == kept.text), 0)
-    yield from forms[at + 1 :]
+    levels = [excerpt_at_level(excerpt.fragment, form) for form in detail_levels(excerpt.fragment.text)]
+    current = next((number for number, level in enumerate(levels) if level.text == excerpt.text), 0)
+    yield from levels[current + 1 :]
 
 
-def _adapt(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
+def _adapt(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
     """Each fragment in the fullest form that fits, best first."""
-    return tried._replace(choice=_greedy(slot, room, tried.forms, lambda form: (form, *shorter_forms(form))))
+    selected = _greedy(layer_input, room, attempt.excerpts, lambda excerpt: (excerpt, *shorter_excerpts(excerpt)))
+    return attempt._replace(selected=selected)
 
 
-def _drop(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
-    """What fits as it is, best first; one that does not fit is skipped."""
-    return tried._replace(choice=_greedy(slot, room, tried.forms, lambda form: (form,)))
+def _drop(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
+    """Each fragment that fits as it is, best first; one that does not fit is skipped."""
+    return attempt._replace(selected=_greedy(layer_input, room, attempt.excerpts, _unchanged))
 
 
-def _detail(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
+def _detail(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
     """Less detail: one level down for each fragment in turn, then the next level, until all fit."""
-    if tried.choice is not None:
-        return tried._replace(choice=_greedy(slot, room, tried.forms, shorter_forms, tried.choice))
-    return _lowered(slot, room, tried, lambda form: next(shorter_forms(form), None))
+    if attempt.selected is not None:
+        selected = _greedy(layer_input, room, attempt.excerpts, shorter_excerpts, attempt.selected)
+        return attempt._replace(selected=selected)
+    return _shorten(layer_input, room, attempt, lambda excerpt: next(shorter_excerpts(excerpt), None))
 
 
-def _summarize(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
+def _summarize(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
     """The summarizer's words in place of a fragment's, where they are fewer."""
-    if slot.summarizer is None:
-        return tried
+    if layer_input.summarizer is None:
+        return attempt
     problems: list[Problem] = []
 
-    def summaries(form: Excerpt) -> Iterator[Excerpt]:
-        text = _summary(slot, form, problems)
+    def summaries(excerpt: Excerpt) -> Iterator[Excerpt]:
+        text = _summary(layer_input, excerpt, problems)
         if text:
-            yield summary_excerpt(form.fragment, text)
+            yield summary_excerpt(excerpt.fragment, text)
 
-    if tried.choice is not None:
-        done = tried._replace(choice=_greedy(slot, room, tried.forms, summaries, tried.choice))
+    if attempt.selected is not None:
+        selected = _greedy(layer_input, room, attempt.excerpts, summaries, attempt.selected)
+        attempt = attempt._replace(selected=selected)
     else:
-        done = _lowered(slot, room, tried, lambda form: next(summaries(form), None), rounds=1)
-    return done._replace(problems=tuple(dict.fromkeys((*tried.problems, *problems))))
+        attempt = _shorten(layer_input, room, attempt, lambda excerpt: next(summaries(excerpt), None), rounds=1)
+    return attempt._replace(problems=tuple(dict.fromkeys((*attempt.problems, *problems))))
 
 
-def _summary(slot: LayerInput, form: Excerpt, problems: list[Problem]) -> str:
+def _summary(layer_input: LayerInput, excerpt: Excerpt, problems: list[Problem]) -> str:
     """A fragment in the summarizer's words; empty where it has none, or none that are fewer."""
-    if form.form == "summary" or form.fragment.verdict.pinned_by or slot.summarizer is None:
+    if excerpt.form == "summary" or excerpt.fragment.verdict.pinned_by or layer_input.summarizer is None:
         return ""
-    text = form.fragment.text
-    mark = list_lead(text)  # no part of what is summarized
-    said = slot.summarizer(text[len(mark) :])
-    if isinstance(said, Problem):
-        problems.append(said)
+    text = excerpt.fragment.text
+    mark = list_lead(text)  # no part of the text to summarize
+    summary = layer_input.summarizer(text[len(mark) :])
+    if isinstance(summary, Problem):
+        problems.append(summary)
         return ""
-    said = mark + said.replace("\n", "\n  ") if mark else said
-    return said if slot.counter.units(said) < slot.counter.units(shown_text(form)) else ""
+    summary = mark + summary.replace("\n", "\n  ") if mark else summary
+    units = layer_input.counter.units
+    return summary if units(summary) < units(shown_text(excerpt)) else ""
 
 
-def _truncate(slot: LayerInput, room: int, tried: Attempt) -> Attempt:
-    """Section by section as long as they fit whole, and as much of the next one as fits; of dropped ones the best."""
-    if tried.choice:
-        return tried
-    if tried.choice is None and any(form.form for form in tried.forms):
-        kept = _greedy(slot, room, tried.forms, lambda form: (form,))
-        if kept:
-            return tried._replace(choice=kept)
-    return tried._replace(choice=_cut(slot, room, only_best=tried.choice is not None))
+def _truncate(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
+    """Section by section as long as they fit whole, and the beginning of the next; of dropped fragments the best."""
+    if attempt.selected:
+        return attempt
+    if attempt.selected is None and any(excerpt.form for excerpt in attempt.excerpts):
+        fitting = _greedy(layer_input, room, attempt.excerpts, _unchanged)
+        if fitting:
+            return attempt._replace(selected=fitting)
+    return attempt._replace(selected=_truncated(layer_input, room, only_best=attempt.selected is not None))
 
 
-def _cut(slot: LayerInput, room: int, *, only_best: bool) -> Selected:
+def _truncated(layer_input: LayerInput, room: int, *, only_best: bool) -> Selected:
     """The fragments in full, the last of them cut."""
-    choice: dict[str, Sequence[Excerpt]] = {}
-    for heading, fragments in slot.sections.items():
-        own = fragments[:1] if only_best else fragments
-        kept: Sequence[Excerpt] = [*map(whole_excerpt, own)]
-        cost = slot.cost(heading, kept)
-        if cost > room:
-            kept = truncate(own, room, slot.counter.units, partial(slot.cost, heading))
-        if kept:
-            choice[heading] = kept
-        if cost > room or only_best:
+    selected: dict[str, LaidOutSection] = {}
+    for heading, group in layer_input.sections.items():
+        fragments = group[:1] if only_best else group
+        section = layer_input.lay_out(heading, [*map(whole_excerpt, fragments)])
+        is_cut = section.units > room
+        if is_cut:
+            section = _cut_section(layer_input, heading, fragments, room)
+        if section.excerpts:
+            selected[heading] = section
+        if is_cut or only_best:
             break
-        room -= cost
-    return choice
+        room -= section.units
+    return selected
+
+
+def _cut_section(layer_input: LayerInput, heading: str, fragments: Sequence[Fragment], room: int) -> LaidOutSection:
+    """As much of a section as fits; each state that is tried is laid out once."""
+    tried: dict[tuple[Excerpt, ...], LaidOutSection] = {}
+
+    def cost(excerpts: Sequence[Excerpt]) -> int:
+        key = tuple(excerpts)
+        if key not in tried:
+            tried[key] = layer_input.lay_out(heading, key)
+        return tried[key].units
+
+    excerpts = truncate(fragments, room, layer_input.counter.units, cost)
+    return tried.get(excerpts) or layer_input.lay_out(heading, excerpts)
 
 
 STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _summarize, "truncate": _truncate}
-"""The ladder's steps by name."""
+"""The overflow steps by name."""
+
+
+def _unchanged(excerpt: Excerpt) -> tuple[Excerpt]:
+    return (excerpt,)
 
 
 def _greedy(
-    slot: LayerInput,
+    layer_input: LayerInput,
     room: int,
-    forms: Sequence[Excerpt],
-    tries: Callable[[Excerpt], Iterable[Excerpt]],
-    choice: Selected | None = None,
+    excerpts: Sequence[Excerpt],
+    alternatives: Callable[[Excerpt], Iterable[Excerpt]],
+    selected: Selected | None = None,
 ) -> Selected:
-    """What is chosen already, and of each other fragment, best first, the first of its forms to try that fits."""
-    chosen = {heading: [*kept] for heading, kept in (choice or {}).items()}
-    costs = {heading: slot.cost(heading, kept) for heading, kept in chosen.items()}
-    there = {each.fragment.id for kept in chosen.values() for each in kept}
-    for form in forms:
-        if form.fragment.id in there:
+    """The selected sections, and of each other fragment, best first, the first of its alternatives that fits."""
+    sections = {**(selected or {})}
+    shown = {excerpt.fragment.id for section in sections.values() for excerpt in section.excerpts}
+    for excerpt in excerpts:
+        if excerpt.fragment.id in shown:
             continue
-        heading = form.fragment.display.heading
-        own = costs.get(heading, 0)
-        left = room - sum(costs.values()) + own
-        for each in tries(form):
-            if own + slot.counter.units(shown_text(each)) > left:
+        heading = excerpt.fragment.display.heading
+        section = sections.get(heading, LaidOutSection((), "", 0))
+        section_room = room - units_of(sections) + section.units
+        for alternative in alternatives(excerpt):
+            if section.units + layer_input.counter.units(shown_text(alternative)) > section_room:
                 continue
-            more = [*chosen.get(heading, ()), each]
-            cost = slot.cost(heading, more)
-            if cost <= left:
-                chosen[heading], costs[heading] = more, cost
+            larger = layer_input.lay_out(heading, (*section.excerpts, alternative))
+            if larger.units <= section_room:
+                sections[heading] = larger
                 break
-    return {heading: chosen[heading] for heading in slot.sections if heading in chosen}
+    return {heading: sections[heading] for heading in layer_input.sections if heading in sections}
 
 
-def _lowered(
-    slot: LayerInput, room: int, tried: Attempt, lower: Callable[[Excerpt], Excerpt | None], rounds: int | None = None
+def _shorten(
+    layer_input: LayerInput,
+    room: int,
+    attempt: Attempt,
+    shorter: Callable[[Excerpt], Excerpt | None],
+    rounds: int | None = None,
 ) -> Attempt:
-    """The fragments in smaller forms, the least valuable first and all in turn, until they fit together.
+    """The fragments in shorter forms, the least valuable first and all in turn, until they fit together.
 
-    Where even the last forms do not fit, these are what the next step starts from.
+    Where even the shortest forms do not fit, the next step starts from these.
     """
-    forms = [*tried.forms]
-    size = slot.counter.units
-    used = slot.total(slot.choice(forms))
+    excerpts = [*attempt.excerpts]
+    units = layer_input.counter.units
+    used = units_of(layer_input.lay_out_all(excerpts))
     changed = True
     while changed and rounds != 0:
         changed = False
         rounds = None if rounds is None else rounds - 1
-        for number in reversed(range(len(forms))):
-            smaller = lower(forms[number])
-            if smaller is None or size(shown_text(smaller)) >= size(shown_text(forms[number])):
+        for number in reversed(range(len(excerpts))):
+            smaller = shorter(excerpts[number])
+            saved = units(shown_text(excerpts[number])) - units(shown_text(smaller)) if smaller else 0
+            if smaller is None or saved <= 0:
                 continue
-            used -= size(shown_text(forms[number])) - size(shown_text(smaller))
-            forms[number], changed = smaller, True
-            # Sizes of parts need not add up to the whole's; that is counted where it may fit by now.
+            used -= saved
+            excerpts[number], changed = smaller, True
+            # Units of parts need not add up to the whole's; the whole is counted where it may fit by now.
             if used <= room:
-                choice = slot.choice(forms)
-                used = slot.total(choice)
+                selected = layer_input.lay_out_all(excerpts)
+                used = units_of(selected)
                 if used <= room:
-                    return tried._replace(forms=tuple(forms), choice=choice)
-    return tried._replace(forms=tuple(forms))
+                    return attempt._replace(excerpts=tuple(excerpts), selected=selected)
+    return attempt._replace(excerpts=tuple(excerpts))
 
 
-def expand(filled: Sequence[LayerResult], limits: Mapping[str, int], goal: int, total: int) -> list[LayerResult]:
-    """The layers with detail added to what they show shortened, best first, until all together reach the goal.
+def expand(results: Sequence[LayerResult], limits: Mapping[str, int], goal: int, total: int) -> list[LayerResult]:
+    """The layers with detail added to fragments that they show shortened, best first, until the goal is reached.
 
-    Sizes: `limits` is what each layer may take at most, by id; `total` what all may take together.
+    In units: `limits` by layer id; `goal` and `total`, the most that all may take, for all layers together.
     """
-    done = {each.layer_input.layer.id: each for each in filled}
+    expanded = {result.layer_input.layer.id: result for result in results}
     shortened = [
-        (each.layer_input.layer.id, kept)
-        for each in filled
-        for own in each.selected.values()
-        for kept in own
-        if kept.form
+        (result.layer_input.layer.id, excerpt)
+        for result in results
+        for section in result.selected.values()
+        for excerpt in section.excerpts
+        if excerpt.form
     ]
-    shortened.sort(key=lambda item: -_worth(item[1].fragment))
-    for layer, kept in shortened:
-        used = sum(each.used for each in done.values())
+    shortened.sort(key=lambda item: -_total_score(item[1].fragment))
+    for layer, excerpt in shortened:
+        used = sum(result.used for result in expanded.values())
         if used >= goal:
             break
-        own = done[layer]
-        done[layer] = _fuller(own, kept, min(total - used, limits[layer] - own.used))
-    return [done[each.layer_input.layer.id] for each in filled]
+        result = expanded[layer]
+        expanded[layer] = _with_more_detail(result, excerpt, min(total - used, limits[layer] - result.used))
+    return [expanded[result.layer_input.layer.id] for result in results]
 
 
-def _worth(fragment: Fragment) -> float:
-    """The total of a fragment's score; 0 where it has none."""
+def _total_score(fragment: Fragment) -> float:
     return fragment.score[-1][1] if fragment.score else 0.0
 
 
-def _fuller(filled: LayerResult, kept: Excerpt, room: int) -> LayerResult:
-    """A layer with one of its fragments in the fullest form that takes no more than `room` above what is used."""
-    slot, heading = filled.layer_input, kept.fragment.display.heading
-    before = slot.cost(heading, filled.selected[heading])
-    for form in detail_levels(kept.fragment.text):
-        if form.text == kept.text:
+def _with_more_detail(result: LayerResult, excerpt: Excerpt, room: int) -> LayerResult:
+    """A layer with one of its fragments in the fullest form that takes no more than `room` above its use."""
+    layer_input, heading = result.layer_input, excerpt.fragment.display.heading
+    section = result.selected[heading]
+    for form in detail_levels(excerpt.fragment.text):
+        if form.text == excerpt.text:
             break
-        more = [excerpt_at_level(kept.fragment, form) if each is kept else each for each in filled.selected[heading]]
-        extra = slot.cost(heading, more) - before
-        if extra <= room:
-            used = filled.used + extra
-            room_then = filled.allowance._replace(units=max(filled.allowance.units, used))
-            return filled._replace(selected={**filled.selected, heading: more}, used=used, allowance=room_then)
-    return filled
+        fuller = excerpt_at_level(excerpt.fragment, form)
+        larger = layer_input.lay_out(heading, [fuller if other is excerpt else other for other in section.excerpts])
+        if larger.units - section.units <= room:
+            selected = {**result.selected, heading: larger}
+            allowance = result.allowance._replace(units=max(result.allowance.units, units_of(selected)))
+            return result._replace(selected=selected, allowance=allowance)
+    return result

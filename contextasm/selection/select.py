@@ -1,7 +1,7 @@
-"""Select: what enters the context, what is shortened and what stays out, under a hard limit.
+"""Select: the fragments that enter the context, whole or shortened, under a hard limit.
 
-Sizes are in the counter's units, which add up; tokens are figured out from them at the end. Nothing is worded or
-emitted here: the frame says what surrounds a section, so that headings, blank lines and markers are paid for.
+Amounts are in the counter's units, which add up; tokens are computed from them at the end. Nothing is worded here: the
+section format says what surrounds a section, so that headings, blank lines and markers are paid for.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from contextasm.selection.allocation import (
     LayerResult,
     allowance_of,
     charge,
-    demands,
+    demand_of,
+    fixed_limits,
+    in_turn,
     is_stable,
     layer_input,
-    own_limits,
     with_pins_that_fit,
 )
 from contextasm.selection.decisions import (
@@ -33,75 +34,80 @@ from contextasm.selection.overflow import expand, overflow
 
 
 class Budget(NamedTuple):
-    """What the document may take."""
+    """Size of the document."""
 
     tokens: int
-    """As asked for."""
+    """As requested."""
     spare: int = 0
     """Tokens of it that must stay free: exact counts of the parts may add up to less than the whole's."""
 
 
 def select(
     profile: Profile,
-    pools: Mapping[str, Sequence[Fragment]],
+    candidates: Mapping[str, Sequence[Fragment]],
     budget: Budget,
     counter: TokenCounter,
-    frame: SectionFormat,
+    section_format: SectionFormat,
     summarizer: Summarizer | None = None,
 ) -> Selection:
-    """What is shown of the ranked fragments in `pools` (by layer id), and one decision for each of them.
+    """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
 
-    Required layers are whole whatever the budget says; all others share what they leave.
+    Required layers are whole whatever the budget says; all others share the room that they leave.
     """
-    slots = [
-        layer_input(
-            each, pools[each.id], LayerInput(each, (), {}, is_stable(each, profile), counter, frame, summarizer)
+    demands = [
+        demand_of(
+            layer_input(
+                layer,
+                candidates[layer.id],
+                LayerInput(layer, (), {}, is_stable(layer, profile), counter, section_format, summarizer),
+            )
         )
-        for each in profile.layers
+        for layer in profile.layers
     ]
-    units_per_token = counter.units_per_token
-    total = (budget.tokens - budget.spare) * units_per_token + _last_line_end(counter)
-    booked = sum(slot.total(slot.everything) for slot in slots if slot.layer.limits.required)
-    over = booked > budget.tokens * units_per_token + _last_line_end(counter)
-    slots, unpinned = with_pins_that_fit(slots, total - booked)
-    order = demands(slots, total, units_per_token)
-    done: dict[str, LayerResult] = {}
-    for number, turn in enumerate(order):
-        later = sum(each.reserve for each in order[number + 1 :])
-        filled = overflow(turn, allowance_of(turn, total, units_per_token, booked, later))
-        booked += 0 if turn.layer_input.layer.limits.required else charge(filled)
-        done[turn.layer_input.layer.id] = filled
-    settled = [done[layer.id] for layer in profile.layers]
+    last_line_end = _last_line_end(counter)
+    total = (budget.tokens - budget.spare) * counter.units_per_token + last_line_end
+    required = sum(demand.units for demand in demands if demand.layer.limits.required)
+    is_over_budget = required > budget.tokens * counter.units_per_token + last_line_end
+    demands, pin_problems = with_pins_that_fit(demands, total - required)
+    results = _fill(in_turn(demands, total, counter.units_per_token), total, required)
+    ordered = [results[layer.id] for layer in profile.layers]
     if profile.fill:
-        settled = expand(settled, _limits(order, done, total, units_per_token), int(total * profile.fill / 100), total)
-    problems = [over_budget_problem(booked, budget.tokens, counter)] if over else []
+        ordered = expand(ordered, _expansion_limits(results, total), int(total * profile.fill / 100), total)
+    problems = [over_budget_problem(required, budget.tokens, counter)] if is_over_budget else []
     return Selection(
-        sections=tuple(section for each in settled for section in emitted_sections(each)),
-        decisions=tuple(decision for each in settled for decision in layer_decisions(each)),
-        allowances=tuple(layer_usage(each) for each in settled),
-        problems=(*problems, *unpinned, *(problem for each in settled for problem in layer_problems(each))),
+        sections=tuple(section for result in ordered for section in emitted_sections(result)),
+        decisions=tuple(decision for result in ordered for decision in layer_decisions(result)),
+        allowances=tuple(layer_usage(result) for result in ordered),
+        problems=(*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
     )
 
 
-def _limits(
-    order: Sequence[Demand], done: Mapping[str, LayerResult], total: int, units_per_token: int
-) -> dict[str, int]:
-    """The size that each layer's own limits let it take, by id: those that others' use can't change, and its ceiling.
+def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, LayerResult]:
+    """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
+    results: dict[str, LayerResult] = {}
+    for number, demand in enumerate(demands):
+        later = sum(other.reserve for other in demands[number + 1 :])
+        units_per_token = demand.layer_input.counter.units_per_token
+        result = overflow(demand, allowance_of(demand, total, units_per_token, charged, later))
+        charged += 0 if demand.layer.limits.required else charge(result)
+        results[demand.layer.id] = result
+    return results
+
+
+def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[str, int]:
+    """Units that each layer may grow to, by id: the limits that others' use can't change.
 
     A ceiling counts every layer before it, so under one nothing may grow any more.
     """
-    capped = any(turn.layer_input.layer.limits.ceiling is not None for turn in order)
-    return {
-        layer: min(
-            [
-                filled.allowance.units if capped else total,
-                *(each.units for each in own_limits(filled.layer_input.layer, total, units_per_token)),
-            ]
-        )
-        for layer, filled in done.items()
-    }
+    capped = any(result.layer_input.layer.limits.ceiling is not None for result in results.values())
+    limits = {}
+    for name, result in results.items():
+        layer, counter = result.layer_input.layer, result.layer_input.counter
+        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token)]
+        limits[name] = min([result.allowance.units if capped else total, *fixed])
+    return limits
 
 
 def _last_line_end(counter: TokenCounter) -> int:
-    """What the document is smaller than its sections: the blank line behind the last one goes."""
+    """Units by which the document is smaller than its sections: the blank line behind the last one goes."""
     return counter.units("\n\n") - counter.units("\n")

@@ -1,8 +1,8 @@
-"""Cuts: the most of a section that fits a room.
+"""Truncate: the most of a section that fits a room.
 
 The choice is among nested states: the first k blocks of the keep order, then the first lines of the next block, then
 the first words of the next line. The last state that costs no more than the room is taken, so more room never
-loses a line that less room kept (docs/DESIGN.md, law 7).
+loses a line that less room kept (docs/architecture.md, law 7).
 """
 
 from __future__ import annotations
@@ -19,53 +19,53 @@ LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
 
 LEAST_LINES = {"text": 1, "table": 3, "fence": 2}
-"""How many lines make the smallest part of a block worth showing: a table's head, its rule and one row."""
+"""Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 Size = Callable[[str], int]
-"""Text to size, in the counter's units."""
+"""Gives the units of a text."""
 
 Cost = Callable[[Sequence[Excerpt]], int]
-"""The size of the whole section, heading and markers included, if this much is kept of its fragments."""
+"""Gives the units of a whole section, heading and markers included, that shows these excerpts."""
 
 State = TypeVar("State")
 
 
 class _Piece(NamedTuple):
-    """A block of one of the fragments, and what is shown of it."""
+    """A block of one of the fragments, and the part of it that is shown."""
 
     number: int
-    """The fragment's, in keep order."""
+    """Number of the fragment in keep order."""
     block: TextBlock
-    stretch: LineRange
+    lines: LineRange
 
 
 def truncate(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tuple[Excerpt, ...]:
-    """What is kept of fragments that do not fit whole, given in keep order; nothing where no line fits."""
+    """The excerpts that fit of fragments that do not fit whole, given in keep order; none where no line fits."""
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
 
     def growing() -> Iterator[tuple[int, int]]:
-        behind = 0
+        line_ends = 0
         for piece in _pieces(fragments, lines):
             pieces.append(piece)
             shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
             bare = size(shown.rstrip("\n"))
             # The line ends behind a block are paid for once another block follows.
-            yield len(pieces), behind + bare
-            behind = size(shown) - bare
+            yield len(pieces), line_ends + bare
+            line_ends = size(shown) - bare
 
-    count = _furthest(growing(), room, lambda count: cost(_kept(fragments, pieces[:count])) <= room) or 0
+    count = _furthest(growing(), room, lambda count: cost(_excerpts(fragments, pieces[:count])) <= room) or 0
     chosen = pieces[:count]
     if count == len(pieces):
-        return _kept(fragments, chosen)
-    after = pieces[count]
+        return _excerpts(fragments, chosen)
+    following = pieces[count]
 
-    def with_part(stretch: LineRange) -> tuple[Excerpt, ...]:
-        return _kept(fragments, [*chosen, after._replace(stretch=stretch)])
+    def with_part(part: LineRange) -> tuple[Excerpt, ...]:
+        return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
-    left = room - (cost(_kept(fragments, chosen)) if chosen else 0)
-    part = _part(after.block, lines[after.number], left, size, lambda stretch: cost(with_part(stretch)) <= room)
-    return with_part(part) if part else _kept(fragments, chosen)
+    left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
+    part = _part(following.block, lines[following.number], left, size, lambda part: cost(with_part(part)) <= room)
+    return with_part(part) if part else _excerpts(fragments, chosen)
 
 
 def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> Iterator[_Piece]:
@@ -78,7 +78,7 @@ def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> It
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
     """The last of nested states that fits.
 
-    Each comes with the size that it adds at the least, so that no more states are looked at than could fit.
+    Each comes with the least size that it adds, so that no more states are looked at than could fit.
     """
     reached: list[State] = []
     used = 0
@@ -133,13 +133,13 @@ def _graphemes(word: str) -> Iterator[int]:
     return (found.end() for found in regex.finditer(r"\X", word))
 
 
-def _kept(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
+def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
     """The pieces put together again, fragment by fragment."""
-    stretches: dict[int, list[LineRange]] = {}
+    ranges: dict[int, list[LineRange]] = {}
     for piece in sorted(pieces, key=lambda piece: (piece.number, piece.block.first)):
-        own = stretches.setdefault(piece.number, [])
-        if own and own[-1].stop == piece.stretch.first and not own[-1].words and not own[-1].fence:
-            own[-1] = piece.stretch._replace(first=own[-1].first)
+        shown = ranges.setdefault(piece.number, [])
+        if shown and shown[-1].stop == piece.lines.first and not shown[-1].words and not shown[-1].fence:
+            shown[-1] = piece.lines._replace(first=shown[-1].first)
         else:
-            own.append(piece.stretch)
-    return tuple(Excerpt(fragments[number], tuple(own)) for number, own in stretches.items())
+            shown.append(piece.lines)
+    return tuple(Excerpt(fragments[number], tuple(shown)) for number, shown in ranges.items())

@@ -449,7 +449,7 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
     assert ESTIMATE.units(text) <= room or not kept
     for each in kept:
         lines = each.fragment.text.split("\n")
-        for stretch in each.stretches:
+        for stretch in each.ranges:
             assert 0 <= stretch.first <= stretch.stop <= len(lines)
             block = next((block for block in blocks(lines) if block.first <= stretch.stop < block.stop), None)
             if stretch.words:
@@ -483,7 +483,7 @@ def test_cut_in_more_room_keeps_at_least_as_much(
         assert lines_of(each.spans) <= lines_of(large[key].spans)
         there = shown_text(large[key]).split("\n")
         # A fence that was closed where it was cut need not be closed there any more.
-        added = {stretch.fence for stretch in each.stretches}
+        added = {stretch.fence for stretch in each.ranges}
         assert all(
             line in added or any(other.startswith(line) for other in there) for line in shown_text(each).split("\n")
         )
