@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.checks.baseline import baseline_text, split_accepted
@@ -18,7 +18,7 @@ from contextasm.checks.registry import run_checks
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.model import Problem
 from tests.command import fill
-from tests.workspaces import DAY, Content, workspaces
+from tests.workspaces import DAY, Content, law, workspaces
 
 NOW = datetime(DAY.year, DAY.month, DAY.day, 12, tzinfo=UTC).timestamp()
 
@@ -49,7 +49,7 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
         return run_checks(inspect(Options(workspace=str(root)), ProcessEnvironment({}, root, lambda: NOW)))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@law(40)
 @given(workspaces(), CONFIG, ODDITIES, ODDITIES)
 def test_check_always_comes_to_an_end_and_to_the_same(
     files: dict[str, Content], config: str, odd: str, odder: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
@@ -52,10 +52,11 @@ from tests.workspaces import (
     budgets,
     build,
     codes,
+    counters,
     law,
+    law_of_counters,
     limited,
     log,
-    o200k,
     profiles,
     request,
     team,
@@ -67,24 +68,20 @@ TEXT_LAYERS = {"L1", "L2", "L3", "L7"}
 """Running text; the other layers hold ranked fragments."""
 
 
-counters = pytest.mark.parametrize(
-    "counter", [pytest.param(lambda: ESTIMATE, id="estimate"), pytest.param(o200k, id="o200k_base")]
-)
 formats = pytest.mark.parametrize("form", ["markdown", "xml"])
 
 
 @formats
-@counters
-@law(250)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
+@law_of_counters(250)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
 def test_document_counted_anew_keeps_to_the_budget(
-    counter: Callable[[], TokenCounter], form: str, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, form: str, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """Unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
-    context = build(files, profile, counter(), budget=budget, format=form)
-    assert context.tokens == counter().count(context.text)
+    context = build(files, profile, counter, budget=budget, format=form)
+    assert context.tokens == counter.count(context.text)
     required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.limits.required))
-    least = build(files, required, counter(), budget=10**9, format=form)
+    least = build(files, required, counter, budget=10**9, format=form)
     if least.tokens > budget:
         assert context.text == least.text
     else:
@@ -92,14 +89,13 @@ def test_document_counted_anew_keeps_to_the_budget(
     assert ("over-budget" in codes(context)) == (least.tokens > budget)
 
 
-@counters
-@law(120)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
+@law_of_counters(120)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
 def test_no_layer_takes_more_than_its_limits(
-    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """Heading, blank line and markers included."""
-    context = build(files, profile, counter(), budget=budget)
+    context = build(files, profile, counter, budget=budget)
     for layer, allowance in zip(profile.layers, context.allowances, strict=True):
         assert allowance.layer == layer.id
         own = "".join(f"## {each.heading}\n{each.text}\n\n" for each in context.sections if each.layer == layer.id)
@@ -108,8 +104,8 @@ def test_no_layer_takes_more_than_its_limits(
             continue
         assert allowance.limit is not None
         assert allowance.used <= allowance.limit
-        if counter() is ESTIMATE:
-            assert counter().count(own) == allowance.used
+        if counter is ESTIMATE:
+            assert counter.count(own) == allowance.used
         assert allowance.used <= (budget if layer.limits.max_tokens is None else layer.limits.max_tokens)
         assert layer.limits.share is None or allowance.used <= budget * layer.limits.share / 100 + 1
 
@@ -121,16 +117,15 @@ def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
         assert all(each.limit is None or each.used <= each.limit for each in context.allowances), budget
 
 
-@counters
-@law(80)
-@given(files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+@law_of_counters(80)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
 def test_equal_inputs_give_an_equal_context(
-    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, seed: int
 ) -> None:
     """Also where the workspace holds the same files in another order."""
     shuffled = [*files.items()]
     Random(seed).shuffle(shuffled)
-    assert build(files, profile, counter(), budget=budget) == build(dict(shuffled), profile, counter(), budget=budget)
+    assert build(files, profile, counter, budget=budget) == build(dict(shuffled), profile, counter, budget=budget)
 
 
 @law(80)
@@ -233,28 +228,26 @@ def test_workspace_in_memory_lists_and_reads_what_a_folder_does(tree: dict[str, 
             assert memory.read(path) == disk.read(path), path
 
 
-@counters
-@law(120)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
+@law_of_counters(120)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
 def test_every_fragment_found_has_exactly_one_decision(
-    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """In the order in which they were ranked."""
-    context = build(files, profile, counter(), budget=budget)
+    context = build(files, profile, counter, budget=budget)
     found = retrieve(Build(Files(files), profile, request(budget=budget), ESTIMATE))
     ranked = [(layer.id, each.id) for layer in profile.layers for each in rank(found[layer.id].fragments, layer)]
     assert [(each.layer, each.fragment) for each in context.decisions] == ranked
     assert len(set(ranked)) == len(ranked)
 
 
-@counters
-@law(150)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
+@law_of_counters(150)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
 def test_decision_agrees_with_what_is_shown(
-    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """Kept lines lie in the fragment and in its file, in order; what is out keeps none; no part passes the whole."""
-    context = build(files, profile, counter(), budget=budget)
+    context = build(files, profile, counter, budget=budget)
     for decision in context.decisions:
         first, last = decision.lines
         edges = [edge for span in decision.kept for edge in span]
@@ -266,7 +259,7 @@ def test_decision_agrees_with_what_is_shown(
             decision.outcome == "included"
         ) or decision.outcome == "truncated"
         assert (decision.tokens_before is None) == (decision.outcome == "excluded")
-        if counter() is ESTIMATE:
+        if counter is ESTIMATE:
             assert decision.tokens_after <= (decision.tokens_before or 0)
         assert (decision.tokens_after == 0) == (not decision.kept)
         if decision.lines != (0, 0):
@@ -276,15 +269,14 @@ def test_decision_agrees_with_what_is_shown(
     assert {each.reason.code for each in context.decisions} <= {*OUTCOME}
 
 
-@counters
 @formats
-@law(60)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
+@law_of_counters(60)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
 def test_required_layer_is_whole(
-    form: str, counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
+    form: str, counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """IDENTITY.md and INSTRUCTIONS.md, byte for byte, at any budget."""
-    context = build(files, profile, counter(), budget=budget, format=form)
+    context = build(files, profile, counter, budget=budget, format=form)
     whole = {each.heading: each.text for each in context.sections}
     for heading, name in (("Identity", "IDENTITY"), ("Instructions", "INSTRUCTIONS")):
         read = Files(files).read(f"agents/luna/{name}.md")
@@ -295,19 +287,19 @@ def test_required_layer_is_whole(
         assert whole.get(heading, "") == "\n".join(lines)
 
 
-@counters
-@law(500)
+@law_of_counters(500)
 @given(
+    counter=counters,
     files=workspaces(),
     profile=profiles(reserves=False),
     budget=budgets,
     more=st.one_of(st.integers(1, 40), st.integers(1, 4_000)),
 )
 def test_larger_budget_never_loses_a_line_of_text(
-    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int, more: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, more: int
 ) -> None:
     """What a smaller one kept, be it a line or the first words of one (law 7)."""
-    small, large = (build(files, profile, counter(), budget=size) for size in (budget, budget + more))
+    small, large = (build(files, profile, counter, budget=size) for size in (budget, budget + more))
     loses_nothing(small, large)
 
 
@@ -356,14 +348,13 @@ def text_lines(text: str) -> Iterator[str]:
     return (line for line in text.split("\n") if not line.startswith(MARKER))
 
 
-@counters
-@law(150)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
+@law_of_counters(150)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
 def test_section_ends_in_the_marker_just_where_it_lacks_anything(
-    counter: Callable[[], TokenCounter], files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
     """And says of itself that it is cut."""
-    context = build(files, profile, counter(), budget=budget)
+    context = build(files, profile, counter, budget=budget)
     found = retrieve(Build(Files(files), profile, request(), ESTIMATE))
     title = {(layer, each.id): each.display.heading for layer, own in found.items() for each in own.fragments}
     for section in context.sections:
