@@ -6,9 +6,11 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from contextasm import __version__
 from contextasm.cli.app import COMMANDS, run
@@ -141,3 +143,11 @@ def test_the_examples_of_the_page_of_the_files_work(tmp_path: Path, capfd: pytes
     assert run(["build", "-w", root, "-q", "--strict"]) == 0
     assert run(["build", "-w", root, "-q", "--strict", "-p", f"{root}/notes.yaml"]) == 0
     assert "## Project Notes\nA note." in capfd.readouterr().out
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    """The classifiers of the package, and the table of the workflow."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    promised = [name.rpartition(" :: ")[2] for name in project["classifiers"] if " :: Python :: " in name]
+    assert workflow["jobs"]["check"]["strategy"]["matrix"]["python-version"] == promised
