@@ -1,6 +1,6 @@
-"""How well memories are found, on labelled data in a folder: `python benchmarks/retrieval.py FOLDER [--model DIR]`.
+"""Quality of the search for memories, on labelled data: `python benchmarks/retrieval.py FOLDER [--model DIR]`.
 
-Prints recall, hits and mean reciprocal rank of our similarity, of the whole score, and of plain baselines. Ships no
+Prints recall, hits and mean reciprocal rank of our similarity, of the whole score, and of simple baselines. Ships no
 data: the folder holds memories.jsonl with questions.jsonl (turns), and bullets.jsonl with bullet-questions.jsonl.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Scores = dict[int, float]
     Ranker = Callable[[str, "Pool"], Scores]
 
-# Name, memories, questions, and how much neighbours share: turns are a log, bullets a memory file.
+# Name, memories, questions, and kernel: turns are a log, bullets a memory file.
 SETS: Final = (
     ("turns", "memories.jsonl", "questions.jsonl", 1.0),
     ("bullets", "bullets.jsonl", "bullet-questions.jsonl", 0.5),
@@ -54,7 +54,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query and what answers it: each part of `gold` is a choice of ids, any one of which will do."""
+    """A query and its answers: each part of `gold` is a set of ids, any one of which answers it."""
 
     query: str
     pool: Pool
@@ -65,32 +65,34 @@ def main() -> None:
     """Measure every ranker on every set."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--model", type=Path, help="directory of a sentence-transformers model: a second opinion")
+    parser.add_argument(
+        "--model", type=Path, help="directory of a sentence-transformers model, for a hybrid similarity"
+    )
     chosen = parser.parse_args()
     rankers = dict(RANKERS)
     if chosen.model:
-        rankers["similarity and model"] = second_opinion(chosen.model)
+        rankers["similarity and model"] = hybrid_ranker(chosen.model)
     for name, memories, questions, kernel in SETS:
-        asked = load(chosen.folder / memories, chosen.folder / questions, kernel)
-        print(f"\n{name}, kernel {kernel}: {len(asked)} questions\n{'':36}  R@5  R@10 hit@5   MRR")
+        labelled = load(chosen.folder / memories, chosen.folder / questions, kernel)
+        print(f"\n{name}, kernel {kernel}: {len(labelled)} questions\n{'':36}  R@5  R@10 hit@5   MRR")
         for label, ranker in rankers.items():
-            show(label, asked, ranker)
+            show(label, labelled, ranker)
         for label, first in (("one typo a question", 1), ("one typo, first letters too", 0)):
             chance = random.Random(TYPO_SEED)  # noqa: S311 (no secret: the same typos each time)
-            show(f"similarity, {label}", [mistyped(question, chance, first) for question in asked], similarity)
+            show(f"similarity, {label}", [mistyped(question, chance, first) for question in labelled], similarity)
 
 
-def show(label: str, asked: Sequence[Question], ranker: Ranker) -> None:
+def show(label: str, questions: Sequence[Question], ranker: Ranker) -> None:
     """Print one line of a table."""
-    print(f"{label:36}" + "".join(f"{100 * figure:6.1f}" for figure in measure(asked, ranker)), flush=True)
+    print(f"{label:36}" + "".join(f"{100 * figure:6.1f}" for figure in measure(questions, ranker)), flush=True)
 
 
 def load(memories: Path, questions: Path, kernel: float) -> list[Question]:
-    """The questions of a set, each with the pool it is asked of."""
+    """The questions of a set, each with the pool that holds its answers."""
     rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in read(memories):
         rows[row["corpus"]].append(row)
-    pools = {corpus: pool(held, kernel) for corpus, held in rows.items()}
+    pools = {corpus: pool(members, kernel) for corpus, members in rows.items()}
     return [Question(row["query"], pools[row["corpus"]], choices(row["gold"])) for row in read(questions)]
 
 
@@ -106,36 +108,36 @@ def pool(rows: Sequence[dict[str, Any]], kernel: float) -> Pool:
 
 
 def choices(gold: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
-    """What answers a question, each part as the set of ids that will do."""
+    """Answers of a question, each part as the set of ids any one of which answers it."""
     return tuple(frozenset([part] if isinstance(part, str) else part) for part in gold)
 
 
-def measure(asked: Sequence[Question], ranker: Ranker) -> tuple[float, ...]:
+def measure(questions: Sequence[Question], ranker: Ranker) -> tuple[float, ...]:
     """Recall at 5 and 10, a hit among 5, reciprocal rank of the first hit: means over the questions."""
     sums = [0.0] * 4
-    for question in asked:
+    for question in questions:
         scores = ranker(question.query, question.pool)
         best = sorted(scores, key=lambda row: (-scores[row], row))
         rank = {question.pool.ids[row]: place for place, row in enumerate(best, 1)}
         ranks = [min(rank.get(one, math.inf) for one in part) for part in question.gold]
         five, ten = (sum(place <= limit for place in ranks) / len(ranks) for limit in (5, 10))
         sums = [total + part for total, part in zip(sums, (five, ten, float(five > 0), 1 / min(ranks)), strict=True)]
-    return tuple(total / len(asked) for total in sums)
+    return tuple(total / len(questions) for total in sums)
 
 
 def mistyped(question: Question, chance: random.Random, first: int) -> Question:
-    """A question with one slip (letter lost, added, wrong, swapped) in a word that matters, from letter `first`."""
+    """The question with one typo (letter lost, added, wrong, swapped) in a topical word, from letter `first`."""
     parts = re.split(r"([^\W\d_]{5,})", question.query)
     places = [at for at in range(1, len(parts), 2) if parts[at].lower() not in STOP and parts[at].islower()]
     if not places:
         places = list(range(1, len(parts), 2))
     if places:
         at = chance.choice(places)
-        parts[at] = slip(parts[at], chance, first)
+        parts[at] = typo(parts[at], chance, first)
     return replace(question, query="".join(parts))
 
 
-def slip(word: str, chance: random.Random, first: int) -> str:
+def typo(word: str, chance: random.Random, first: int) -> str:
     """A word with one letter wrong."""
     at = chance.randrange(first, len(word) - 1)
     letter = chance.choice(string.ascii_lowercase)
@@ -149,48 +151,48 @@ def slip(word: str, chance: random.Random, first: int) -> str:
 
 
 def similarity(query: str, pool: Pool) -> Scores:
-    """Ours alone, nothing dropped."""
-    return similarities(query, pool.index, floor=0.0)
+    """Our similarity alone, of every row."""
+    return similarities(query, pool.index, min_match=0.0)
 
 
 def full_score(query: str, pool: Pool) -> Scores:
-    """Ours as a build ranks: half similarity, the rest importance (unknown here) and age at the last session."""
+    """Our whole score, as a build ranks: similarity, importance (the same for all) and age at the last session."""
     today = max(date.fromisoformat(entry.day) for entry in pool.entries)
-    found = similarities(query, pool.index)
+    hits = similarities(query, pool.index)
     weights = Layer("L5").ranking.weights
-    scores = {row: memory_score(near, IMPORTANCE, pool.entries[row].day, today) for row, near in found.items()}
+    scores = {row: memory_score(near, IMPORTANCE, pool.entries[row].day, today) for row, near in hits.items()}
     return {row: weighted_total(score, weights) for row, score in scores.items()}
 
 
 def plain_fts(query: str, pool: Pool) -> Scores:
-    """SQLite's full text search as it comes: unicode61, bm25, any word but stop words."""
-    wanted = [word for word in analyze(query) if word not in STOP]
-    if not wanted:
+    """SQLite's full text search with its defaults: unicode61, bm25, any word but stop words."""
+    words = [word for word in analyze(query) if word not in STOP]
+    if not words:
         return {}
-    match = " OR ".join(f'"{word}"' for word in wanted)
-    found = fts_table(pool).execute("SELECT rowid, bm25(memories) FROM memories WHERE memories MATCH ?", (match,))
-    return {row - 1: -score for row, score in found}
+    match = " OR ".join(f'"{word}"' for word in words)
+    hits = fts_table(pool).execute("SELECT rowid, bm25(memories) FROM memories WHERE memories MATCH ?", (match,))
+    return {row - 1: -score for row, score in hits}
 
 
 @cache
 def fts_table(pool: Pool) -> sqlite3.Connection:
-    """A pool in a full text table."""
-    store = sqlite3.connect(":memory:")
-    store.execute("CREATE VIRTUAL TABLE memories USING fts5(text, tokenize='unicode61')")
-    store.executemany("INSERT INTO memories VALUES (?)", [(entry.text,) for entry in pool.entries])
-    return store
+    """A full text table of a pool."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE memories USING fts5(text, tokenize='unicode61')")
+    connection.executemany("INSERT INTO memories VALUES (?)", [(entry.text,) for entry in pool.entries])
+    return connection
 
 
 def token_set_ratio(query: str, pool: Pool) -> Scores:
-    """What a quick fuzzy match would do."""
+    """A fuzzy match of the whole query."""
     from rapidfuzz import fuzz, utils
 
     ratio = fuzz.token_set_ratio
     return {row: ratio(query, entry.text, processor=utils.default_process) for row, entry in enumerate(pool.entries)}
 
 
-def second_opinion(model: Path) -> Ranker:
-    """Ours and a sentence model's, half and half."""
+def hybrid_ranker(model: Path) -> Ranker:
+    """Ranker by our similarity and a sentence model's in equal shares."""
     from minilm import Encoder
 
     encoder = Encoder(model)
@@ -217,13 +219,13 @@ def second_opinion(model: Path) -> Ranker:
 
 
 def standard(values: Sequence[float]) -> list[float]:
-    """Values as standard deviations from their mean: so that neither opinion outweighs the other in any pool."""
+    """Values as standard deviations from their mean: so that neither similarity outweighs the other in any pool."""
     mean, spread = fmean(values), pstdev(values) or 1.0
     return [(value - mean) / spread for value in values]
 
 
 def shared(cosines: Sequence[float], row: int, pool: Pool) -> float:
-    """What the neighbours in the same section add to a row's cosine."""
+    """Share that the neighbours in the same section add to a row's cosine."""
     section = pool.index.columns.sections
     steps = ((-1, 0.2), (1, 0.2), (-2, 0.1), (2, 0.1))
     return sum(share * cosines[row + step] for step, share in steps if section[row + step] == section[row])

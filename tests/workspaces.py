@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from contextasm.config.build import load_token_table
+from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_events import load_values
 from contextasm.model import Build, Context, Document, Problem, Profile, Request, TokenCounter
@@ -81,7 +82,7 @@ def request(**asked: Any) -> Request:
 
 def limited(*, marker: str = "plain", **layers: Mapping[str, Any]) -> Profile:
     """The default profile with other limits: `limited(L3={"max_tokens": 50})`."""
-    changed = (layer._replace(**layers.get(layer.id, {})) for layer in DEFAULT.layers)
+    changed = (with_layer_values(layer, layers.get(layer.id, {})) for layer in DEFAULT.layers)
     return DEFAULT._replace(marker=marker, layers=tuple(changed))
 
 

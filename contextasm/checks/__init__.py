@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Checks of a workspace: settings, dates, memories, budgets, text and outputs, with the findings and their formats."""

@@ -1,4 +1,4 @@
-"""The findings that somebody has accepted: the text of the file that lists them, and how it is held against new ones.
+"""Baselines: the file that lists accepted findings, as text, and the comparison of new findings with it.
 
 Nothing here reads or writes that file.
 """
@@ -16,49 +16,59 @@ _BASELINE = "ctxasm.baseline/1"
 
 
 def baseline_text(findings: Sequence[Finding]) -> str:
-    """The file that accepts these findings: a line for each, which stays the same while the finding moves about.
+    """The baseline file that accepts these findings: one line for each, unchanged when a finding changes its line.
 
-    It is ASCII throughout, so that it never holds what it lists.
+    It is ASCII throughout, so that a check for other characters never finds any in the baseline itself.
     """
-    rows = sorted(((each.path, each.id, each.message, key), each.severity) for key, each in number_findings(findings))
+    rows = sorted(
+        ((finding.path, finding.id, finding.message, key), finding.severity)
+        for key, finding in number_findings(findings)
+    )
     names = ("path", "id", "message", "fingerprint", "severity")
     lines = ["  " + json.dumps(dict(zip(names, (*row, severity), strict=True))) for row, severity in rows]
-    inner = "\n" + ",\n".join(lines) + "\n" if lines else ""
-    return f'{{"schema": "{_BASELINE}", "findings": [{inner}]}}\n'
+    content = "\n" + ",\n".join(lines) + "\n" if lines else ""
+    return f'{{"schema": "{_BASELINE}", "findings": [{content}]}}\n'
 
 
 def split_accepted(
     text: str, findings: Sequence[Finding], where: str = "baseline"
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-    """The findings that the baseline lacks, those that it holds, and those that only it holds, at line 0.
+    """The findings that the baseline lacks, those that it accepts, and accepted ones that no longer occur.
 
-    `where` names the baseline in the error about one that can't be read.
+    The last have line 0. `where` names the baseline in messages. Raises `ContextasmError` for a text that is no
+    baseline.
     """
-    listed = _listed(text, where)
-    found = dict(number_findings(findings))
-    new = tuple(each for key, each in found.items() if key not in listed)
-    known = tuple(each for key, each in found.items() if key in listed)
-    return new, known, tuple(each for key, each in listed.items() if key not in found)
+    accepted = _parse_baseline(text, where)
+    current = dict(number_findings(findings))
+    return (
+        tuple(finding for key, finding in current.items() if key not in accepted),
+        tuple(finding for key, finding in current.items() if key in accepted),
+        tuple(finding for key, finding in accepted.items() if key not in current),
+    )
 
 
-def _listed(text: str, where: str) -> dict[str, Finding]:
-    """The findings of a baseline by their keys."""
+def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
     hint = "settle it by hand if it is a merge conflict, or write it anew with --update-baseline"
     try:
-        whole = json.loads(text)
+        baseline = json.loads(text)
     except json.JSONDecodeError as error:
         raise ContextasmError(f"{where}:{error.lineno}", f"the baseline is not JSON ({error.msg})", hint) from error
     except RecursionError as error:
         raise ContextasmError(where, "the baseline is nested too deeply", hint) from error
-    if not isinstance(whole, dict) or whole.get("schema") != _BASELINE or not isinstance(whole.get("findings"), list):
+    if (
+        not isinstance(baseline, dict)
+        or baseline.get("schema") != _BASELINE
+        or not isinstance(baseline.get("findings"), list)
+    ):
         raise ContextasmError(where, f"this is no baseline: it does not say {_BASELINE}", hint)
-    return dict(_entry(row, f"{where}: finding {place}", hint) for place, row in enumerate(whole["findings"], 1))
+    return dict(
+        _parse_row(row, f"{where}: finding {number}", hint) for number, row in enumerate(baseline["findings"], 1)
+    )
 
 
-def _entry(row: object, where: str, hint: str) -> tuple[str, Finding]:
-    """One accepted finding and its key."""
+def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:
     names = ("id", "severity", "path", "message", "fingerprint")
-    whole = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in names)
-    if not isinstance(row, dict) or not whole or row["severity"] not in get_args(Severity):
+    is_complete = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in names)
+    if not isinstance(row, dict) or not is_complete or row["severity"] not in get_args(Severity):
         raise ContextasmError(where, f"an accepted finding has {', '.join(names)}, each a text", hint)
     return row["fingerprint"], Finding(row["id"], row["severity"], row["path"], 0, row["message"], "")

@@ -1,6 +1,7 @@
-"""Checks of room: what is cut, what gets nothing, and what will soon, in the build of each agent with each team.
+"""Checks of the budget: layers that are truncated, layers that get nothing, and limits that are nearly reached.
 
-Figures stand in the remedies. In a message they would make a new finding of an old one with every word that is added.
+They look at the build of each agent with each team. Figures stand in the hints alone: in a message they would make a
+new finding of an old one with every word that is added.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from contextasm.checks.inspection import Inspection, error_finding, warning_find
 from contextasm.config.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage
 
-SOFT = 0.9
-"""The share of a limit from which on it counts as nearly reached."""
+NEAR_LIMIT = 0.9
+"""Share of a limit from which on the limit is nearly reached."""
 
-NAMED = 3
-"""How many builds a finding names before it only counts them."""
+MAX_NAMED_BUILDS = 3
+"""Number of builds that a finding names; it counts the others."""
 
 
 class _Case(NamedTuple):
-    """What is wrong with a layer in one build."""
+    """A layer that reaches, or nearly reaches, its limit in one build."""
 
     context: Context
     layer: Layer
@@ -30,156 +31,156 @@ class _Case(NamedTuple):
     wanted: int
     """Tokens."""
     limit: int
+    """Tokens."""
 
 
-def check_over_budget(scene: Inspection) -> Iterator[Finding]:
-    """Required layers that are larger than the whole budget."""
+def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
+    """Report required layers that are larger than the whole budget."""
     cases = []
-    for context in scene.contexts:
+    for context in inspection.contexts:
         if any(problem.code == "over-budget" for problem in context.problems):
-            shown = [each for each in context.decisions if each.reason.code == "required"]
-            path = max(shown, key=lambda each: each.tokens_after).path
-            cases.append(_Case(context, Layer(""), path, 0, context.tokens, context.request.budget))
-    for case, which in _merged(cases):
-        hint = f"take {_tokens(case.wanted - case.limit)} out of it, or give `budget` {_above(case.wanted)} ({which})"
-        yield error_finding(
-            case.path, 0, "what is always shown is larger than the whole budget, so nothing else is", hint
-        )
+            required = [decision for decision in context.decisions if decision.reason.code == "required"]
+            cases.append(_Case(context, Layer(""), _longest(required).path, 0, context.tokens, context.request.budget))
+    for case, builds in _worst_cases(cases):
+        excess = _token_count(case.wanted - case.limit)
+        hint = f"take {excess} out of it, or give `budget` {_sufficient_limit(case.wanted)} ({builds})"
+        message = "what is always shown is larger than the whole budget, so nothing else is"
+        yield error_finding(case.path, 0, message, hint)
 
 
-def check_near_budget(scene: Inspection) -> Iterator[Finding]:
-    """Documents that all but fill the budget, and layers that all but fill their own limit."""
-    yield from _near_total(scene)
+def check_near_budget(inspection: Inspection) -> Iterator[Finding]:
+    """Report documents that nearly fill the budget, and layers that nearly fill their own limit."""
+    yield from _nearly_full_documents(inspection)
     cases = []
-    for context, layer, allowance, decisions in _layers(scene):
-        limit = _own_limit(layer, context.request.budget)
-        if limit and SOFT * limit <= allowance.wanted <= limit and allowance.used == allowance.wanted:
-            path = max(decisions, key=lambda each: each.tokens_after).path
-            cases.append(_Case(context, layer, path, 0, allowance.wanted, limit))
-    for case, which in _merged(cases):
-        hint = f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)} before it is cut"
-        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} is nearly full", hint)
+    for context, layer, usage, decisions in _layer_usages(inspection):
+        limit = _layer_limit(layer, context.request.budget)
+        if limit and NEAR_LIMIT * limit <= usage.wanted <= limit and usage.used == usage.wanted:
+            cases.append(_Case(context, layer, _longest(decisions).path, 0, usage.wanted, limit))
+    for case, builds in _worst_cases(cases):
+        hint = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)} before it is cut"
+        yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} is nearly full", hint)
 
 
-def _near_total(scene: Inspection) -> Iterator[Finding]:
-    """The finding of all documents that all but fill the budget, and lose nothing to it yet."""
+def _longest(decisions: Iterable[Decision]) -> Decision:
+    return max(decisions, key=lambda decision: decision.tokens_after)
+
+
+def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
+    path, line = _budget_location(inspection)
     cases = [
-        _Case(context, Layer(""), _budget_place(scene)[0], 0, context.tokens, context.request.budget)
-        for context in scene.contexts
-        if SOFT * context.request.budget <= context.tokens <= context.request.budget
-        and not any(_is_cut(each) and dict(each.reason.facts).get("limit") == "budget" for each in context.decisions)
+        _Case(context, Layer(""), path, 0, context.tokens, context.request.budget)
+        for context in inspection.contexts
+        if NEAR_LIMIT * context.request.budget <= context.tokens <= context.request.budget
+        and not any(_is_cut_by_budget(decision) for decision in context.decisions)
     ]
-    for case, which in _merged(cases):
-        hint = (
-            f"it takes {case.wanted:,} of {_tokens(case.limit)} ({which}): raise `budget`, or shorten what is longest"
-        )
-        path, line = _budget_place(scene)
+    for case, builds in _worst_cases(cases):
+        usage = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds})"
+        hint = f"{usage}: raise `budget`, or shorten what is longest"
         yield warning_finding(path, line, "the document nearly fills the budget", hint)
 
 
-def _budget_place(scene: Inspection) -> tuple[str, int]:
-    """Where the budget is set, if that is in the workspace."""
-    setting = scene.job.settings.get("budget") if scene.job else None
+def _budget_location(inspection: Inspection) -> tuple[str, int]:
+    """File and line that set the budget; an empty path and 0 for a place outside the workspace."""
+    setting = inspection.prepared.settings.get("budget") if inspection.prepared else None
     path, _, line = (setting.origin if setting else "").partition(":")
     return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
 
 
-def check_truncated(scene: Inspection) -> Iterator[Finding]:
-    """Layers of which a part is shown: the first place that is not."""
+def check_truncated(inspection: Inspection) -> Iterator[Finding]:
+    """Report layers that are shown in part, at the first place that is left out."""
     cases = []
-    for context, layer, allowance, decisions in _layers(scene):
-        lost = next((each for each in decisions if _is_cut(each)), None)
-        if lost and any(each.layer == layer.id for each in context.sections):
-            line = lost.kept[-1][1] + 1 if lost.kept else lost.lines[0]
-            limit = allowance.limit or 0
-            cases.append(_Case(context, layer, lost.path, min(line, lost.lines[1]), allowance.wanted, limit))
-    for case, which in _merged(cases):
-        hint = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
-        yield warning_finding(case.path, case.line, f"layer {_title(case.layer)} is cut here", hint)
+    for context, layer, usage, decisions in _layer_usages(inspection):
+        first_cut = next((decision for decision in decisions if _is_cut(decision)), None)
+        if first_cut and any(section.layer == layer.id for section in context.sections):
+            line = first_cut.kept[-1][1] + 1 if first_cut.kept else first_cut.lines[0]
+            line = min(line, first_cut.lines[1])
+            cases.append(_Case(context, layer, first_cut.path, line, usage.wanted, usage.limit or 0))
+    for case, builds in _worst_cases(cases):
+        hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
+        yield warning_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
 
 
 def _is_cut(decision: Decision) -> bool:
-    """Whether a fragment lost anything for want of room."""
     return decision.reason.code in {"over-allowance", "no-room", "starved"}
 
 
-def check_starved(scene: Inspection) -> Iterator[Finding]:
-    """Layers that found something and may show none of it."""
+def _is_cut_by_budget(decision: Decision) -> bool:
+    return _is_cut(decision) and dict(decision.reason.facts).get("limit") == "budget"
+
+
+def check_starved(inspection: Inspection) -> Iterator[Finding]:
+    """Report layers that have fragments and no room for any of them."""
     cases = []
-    for context, layer, allowance, decisions in _layers(scene):
-        if any(each.path == layer.id and each.code in {"starved", "no-room"} for each in context.problems):
-            lost = next(each for each in decisions if _is_cut(each))
-            cases.append(_Case(context, layer, lost.path, 0, allowance.wanted, allowance.limit or 0))
-    for case, which in _merged(cases):
-        own = _own_limit(case.layer, case.context.request.budget) == case.limit
-        why = "its own limit holds no line of it" if own else "the layers before it leave no room"
-        hint = f"it wants {case.wanted:,} of {_tokens(case.limit)} ({which}): {_relief(case)}"
-        if not own:
+    for context, layer, usage, decisions in _layer_usages(inspection):
+        if any(problem.path == layer.id and problem.code in {"starved", "no-room"} for problem in context.problems):
+            first_cut = next(decision for decision in decisions if _is_cut(decision))
+            cases.append(_Case(context, layer, first_cut.path, 0, usage.wanted, usage.limit or 0))
+    for case, builds in _worst_cases(cases):
+        is_own_limit = _layer_limit(case.layer, case.context.request.budget) == case.limit
+        cause = "its own limit holds no line of it" if is_own_limit else "the layers before it leave no room"
+        hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
+        if not is_own_limit:
             hint += f", or hold room for it with `reserve` in `layers` of {FILE}"
-        yield warning_finding(case.path, 0, f"layer {_title(case.layer)} gets nothing: {why}", hint)
+        yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} gets nothing: {cause}", hint)
 
 
-def _layers(scene: Inspection) -> Iterator[tuple[Context, Layer, LayerUsage, list[Decision]]]:
-    """Each layer of each build that wanted anything, with its decisions; required ones have no limit to reach."""
-    by_id = {layer.id: layer for layer in scene.job.build.profile.layers} if scene.job else {}
-    for context in scene.contexts:
+def _layer_usages(inspection: Inspection) -> Iterator[tuple[Context, Layer, LayerUsage, list[Decision]]]:
+    # Required layers are left out: they have no limit to reach.
+    by_id = {layer.id: layer for layer in inspection.prepared.build.profile.layers} if inspection.prepared else {}
+    for context in inspection.contexts:
         decisions: dict[str, list[Decision]] = {}
-        for each in context.decisions:
-            decisions.setdefault(each.layer, []).append(each)
-        for allowance in context.allowances:
-            layer = by_id[allowance.layer]
-            if allowance.wanted and not layer.limits.required:
-                yield context, layer, allowance, decisions[layer.id]
+        for decision in context.decisions:
+            decisions.setdefault(decision.layer, []).append(decision)
+        for usage in context.allowances:
+            layer = by_id[usage.layer]
+            if usage.wanted and not layer.limits.required:
+                yield context, layer, usage, decisions[layer.id]
 
 
-def _own_limit(layer: Layer, budget: int) -> int | None:
-    """The least of the limits that are the layer's own, in tokens; None where it has none."""
+def _layer_limit(layer: Layer, budget: int) -> int | None:
+    """The lower of a layer's `max_tokens` and `share`, in tokens; None without either."""
     share = None if layer.limits.share is None else int(budget * layer.limits.share / 100)
     return min((limit for limit in (layer.limits.max_tokens, share) if limit is not None), default=None)
 
 
-def _relief(case: _Case) -> str:
-    """What makes room in a layer."""
-    more = _above(case.wanted)
-    if case.layer.limits.max_tokens is not None and case.limit == case.layer.limits.max_tokens:
-        larger = f"set its `max_tokens` to {more} or more in `layers` of {FILE}"
-    elif case.layer.limits.share is not None and case.limit == _own_limit(case.layer, case.context.request.budget):
-        larger = f"set its `share` higher in `layers` of {FILE}"
+def _room_hint(case: _Case) -> str:
+    limits = case.layer.limits
+    if limits.max_tokens is not None and case.limit == limits.max_tokens:
+        increase = f"set its `max_tokens` to {_sufficient_limit(case.wanted)} or more in `layers` of {FILE}"
+    elif limits.share is not None and case.limit == _layer_limit(case.layer, case.context.request.budget):
+        increase = f"set its `share` higher in `layers` of {FILE}"
     else:
-        larger = "raise `budget`"
+        increase = "raise `budget`"
     excess = case.wanted - case.limit
-    return f"take {_tokens(excess)} out, or {larger}" if excess > 0 else larger
+    return f"take {_token_count(excess)} out, or {increase}" if excess > 0 else increase
 
 
-def _merged(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:
-    """The worst case of each layer and file, with the builds that it shows in: one finding, however many builds."""
-    same: dict[tuple[str, str], list[_Case]] = {}
+def _worst_cases(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:
+    """The worst case of each layer and file, and the names of the builds that have one: one finding for all builds."""
+    groups: dict[tuple[str, str], list[_Case]] = {}
     for case in cases:
-        same.setdefault((case.layer.id, case.path), []).append(case)
-    for group in same.values():
+        groups.setdefault((case.layer.id, case.path), []).append(case)
+    for group in groups.values():
         # By name among equals: the order of the agents on the disk must not show.
         worst = max(group, key=lambda case: case.wanted - case.limit)
-        yield worst, _builds([case.context for case in group])
+        yield worst, _build_names([case.context for case in group])
 
 
-def _builds(contexts: Iterable[Context]) -> str:
-    """The names of some builds, or how many they are."""
-    named = ["/".join(filter(None, (each.request.agent, each.request.team))) for each in contexts]
-    named = [name for name in named if name] or ["every build"]
-    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-    return "for " + ", ".join(named[:NAMED]) + more
+def _build_names(contexts: Iterable[Context]) -> str:
+    owners = ["/".join(filter(None, (context.request.agent, context.request.team))) for context in contexts]
+    names = [name for name in owners if name] or ["every build"]
+    others = f" and {len(names) - MAX_NAMED_BUILDS} more" if len(names) > MAX_NAMED_BUILDS else ""
+    return "for " + ", ".join(names[:MAX_NAMED_BUILDS]) + others
 
 
-def _title(layer: Layer) -> str:
-    """A layer's id, with its heading where it has one alone."""
+def _layer_title(layer: Layer) -> str:
     return f"{layer.id} ({layer.heading[0]})" if len(layer.heading) == 1 else layer.id
 
 
-def _tokens(count: int) -> str:
-    """A number of tokens."""
+def _token_count(count: int) -> str:
     return f"{count:,} token{'s' * (count != 1)}"
 
 
-def _above(tokens: int) -> str:
-    """A round limit with room to grow."""
+def _sufficient_limit(tokens: int) -> str:
+    # Room for a tenth more, rounded up to hundreds.
     return f"{-(-tokens * 11 // 1000) * 100}"

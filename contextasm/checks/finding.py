@@ -1,6 +1,6 @@
-"""A finding of `ctxasm check`, and the order, the keys and the counts of many.
+"""A finding of `ctxasm check`, and the order, the keys and the counts of several.
 
-Nothing here looks for findings or words them.
+Nothing here runs a check or formats a finding.
 """
 
 from __future__ import annotations
@@ -14,44 +14,54 @@ Severity = Literal["error", "warning", "note"]
 
 
 class Finding(NamedTuple):
-    """One thing that is not as it should be."""
+    """Defect that a check reports."""
 
     id: str
-    """The check that found it. It never changes its meaning."""
+    """Id of the check that reports it. An id never changes its meaning."""
     severity: Severity
     path: str
-    """Posix path relative to the workspace; empty where the workspace as a whole is meant."""
+    """Posix path relative to the workspace; empty for the workspace as a whole."""
     line: int
-    """Counted from 1; 0 where no line is meant."""
+    """Counted from 1; 0 for the file as a whole."""
     message: str
-    """What is wrong. No line number in it: it is part of what the finding is known by."""
+    """Description of the defect, without line numbers: the fingerprint contains it."""
     hint: str
-    """What to do about it."""
+    """Advice to the user."""
 
     @property
     def fingerprint(self) -> str:
-        """The same as long as check, path and message are, wherever in the file it moves to."""
+        """Digest of check, path and message: it stays the same when the finding moves within its file."""
         return sha256(f"{self.id}\0{self.path}\0{self.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     @property
     def advice(self) -> str:
-        """Message and hint in one."""
+        """Message and hint in one text."""
         return ": ".join(filter(None, (self.message, self.hint)))
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """In the order of the workspace."""
-    return sorted(findings, key=lambda each: (each.path, each.line, each.id, each.message, each.hint, each.severity))
+    """The findings by path, then line."""
+    return sorted(
+        findings,
+        key=lambda finding: (
+            finding.path,
+            finding.line,
+            finding.id,
+            finding.message,
+            finding.hint,
+            finding.severity,
+        ),
+    )
 
 
 def number_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
-    """Each finding with the key that tells it from its likes: its fingerprint and which of them it is."""
+    """Each finding with a unique key: its fingerprint, and its number among the findings that share it."""
     seen: Counter[str] = Counter()
-    for each in sort_findings(findings):
-        seen[each.fingerprint] += 1
-        yield f"{each.fingerprint}:{seen[each.fingerprint]}", each
+    for finding in sort_findings(findings):
+        seen[finding.fingerprint] += 1
+        yield f"{finding.fingerprint}:{seen[finding.fingerprint]}", finding
 
 
 def severity_counts(findings: Sequence[Finding]) -> dict[str, int]:
-    """How many there are of each severity, the worst first."""
-    return {severity: sum(each.severity == severity for each in findings) for severity in get_args(Severity)}
+    """The number of findings of each severity, the worst first."""
+    return {severity: sum(finding.severity == severity for finding in findings) for severity in get_args(Severity)}

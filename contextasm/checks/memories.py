@@ -1,4 +1,4 @@
-"""Checks of what is remembered: ids, fields, memories that are over, and text that one document shows twice."""
+"""Checks of memories: fields, ids, superseded and expired ones; and sentences that one document shows twice."""
 
 from __future__ import annotations
 
@@ -13,110 +13,108 @@ from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import blocks
 from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by
 
-LEAST = 40
-"""Characters of text that count as something said twice; anything shorter may stand anywhere."""
+MIN_DUPLICATE_LENGTH = 40
+"""Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""
 
 
-def check_memories(scene: Inspection) -> Iterator[Finding]:
-    """Fields that can't be read or are not known, and files of memories that hold none."""
-    for path, (_, problems) in scene.memories.items():
+def check_memories(inspection: Inspection) -> Iterator[Finding]:
+    """Report fields of memories that can't be parsed or are unknown, and files of memories that hold none."""
+    for path, (_, problems) in inspection.memories.items():
         for problem in problems:
             what, _, hint = problem.message.partition("; ")
             if not what.endswith("a date, YYYY-MM-DD"):
                 yield warning_finding(path, problem.line, what, hint or "correct the value, or take the field out")
 
 
-def check_duplicate_ids(scene: Inspection) -> Iterator[Finding]:
-    """Ids that two memories of one owner have."""
-    for found in _pools(scene).values():
-        for problem in distinct_memories(found)[1]:
+def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:
+    """Report ids that two memories of one owner share."""
+    for memories in _memories_by_folder(inspection).values():
+        for problem in distinct_memories(memories)[1]:
             what, _, hint = problem.message.partition("; ")
             yield error_finding(problem.path, problem.line, what, hint)
 
 
-def _pools(scene: Inspection) -> dict[str, list[Memory]]:
-    """The memories of each folder: those that one layer reads together."""
-    pools: dict[str, list[Memory]] = {}
-    for path, (found, _) in scene.memories.items():
-        pools.setdefault(path.rpartition("/")[0], []).extend(found)
-    return pools
+def _memories_by_folder(inspection: Inspection) -> dict[str, list[Memory]]:
+    by_folder: dict[str, list[Memory]] = {}
+    for path, (memories, _) in inspection.memories.items():
+        by_folder.setdefault(path.rpartition("/")[0], []).extend(memories)
+    return by_folder
 
 
-def check_superseded(scene: Inspection) -> Iterator[Finding]:
-    """Memories that another one takes the place of and that are still active, and those that replace nothing."""
-    for found in _pools(scene).values():
-        by_id = {each.id: each for each in found}
-        for old, new in superseded_by(found).items():
-            if old not in by_id:
-                line, path = by_id[new].line, by_id[new].path
-                hint = "correct the id, or take `supersedes` out"
-                yield warning_finding(path, line, f"supersedes {old}, and no memory beside it has that id", hint)
-            elif old != new and by_id[old].status in ACTIVE_STATUSES:
-                message = f"memory {old} is superseded by {_called(by_id[new])} and still active"
-                yield warning_finding(
-                    by_id[old].path, by_id[old].line, message, "set its `status` to superseded, or delete it"
-                )
+def check_superseded(inspection: Inspection) -> Iterator[Finding]:
+    """Report superseded memories that are still active, and memories that supersede an unknown id."""
+    for memories in _memories_by_folder(inspection).values():
+        by_id = {memory.id: memory for memory in memories}
+        for old_id, new_id in superseded_by(memories).items():
+            old, new = by_id.get(old_id), by_id[new_id]
+            if old is None:
+                message = f"supersedes {old_id}, and no memory beside it has that id"
+                yield warning_finding(new.path, new.line, message, "correct the id, or take `supersedes` out")
+            elif old_id != new_id and old.status in ACTIVE_STATUSES:
+                message = f"memory {old_id} is superseded by {_memory_name(new)} and still active"
+                yield warning_finding(old.path, old.line, message, "set its `status` to superseded, or delete it")
 
 
-def _called(memory: Memory) -> str:
-    """A memory's id if it was given one; the file it stands in for one made of its text."""
+def _memory_name(memory: Memory) -> str:
+    # An id that is made of the text tells the user nothing.
     return f"one in {memory.path}" if memory.id == memory_id(memory.path, memory.text) else memory.id
 
 
-def check_expired(scene: Inspection) -> Iterator[Finding]:
-    """Memories whose last day is over and that are still shown."""
-    for path, (found, _) in scene.memories.items():
-        for each in found:
-            if each.expires and each.status in ACTIVE_STATUSES and date.fromisoformat(each.expires) < scene.day:
-                message = f"expired on {each.expires} and still active"
-                yield warning_finding(
-                    path, each.line, message, "set its `status` to expired, or `expires` to a later day"
-                )
+def check_expired(inspection: Inspection) -> Iterator[Finding]:
+    """Report memories that are still active after their last day."""
+    for path, (memories, _) in inspection.memories.items():
+        for memory in memories:
+            is_over = memory.expires and date.fromisoformat(memory.expires) < inspection.day
+            if is_over and memory.status in ACTIVE_STATUSES:
+                message = f"expired on {memory.expires} and still active"
+                hint = "set its `status` to expired, or `expires` to a later day"
+                yield warning_finding(path, memory.line, message, hint)
 
 
-# --- Said twice ------------------------------------------------------------------------------------------------------
+# --- Duplicate sentences ---------------------------------------------------------------------------------------------
 
 _Place = tuple[str, int]
 """A file and a line of it."""
 
 
-def check_duplicates(scene: Inspection) -> Iterator[Finding]:
-    """Sentences that stand in two files of one document, whatever the layers."""
-    said: dict[str, list[tuple[int, str]]] = {}
-    told: dict[tuple[_Place, str], None] = {}
-    for context in scene.contexts:
-        first: dict[str, _Place] = {}
-        for path in _shown(context):
-            if path not in said:
-                said[path] = [*_said(scene.documents[path])]
-            for line, text in said[path]:
-                at = first.setdefault(text, (path, line))
-                if at[0] != path:
-                    told[(path, line), at[0]] = None
-    for (path, line), other in told:
+def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
+    """Report sentences that two files of one document share, whatever their layers."""
+    sentences: dict[str, list[tuple[int, str]]] = {}
+    duplicates: dict[tuple[_Place, str], None] = {}
+    for context in inspection.contexts:
+        first_places: dict[str, _Place] = {}
+        for path in _shown_paths(context):
+            if path not in sentences:
+                sentences[path] = [*_long_sentences(inspection.documents[path])]
+            for line, sentence in sentences[path]:
+                first_path, _ = first_places.setdefault(sentence, (path, line))
+                if first_path != path:
+                    duplicates[(path, line), first_path] = None
+    for (path, line), first_path in duplicates:
         hint = "delete it in one of them: one document shows, and pays for, both"
-        yield warning_finding(path, line, f"a sentence stands here and in {other}", hint)
+        yield warning_finding(path, line, f"a sentence stands here and in {first_path}", hint)
 
 
-def _shown(context: Context) -> Mapping[str, None]:
-    """The files of which anything is shown, in the order of the document."""
-    return dict.fromkeys(each.path for each in context.decisions if each.outcome in {"included", "truncated"})
+def _shown_paths(context: Context) -> Mapping[str, None]:
+    return dict.fromkeys(
+        decision.path for decision in context.decisions if decision.outcome in {"included", "truncated"}
+    )
 
 
-def _said(document: Document) -> Iterator[tuple[int, str]]:
-    """Line and bare words of each sentence, long ones only; headings, tables and code are left aside."""
+def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
+    # Words are folded; headings, tables and code are left out.
     lines = document.text.split("\n")
     for block in blocks(lines):
         if block.kind != "text":
             continue
         first = max(block.body, block.first)
-        text = "\n".join(_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
+        text = "\n".join(_LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
         for sentence in _SENTENCE.finditer(text):
-            bare = " ".join(_NO_WORD.sub(" ", sentence[0]).casefold().split())
-            if len(bare) >= LEAST:
-                yield document.line + first + text.count("\n", 0, sentence.start()), bare
+            words = " ".join(_NO_WORD.sub(" ", sentence[0]).casefold().split())
+            if len(words) >= MIN_DUPLICATE_LENGTH:
+                yield document.line + first + text.count("\n", 0, sentence.start()), words
 
 
-_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
+_LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
 _SENTENCE = re.compile(r"\S(?:[^.!?]|[.!?](?!\s))*")
 _NO_WORD = re.compile(r"[\W_]+")

@@ -1,4 +1,4 @@
-"""The check of files that were built: built again in memory, they have to come out the same. None is written."""
+"""Checks of files that were built: their builds are repeated in memory and compared with them. Nothing is written."""
 
 from __future__ import annotations
 
@@ -18,35 +18,33 @@ from contextasm.rendering.formats import FORMATS
 from contextasm.text.managed_block import BrokenBlock, find_block
 
 
-def check_stale_outputs(scene: Inspection) -> Iterator[Finding]:
-    """Outputs that differ from what a build gives now, are missing, or can't be built."""
+def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
+    """Report outputs that differ from the text that a build gives now, are missing, or can't be built."""
     try:
-        listed = parse_outputs(load_settings_file(scene.workspace.folder))
+        outputs = parse_outputs(load_settings_file(inspection.workspace.folder))
     except ContextasmError:
-        # Told of by the check of the settings.
+        # The check `config` reports it.
         return
-    for output in listed:
+    for output in outputs:
         try:
-            text = _built(scene, output)
-        except ContextasmError as wrong:
-            finding = as_finding(wrong, scene.workspace.folder.root)
-            yield error_finding(FILE, output.line, f"{output.file} can't be built: {finding.message}", wrong.hint)
+            text = _build_output(inspection, output)
+        except ContextasmError as error:
+            finding = as_finding(error, inspection.workspace.folder.root)
+            yield error_finding(FILE, output.line, f"{output.file} can't be built: {finding.message}", error.hint)
             continue
-        read = scene.workspace.read(output.file)
-        if not isinstance(read, Document):
-            what = read.message if read else "is missing"
-            yield error_finding(
-                output.file, 0, f"{what}, and {FILE} lists it as an output", f"run `{_command(output)}`"
-            )
-        elif read.data != text.encode():
-            yield error_finding(output.file, 0, "is stale: a build gives another text now", f"run `{_command(output)}`")
+        document = inspection.workspace.read(output.file)
+        hint = f"run `{_build_command(output)}`"
+        if not isinstance(document, Document):
+            what = document.message if document else "is missing"
+            yield error_finding(output.file, 0, f"{what}, and {FILE} lists it as an output", hint)
+        elif document.data != text.encode():
+            yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
 
 
-def check_managed_blocks(scene: Inspection) -> Iterator[Finding]:
-    """Managed blocks that were edited by hand, or whose markers make none any more."""
-    for path, document in scene.documents.items():
-        text = whole_text(document)
-        block = find_block(text)
+def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
+    """Report managed blocks that were edited by hand, and broken markers of managed blocks."""
+    for path, document in inspection.documents.items():
+        block = find_block(whole_text(document))
         if isinstance(block, BrokenBlock):
             hint = "put one begin marker above one end marker, or delete both"
             yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", hint)
@@ -55,17 +53,16 @@ def check_managed_blocks(scene: Inspection) -> Iterator[Finding]:
             yield error_finding(path, block.line, "the managed block was edited by hand", hint)
 
 
-def _built(scene: Inspection, output: Output) -> str:
-    """The text that the output's build gives now."""
-    flags = Options(workspace=scene.workspace.folder.root, date=scene.flags.date, tz=scene.flags.tz)
-    flags = flags._replace(**dict(output.words))  # type: ignore[arg-type]
+def _build_output(inspection: Inspection, output: Output) -> str:
+    root = inspection.workspace.folder.root
+    options = Options(workspace=root, date=inspection.options.date, tz=inspection.options.tz)
+    options = options._replace(**dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
-    around = scene.around._replace(folder=Path(scene.workspace.folder.root))
-    job = prepare_build(flags, around)
-    return FORMATS[job.build.request.format](job.run(job.in_full._replace(workspace=scene.workspace)))
+    prepared = prepare_build(options, inspection.process._replace(folder=Path(root)))
+    context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
+    return FORMATS[prepared.build.request.format](context)
 
 
-def _command(output: Output) -> str:
-    """The command that writes an output."""
+def _build_command(output: Output) -> str:
     words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
     return " ".join(("ctxasm build", *words, "-o", quote(output.file)))

@@ -1,4 +1,4 @@
-"""Checks: is the workspace sound? Each is a function from a scene to findings; a new one is a line in the table.
+"""The table of all checks: a check is a function from an inspection to findings, and a new one is a line here.
 
 Nothing is written, and no check stops another.
 """
@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import budget as budgets
-from contextasm.checks import config, dates, memories, outputs
-from contextasm.checks import text as texts
+from contextasm.checks import budget, config, dates, memories, outputs, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 
@@ -25,25 +23,25 @@ CHECKS: Mapping[str, Check] = {
     "bad-date": dates.check_bad_dates,
     "future": dates.check_future_dates,
     "date-mismatch": dates.check_date_mismatch,
-    "over-budget": budgets.check_over_budget,
-    "near-budget": budgets.check_near_budget,
-    "cut": budgets.check_truncated,
-    "starved": budgets.check_starved,
+    "over-budget": budget.check_over_budget,
+    "near-budget": budget.check_near_budget,
+    "cut": budget.check_truncated,
+    "starved": budget.check_starved,
     "memory": memories.check_memories,
     "duplicate-id": memories.check_duplicate_ids,
     "superseded": memories.check_superseded,
     "expired": memories.check_expired,
     "duplicate": memories.check_duplicates,
-    "hidden": texts.check_hidden_characters,
-    "secret": texts.check_secrets,
-    "reference": texts.check_references,
-    "non-ascii": texts.check_non_ascii,
+    "hidden": text.check_hidden_characters,
+    "secret": text.check_secrets,
+    "reference": text.check_references,
+    "non-ascii": text.check_non_ascii,
     "stale-output": outputs.check_stale_outputs,
     "managed-block": outputs.check_managed_blocks,
 }
-"""Every check by the id that its findings have. An id never changes its meaning."""
+"""Each check by the id of its findings. An id never changes its meaning."""
 
 
-def run_checks(scene: Inspection) -> list[Finding]:
-    """Everything that all checks find."""
-    return [finding._replace(id=name) for name, check in CHECKS.items() for finding in check(scene)]
+def run_checks(inspection: Inspection) -> list[Finding]:
+    """The findings of all checks, in the order of the table."""
+    return [finding._replace(id=name) for name, check in CHECKS.items() for finding in check(inspection)]

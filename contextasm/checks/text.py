@@ -1,4 +1,4 @@
-"""Checks of the text itself: what a reader does not see, what nobody should, references, and how it is counted."""
+"""Checks of text: hidden characters, secrets, references, and text that the token estimate does not fit."""
 
 from __future__ import annotations
 
@@ -10,126 +10,127 @@ from collections.abc import Iterator
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding, whole_text
 from contextasm.model import Document
-from contextasm.text.hidden_characters import find_hidden as hidden_runs
+from contextasm.text.hidden_characters import find_hidden
 from contextasm.text.markdown import closes_fence, fence_opening, heading
 from contextasm.text.secret_scanner import find_secrets
 
-GRAVE = {"tag", "bidi"}
-"""Hidden characters that no plain text has a use for."""
+HARMFUL_KINDS = {"tag", "bidi"}
+"""Kinds of hidden characters that no plain text has a use for."""
 
-QUOTED_LENGTH = 200
-"""Characters of a payload that are shown."""
+MAX_QUOTED_LENGTH = 200
+"""Number of characters of a hidden text that a message quotes."""
 
 
-def check_hidden_characters(scene: Inspection) -> Iterator[Finding]:
-    """Characters that a reader does not see and a model does: an error where they say or reorder something."""
-    for path, document in scene.documents.items():
-        for run in hidden_runs(whole_text(document)):
-            tell = error_finding if run.kind in GRAVE or run.payload else warning_finding
-            said = run.payload if len(run.payload) <= QUOTED_LENGTH else run.payload[:QUOTED_LENGTH] + "..."
+def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
+    """Report characters that a reader does not see and a model does: an error for hidden or reordered text."""
+    for path, document in inspection.documents.items():
+        for run in find_hidden(whole_text(document)):
+            make_finding = error_finding if run.kind in HARMFUL_KINDS or run.payload else warning_finding
+            is_short = len(run.payload) <= MAX_QUOTED_LENGTH
+            quoted = run.payload if is_short else run.payload[:MAX_QUOTED_LENGTH] + "..."
             count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
-            message = f"{count} ({run.kind}: {run.codes})" + (f' that say "{said}"' if said else "")
+            message = f"{count} ({run.kind}: {run.codes})" + (f' that say "{quoted}"' if quoted else "")
             hint = f"delete them from column {run.column} on" if run.length > 1 else f"delete it at column {run.column}"
-            yield tell(path, run.line, message, hint + ", and find out who wrote this")
+            yield make_finding(path, run.line, message, hint + ", and find out who wrote this")
 
 
-def check_secrets(scene: Inspection) -> Iterator[Finding]:
-    """Keys, tokens and passwords; never shown beyond their public prefix."""
-    for path, document in scene.documents.items():
-        for found in find_secrets(whole_text(document)):
-            hint = (
-                "have it revoked where it was issued and delete it here, git's history included; "
-                "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
-            )
-            yield error_finding(
-                path, found.line, f"holds what looks like a secret ({found.kind}: {found.masked})", hint
-            )
+def check_secrets(inspection: Inspection) -> Iterator[Finding]:
+    """Report keys, tokens and passwords by their public prefix alone."""
+    hint = (
+        "have it revoked where it was issued and delete it here, git's history included; "
+        "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
+    )
+    for path, document in inspection.documents.items():
+        for secret in find_secrets(whole_text(document)):
+            message = f"holds what looks like a secret ({secret.kind}: {secret.masked})"
+            yield error_finding(path, secret.line, message, hint)
 
 
-NON_ASCII = 0.1
-"""The share of characters outside ASCII from which on an estimate is far off."""
+MAX_NON_ASCII_SHARE = 0.1
+"""Share of characters outside ASCII from which on an estimate of tokens is far off."""
 
 
-def check_non_ascii(scene: Inspection) -> Iterator[Finding]:
-    """Files that are shown and that a quarter of the length is no measure of."""
-    if not scene.job or scene.job.build.request.tokenizer != "estimate":
+def check_non_ascii(inspection: Inspection) -> Iterator[Finding]:
+    """Report files that a build reads and whose tokens the estimate may count too low."""
+    if not inspection.prepared or inspection.prepared.build.request.tokenizer != "estimate":
         return
-    read = {document.path for context in scene.contexts for document in context.documents}
-    for path in sorted(read & scene.documents.keys()):
-        text = scene.documents[path].text
-        if not text.isascii() and sum(letter > "\x7f" for letter in text) >= max(20, NON_ASCII * len(text)):
-            hint = "set `tokenizer: o200k_base` in ctxasm.yaml, which counts exactly"
-            yield note_finding(
-                path, 0, "much of it is not ASCII, and the estimate may count too few tokens for it", hint
-            )
+    paths = {document.path for context in inspection.contexts for document in context.documents}
+    for path in sorted(paths & inspection.documents.keys()):
+        text = inspection.documents[path].text
+        if text.isascii():
+            continue
+        if sum(character > "\x7f" for character in text) >= max(20, MAX_NON_ASCII_SHARE * len(text)):
+            message = "much of it is not ASCII, and the estimate may count too few tokens for it"
+            yield note_finding(path, 0, message, "set `tokenizer: o200k_base` in ctxasm.yaml, which counts exactly")
 
 
 # --- References ------------------------------------------------------------------------------------------------------
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(<?([^()\s<>]*)>?(?: \"[^\"\n]*\")?\)")
-_CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
+_REFERENCE_IN_CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
+_EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
 
 
-def check_references(scene: Inspection) -> Iterator[Finding]:
-    """Links to Markdown files and headings of the workspace that are not there."""
-    for path, document in scene.documents.items():
+def check_references(inspection: Inspection) -> Iterator[Finding]:
+    """Report links to Markdown files and headings of the workspace that do not exist."""
+    for path, document in inspection.documents.items():
         if (path.endswith(".md") and "](" in document.text) or ".md#" in document.text:
-            for line, written in _references(document):
-                yield from _broken(scene, document, line, written)
+            for line, reference in _references(document):
+                yield from _broken_reference(inspection, document, line, reference)
 
 
 def _references(document: Document) -> Iterator[tuple[int, str]]:
-    """Every link, and every `file.md#heading` in code, with its line; fenced code is left aside."""
+    # Links, and `file.md#heading` in code, but not in fenced code.
     fence = ""
     for number, line in enumerate(document.text.split("\n"), document.line):
         if fence:
             fence = "" if closes_fence(line, fence) else fence
-        elif found := fence_opening(line):
-            fence = found[1]
+        elif opening := fence_opening(line):
+            fence = opening[1]
         else:
-            yield from ((number, written) for written in _CODE.findall(line))
-            bare = re.sub(r"`[^`\n]*`", "", line)
-            yield from ((number, _plain(written)) for written in _LINK.findall(bare))
+            yield from ((number, reference) for reference in _REFERENCE_IN_CODE.findall(line))
+            without_code = re.sub(r"`[^`\n]*`", "", line)
+            yield from ((number, _decode_percent_escapes(target)) for target in _LINK.findall(without_code))
 
 
-def _plain(written: str) -> str:
-    """A link's target with its per cent escapes undone."""
+def _decode_percent_escapes(target: str) -> str:
+    def decode(escapes: re.Match[str]) -> str:
+        return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
-    def plain(found: re.Match[str]) -> str:
-        return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
-
-    return re.sub("(?:%[0-9A-Fa-f]{2})+", plain, written)
+    return re.sub("(?:%[0-9A-Fa-f]{2})+", decode, target)
 
 
-def _broken(scene: Inspection, document: Document, line: int, written: str) -> Iterator[Finding]:
-    """The finding of a reference that leads nowhere."""
-    file, _, anchor = written.partition("#")
-    if _ELSEWHERE.match(written) or "\0" in file or not (file.endswith(".md") or (anchor and not file)):
+def _broken_reference(inspection: Inspection, document: Document, line: int, reference: str) -> Iterator[Finding]:
+    file, _, anchor = reference.partition("#")
+    if _EXTERNAL.match(reference) or "\0" in file or not (file.endswith(".md") or (anchor and not file)):
         return
-    beside = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file)) if file else document.path
-    paths = [path for path in dict.fromkeys((beside, posixpath.normpath(file or beside))) if not path.startswith("..")]
+    folder = posixpath.dirname(document.path)
+    relative = posixpath.normpath(posixpath.join(folder, file)) if file else document.path
+    candidates = dict.fromkeys((relative, posixpath.normpath(file or relative)))
+    paths = [path for path in candidates if not path.startswith("..")]
     if not paths:
         return
-    read = next((each for path in paths if isinstance(each := scene.workspace.read(path), Document)), None)
-    if not read:
+    results = (inspection.workspace.read(path) for path in paths)
+    target = next((result for result in results if isinstance(result, Document)), None)
+    if not target:
+        message = f"refers to {reference}, and there is no file {paths[0]}"
         hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
-        yield warning_finding(document.path, line, f"refers to {written}, and there is no file {paths[0]}", hint)
-    elif anchor and not _has_heading(read, anchor):
-        hint = "name a heading that it has, or take the reference out"
-        yield warning_finding(document.path, line, f"refers to {written}, and {read.path} has no such heading", hint)
+        yield warning_finding(document.path, line, message, hint)
+    elif anchor and not _has_heading(target, anchor):
+        message = f"refers to {reference}, and {target.path} has no such heading"
+        yield warning_finding(document.path, line, message, "name a heading that it has, or take the reference out")
 
 
 def _has_heading(document: Document, anchor: str) -> bool:
-    """Whether a text has a heading of these words, or of this anchor as GitHub makes it of the words."""
-    seen: Counter[str] = Counter()
-    wanted = anchor.strip().casefold()
+    # The anchor is the heading itself, or the one that GitHub makes of it.
+    slug_counts: Counter[str] = Counter()
+    folded_anchor = anchor.strip().casefold()
     for line in document.text.split("\n"):
         if title := heading(line):
             words = title[1].casefold()
-            made = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
-            numbered = f"{made}-{seen[made]}" if seen[made] else made
-            seen[made] += 1
-            if wanted in {words, made, numbered}:
+            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            numbered_slug = f"{slug}-{slug_counts[slug]}" if slug_counts[slug] else slug
+            slug_counts[slug] += 1
+            if folded_anchor in {words, slug, numbered_slug}:
                 return True
     return False

@@ -1,1 +1,1 @@
-"""Config: YAML files become checked frozen values here, and nobody deeper sees a raw table."""
+"""Configuration: options, environment, settings, profiles and rule files become a build with nothing left open."""

@@ -1,4 +1,4 @@
-"""A build that is ready to run, and its counters."""
+"""A build that is ready to run, and its parts: token counters, evaluated rules, embeddings and the summarizer."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
-"""Counters by the name of their tokenizer, and the counts that each remembers."""
+"""Counters by the name of their tokenizer, each with its cache of counts; None for the estimate."""
 
 
 class PreparedBuild(NamedTuple):
-    """A build that is ready to run, with the settings it came from."""
+    """A build that is ready to run, with its settings."""
 
     build: Build
     workspace: Folder | GitWorkspace
-    """The build's workspace."""
+    """Workspace of the build."""
     settings: Mapping[str, Setting]
     counts: TokenCountCache | None
     """Cache of an exact tokenizer's counts; None for an estimate."""
@@ -49,7 +49,7 @@ class PreparedBuild(NamedTuple):
 
     @property
     def in_full(self) -> Build:
-        """The build with a decision for each memory, also where an index could count those that are not shown."""
+        """The build without a memory index: with a decision for each memory, shown or not."""
         return self.build._replace(memory_index=None)
 
     def run(self, build: Build | None = None) -> Context:
@@ -66,7 +66,7 @@ class PreparedBuild(NamedTuple):
 
 
 def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounter, TokenCountCache | None]:
-    """The counter of a tokenizer, and the counts that it remembers."""
+    """The counter of a tokenizer, and its cache of counts; None for the estimate."""
     if name == ESTIMATE.name:
         return ESTIMATE, None
     counts = TokenCountCache(cache_folder(environment), name)
@@ -74,81 +74,97 @@ def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounte
 
 
 def evaluate_rules(
-    workspace: Folder | GitWorkspace, file: YamlMapping, flags: Options, request: Request, around: ProcessEnvironment
+    workspace: Folder | GitWorkspace,
+    settings_file: YamlMapping,
+    options: Options,
+    request: Request,
+    process: ProcessEnvironment,
 ) -> RuleEvaluation | None:
-    """What the workspace's rules come to for a request; their modules are loaded where there are any."""
-    variables = _variables(flags.variables)
-    if "rules" not in file and not workspace.list("rules/*.yaml"):
+    """The result of evaluating the workspace's rules against a request; None where it has no rules.
+
+    Raises `ContextasmError` for bad values of `--var`, and for rule files that can't be read or parsed.
+    """
+    variables = _parse_variables(options.variables)
+    if "rules" not in settings_file and not workspace.list("rules/*.yaml"):
         return None
-    from contextasm.config.rules import load_rules
+    from contextasm.config.rules import load_rules  # here, as below: most workspaces have no rules
     from contextasm.rules.evaluate import evaluate
 
-    rules = load_rules(workspace, file)
-    return evaluate(rules, gather_facts(rules, request, variables, around.environment, Path(workspace.root)))
+    rules = load_rules(workspace, settings_file)
+    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
 
 
-def _variables(given: tuple[str, ...]) -> dict[str, str]:
-    """What `--var NAME=VALUE` gives to rules."""
-    found: dict[str, str] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
+    variables: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
         if not equals or not name.isidentifier():
-            raise ContextasmError("--var", f"{each} gives no variable a value", "write NAME=VALUE, such as phase=beta")
-        found[name] = value
-    return found
+            what = f"{assignment} gives no variable a value"
+            raise ContextasmError("--var", what, "write NAME=VALUE, such as phase=beta")
+        variables[name] = value
+    return variables
 
 
 def semantic_similarity(
-    file: YamlMapping,
+    settings_file: YamlMapping,
     settings: dict[str, Setting],
     topic: str,
     workspace: Folder | GitWorkspace,
     environment: Mapping[str, str],
 ) -> SemanticSimilarity | None:
-    """The second opinion that the file configures, or a problem in its place; the settings get what it is."""
-    if file.get("embedder") is None:
+    """Similarity by the embedder of `ctxasm.yaml`; None where there is no embedder or no topic.
+
+    An embedder that is not trusted gives a problem in place of similarities. A description of the embedder is added
+    to `settings`.
+    """
+    if settings_file.get("embedder") is None:
         return None
     from contextasm.config.providers import describe_embedder, parse_embedder, trust_refusal
 
-    chosen = parse_embedder(file)
-    refused = trust_refusal(chosen, workspace.root, environment)
-    settings["embedder"] = Setting(describe_embedder(chosen, refused), file.where("embedder"))
-    if refused or not topic.strip():
-        return (lambda _topic, _texts: refused) if refused else None
+    embedder = parse_embedder(settings_file)
+    refusal = trust_refusal(embedder, workspace.root, environment)
+    settings["embedder"] = Setting(describe_embedder(embedder, refusal), settings_file.where("embedder"))
+    if refusal:
+        return lambda _topic, _texts: refusal
+    if not topic.strip():
+        return None
     from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
 
-    return EmbeddingSimilarity(chosen, workspace.root, environment, cache_folder(environment))
+    return EmbeddingSimilarity(embedder, workspace.root, environment, cache_folder(environment))
 
 
 def make_summarizer(
-    file: YamlMapping, workspace: Folder | GitWorkspace, around: ProcessEnvironment, seconds: float | None
+    settings_file: YamlMapping, workspace: Folder | GitWorkspace, process: ProcessEnvironment, seconds: float | None
 ) -> Summarizer | None:
-    """What the file names to say texts in fewer words; its modules are loaded for those who have one.
+    """The summarizer of `ctxasm.yaml`; None where there is none.
 
-    Under a deadline of so many seconds it has the part of it that is kept for assembly.
+    Under a deadline, `seconds` from the start of a build, its time ends with the share that assembly has of it.
     """
-    if file.get("summarizer") is None:
+    if settings_file.get("summarizer") is None:
         return None
     from contextasm.config.providers import TRUST_VARIABLE, is_allowed
     from contextasm.config.providers_summarizer import parse_summarizer
     from contextasm.selection.summarizer import CommandSummarizer
 
-    command = parse_summarizer(file)
+    command = parse_summarizer(settings_file)
     assert command
     if seconds is not None:
         command = command._replace(timeout=min(command.timeout, seconds * (1 - SOURCE_SHARE)))
-    summaries = CommandSummarizer(command, workspace.root, around.environment, cache_folder(around.environment))
-    if not is_allowed(workspace.root, around.environment):
-        summaries.forbid(TRUST_VARIABLE)
-    return summaries
+    summarizer = CommandSummarizer(command, workspace.root, process.environment, cache_folder(process.environment))
+    if not is_allowed(workspace.root, process.environment):
+        summarizer.forbid(TRUST_VARIABLE)
+    return summarizer
 
 
-_TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
+_TOKEN_TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
 
 
 def load_token_table(name: str) -> bytes:
-    """The packed token table of an encoding, as shipped with this package."""
-    path = _TABLES / f"{name}.bin"
+    """The packed token table of an encoding, as shipped with this package.
+
+    Raises `ContextasmError` for a table that is missing or damaged.
+    """
+    path = _TOKEN_TABLES / f"{name}.bin"
     hint = "install ctxasm again, or use --tokenizer estimate"
     try:
         packed = path.read_bytes()

@@ -1,7 +1,7 @@
-"""The present of a workspace: the current task, what git calls changed, and the fields that rules ask about.
+"""Facts that rules ask about: fields of the request, the day, git, environment variables and `--var`.
 
-What costs something is found out only where a layer or a rule asks for it. Where there is no git, or the
-workspace is in no repository, what git would tell is missing.
+A fact is computed only where an enabled rule asks for it. Where there is no git, or the workspace is in no repository,
+facts about git are missing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def gather_facts(
     rules: Iterable[Rule], request: Request, variables: Mapping[str, str], environment: Mapping[str, str], root: Path
 ) -> Facts:
     """The values of the fields that enabled rules ask about; `variables` come from `--var`."""
-    known: dict[str, Callable[[], str | tuple[str, ...]]] = {
+    providers: dict[str, Callable[[], str | tuple[str, ...]]] = {
         "task.text": lambda: request.topic,
-        "task.intent": lambda: _intent(request.topic),
+        "task.intent": lambda: _topic_intent(request.topic),
         "agent": lambda: request.agent,
         "team": lambda: request.team,
         "date": request.date.isoformat,
@@ -34,21 +34,19 @@ def gather_facts(
         "git.branch": lambda: "".join(_git_lines(str(root), "rev-parse", "--abbrev-ref", "HEAD")).strip(),
         "changed": lambda: _changed(str(root)),
     }
-    asked = {condition.field for rule in rules if rule.enabled for condition in rule.when}
-    found: dict[str, str | tuple[str, ...]] = {}
-    for field in asked:
+    facts: dict[str, str | tuple[str, ...]] = {}
+    for field in {condition.field for rule in rules if rule.enabled for condition in rule.when}:
         prefix, _, name = field.partition(".")
         if prefix == "env":
-            found[field] = environment.get(name, "")
+            facts[field] = environment.get(name, "")
         elif prefix == "var":
-            found[field] = variables.get(name, "")
-        elif field in known:
-            found[field] = known[field]()
-    return found
+            facts[field] = variables.get(name, "")
+        elif field in providers:
+            facts[field] = providers[field]()
+    return facts
 
 
-def _intent(topic: str) -> str:
-    """What the topic asks for."""
+def _topic_intent(topic: str) -> str:
     from contextasm.retrieval.query_signals import intent
 
     return intent(topic)

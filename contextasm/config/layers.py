@@ -17,7 +17,7 @@ from contextasm.text.templates import placeholders
 
 
 class LayerKey(NamedTuple):
-    """Place of a layer's YAML key in the model, and the reader of its value."""
+    """Place of a layer's YAML key in the model, and the parser of its value."""
 
     part: str
     """The field of `Layer` that holds the value's group; empty for a field of `Layer` itself."""
@@ -60,7 +60,7 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
 """The keys of a layer that set a value of the model."""
 
 ENABLED = "enabled"
-"""The key of a layer that switches it off: no value of the model, for a layer that is off takes no part."""
+"""The key that switches a layer on or off. The model has no value for it: a build leaves such a layer out."""
 
 
 def layer_value(layer: Layer, key: str) -> object:
@@ -69,10 +69,10 @@ def layer_value(layer: Layer, key: str) -> object:
     return getattr(getattr(layer, place.part) if place.part else layer, place.field)
 
 
-def with_layer_values(layer: Layer, given: Mapping[str, object]) -> Layer:
+def with_layer_values(layer: Layer, new_values: Mapping[str, object]) -> Layer:
     """A layer with other values for some keys of `LAYER_KEYS`."""
     changes: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in new_values.items():
         place = LAYER_KEYS[key]
         if place.part:
             changes[place.part] = changes.get(place.part, getattr(layer, place.part))._replace(**{place.field: value})
@@ -81,35 +81,40 @@ def with_layer_values(layer: Layer, given: Mapping[str, object]) -> Layer:
     return layer._replace(**changes)
 
 
-PATH_NAMES = ("agent", "team", "open", "changed")
-"""What may stand in braces in a path."""
+PATH_PLACEHOLDERS = ("agent", "team", "open", "changed")
+"""Names that a path may have in braces."""
 
 
-LIMITED = ("title", "text", "files", "tags")
+LIMITED_FIELDS = ("title", "text", "files", "tags")
 """The fields of a memory that may have a limit."""
 
 
 RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
+"""Layer ids that can't be used, with the reason."""
 
 
 def in_scope(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
-    """The layers that a scope names, such as `L3,L4`, and those that are required; all for None."""
+    """The layers that a scope such as `L3,L4` names, and the required ones; all for None.
+
+    Raises `ContextasmError` for an unknown layer, and for a layer that starts from one outside the scope.
+    """
     if scope is None:
         return tuple(layers)
-    known = [layer.id for layer in layers]
-    named = {layer_id(each.strip(), known, "--scope") for each in scope.split(",")}
-    kept = [layer for layer in layers if layer.limits.required or layer.id in named]
-    for layer in kept:
-        for each in layer.query.start_from:
-            if each not in {other.id for other in kept}:
-                raise ContextasmError("--scope", f"{layer.id} starts from {each}", f"name {each} too")
-    return tuple(kept)
+    all_ids = [layer.id for layer in layers]
+    named_ids = {layer_id(name.strip(), all_ids, "--scope") for name in scope.split(",")}
+    selected = [layer for layer in layers if layer.limits.required or layer.id in named_ids]
+    selected_ids = {layer.id for layer in selected}
+    for layer in selected:
+        for start in layer.query.start_from:
+            if start not in selected_ids:
+                raise ContextasmError("--scope", f"{layer.id} starts from {start}", f"name {start} too")
+    return tuple(selected)
 
 
 def with_layer_changes(profile: Profile, tables: object, where: str, *, new: bool) -> Profile:
     """A profile with the changes that a list of mappings makes to its layers; `new` allows ids it does not have.
 
-    Raises `ContextasmError` for a key, a value or an id that is not understood.
+    Raises `ContextasmError` for an unknown key or id, and for a value that a key can't have.
     """
     if tables is None:
         return profile
@@ -123,7 +128,7 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
         if name in changed:
             raise ContextasmError(table.where("id"), f"{name} is changed twice", "keep one of them")
         changed.add(name)
-        layers[name] = _layer(table, layers.get(name, Layer(name)))
+        layers[name] = _changed_layer(table, layers.get(name, Layer(name)))
         if ENABLED in table:
             enabled = values.parse_flag(table[ENABLED], f"{table.where(ENABLED)}: {ENABLED}")
             disabled = disabled - {name} if enabled else disabled | {name}
@@ -131,41 +136,39 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
         for start in layers[name].query.start_from:
             values.require_known(start, earlier, f"{table.where('start_from')}: start_from", "layer before it")
     _check_shares(layers.values(), where)
-    return profile._replace(layers=tuple(layers.values()), disabled=frozenset(disabled))
+    return profile._replace(layers=tuple(layers.values()), disabled=tuple(sorted(disabled)))
 
 
 def _check_shares(layers: Iterable[Layer], where: str) -> None:
-    """Raise for shares that add up to more than the whole budget."""
     total = sum(layer.limits.share or 0 for layer in layers)
     if total > 100:
         raise ContextasmError(where, f"the shares add up to {total:g} per cent", "have them add up to 100 at most")
 
 
-def layer_id(value: object, known: Iterable[str] | None, where: str) -> str:
-    """The id of a layer; one of `known` if that is given."""
+def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
+    """The id of a layer. Raises `ContextasmError` for a value that is none, or that is not in `allowed`, if given."""
     key = values.parse_name("" if value is None else value, where)
     if key in RESERVED:
         raise ContextasmError(where, RESERVED[key], "take another id")
     if not key:
         raise ContextasmError(where, "is missing", "give the layer an id, such as L3")
-    return key if known is None else values.require_known(key, list(known), where, "layer")
+    return key if allowed is None else values.require_known(key, list(allowed), where, "layer")
 
 
-def _layer(table: YamlMapping, base: Layer) -> Layer:
-    """A layer with the values that a mapping gives it."""
+def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     table.refuse_unknown((*LAYER_KEYS, ENABLED))
-    given = {
+    new_values = {
         key: LAYER_KEYS[key].parse(value, f"{table.where(key)}: {key}")
         for key, value in table.items()
         if key != ENABLED
     }
-    layer = with_layer_values(base, given)
-    _check_braces(layer, table)
+    layer = with_layer_values(base, new_values)
+    _check_placeholders(layer, table)
     for name, _ in layer.memories.field_limits:
-        values.require_known(name, LIMITED, f"{table.where('limits')}: limits", "field")
-    pathless = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
+        values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")
+    has_no_path = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
     for key in ("heading", "source", "path"):
-        if not layer_value(layer, key) and not (key == "path" and pathless):
+        if not layer_value(layer, key) and not (key == "path" and has_no_path):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
     if len(layer.heading) not in {1, len(layer.query.paths) or 1}:
         what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.query.paths)} paths"
@@ -173,11 +176,10 @@ def _layer(table: YamlMapping, base: Layer) -> Layer:
     return layer
 
 
-def _check_braces(layer: Layer, table: YamlMapping) -> None:
-    """Raise for a name in braces that one of the layer's sources does not know."""
+def _check_placeholders(layer: Layer, table: YamlMapping) -> None:
     for source in layer.query.sources:
         templates = {
-            "path": (layer.query.paths, PATH_NAMES),
+            "path": (layer.query.paths, PATH_PLACEHOLDERS),
             "item": ((layer.display.item_template,), ITEM_FIELDS.get(source, ())),
             "group": ((layer.display.group_template,), GROUP_FIELDS.get(source, ())),
         }

@@ -1,6 +1,6 @@
-"""The list `outputs:` of `ctxasm.yaml`: files that are built from the workspace and kept beside it.
+"""The list `outputs:` of `ctxasm.yaml`: files of the workspace that builds write.
 
-Reading only; whether such a file is still what a build would give is for `check` to find out.
+It is only parsed here; `check` reports outputs that are out of date.
 """
 
 from __future__ import annotations
@@ -13,52 +13,50 @@ from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 
-BUILT_WITH = ("agent", "team", "profile", "budget", "format")
-"""The settings that an output may name; whatever it leaves out holds as for any build."""
+OUTPUT_SETTINGS = ("agent", "team", "profile", "budget", "format")
+"""The settings that an output may have; all others are those of any build."""
 
 
 class Output(NamedTuple):
-    """A file that is built."""
+    """A file that a build writes."""
 
     file: str
     """Path below the workspace."""
     line: int
-    """Of `ctxasm.yaml`, where the output is described."""
+    """Line of its entry in `ctxasm.yaml`."""
     words: tuple[tuple[str, str], ...]
-    """The settings that it names, as they would be typed behind a flag."""
+    """Its settings by name, with the values as one would type them."""
 
 
 def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
-    """The outputs in their order. Raises `ContextasmError` for an entry that is not understood."""
-    listed = table.get("outputs")
-    if listed is None:
+    """The outputs in their order. Raises `ContextasmError` for an entry that can't be used."""
+    entries = table.get("outputs")
+    if entries is None:
         return ()
-    if not isinstance(listed, list) or not all(isinstance(each, YamlMapping) for each in listed):
+    if not isinstance(entries, list) or not all(isinstance(entry, YamlMapping) for entry in entries):
         hint = "write `- file: FILE`, and below it what the file is built with"
         raise ContextasmError(f"{table.where('outputs')}: outputs", "is no list of files", hint)
-    return tuple(map(_output, listed))
+    return tuple(map(_parse_output, entries))
 
 
-def _output(table: YamlMapping) -> Output:
-    """One entry, checked."""
+def _parse_output(table: YamlMapping) -> Output:
     table.refuse_unknown(OUTPUT_KEYS)
     for key, value in table.items():
         OUTPUT_KEYS[key](value, f"{table.where(key)}: {key}")
     if "file" not in table:
         raise ContextasmError(table.where(), "an output without a file", "add `file:`, such as CONTEXT.md")
-    words = tuple((key, str(table[key])) for key in BUILT_WITH if table.get(key) is not None)
+    words = tuple((key, str(table[key])) for key in OUTPUT_SETTINGS if table.get(key) is not None)
     return Output(str(table["file"]), table.line, words)
 
 
-def _profile(value: object, where: str) -> object:
-    """The name of a profile, or a path that stays inside the workspace."""
+def _parse_profile_in_workspace(value: object, where: str) -> object:
     name = values.parse_text(value, where)
     return values.parse_inner_paths(name, where) if "/" in name or name.endswith((".yaml", ".yml")) else name
 
 
 OUTPUT_KEYS: dict[str, ParseValue] = {
     "file": lambda value, where: values.parse_inner_paths(values.parse_text(value, where), where),
-    **{key: SETTINGS[key] for key in BUILT_WITH},
-    "profile": _profile,
+    **{key: SETTINGS[key] for key in OUTPUT_SETTINGS},
+    "profile": _parse_profile_in_workspace,
 }
-"""What an output may say, and how it is read."""
+"""The keys of an output, with the parsers of their values."""

@@ -1,4 +1,4 @@
-"""The profile that is asked for, with what settings and flags change of its layers."""
+"""The profile of a build, with the changes that settings and command line options make to its layers."""
 
 from __future__ import annotations
 
@@ -20,31 +20,35 @@ if TYPE_CHECKING:
 
 
 def resolve_profile(
-    flags: Options,
+    options: Options,
     settings: Mapping[str, Setting],
-    file: YamlMapping,
+    settings_file: YamlMapping,
     workspace: Folder | GitWorkspace,
-    around: ProcessEnvironment,
+    process: ProcessEnvironment,
 ) -> Profile:
-    """The profile that is named, with what the file and the flags change of its layers."""
+    """The profile that the settings name, with the changes of `ctxasm.yaml` and of the options to its layers.
+
+    Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
+    """
     setting = settings["profile"]
-    from_file = setting.origin.startswith(file.path)
+    is_from_file = setting.origin.startswith(settings_file.path)
     name = str(setting.value)
-    if from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
+    if is_from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
         values.parse_inner_paths(name, setting.origin)
-    folder = Path(workspace.root) if from_file else around.folder
-    profile = load_profile(name, setting.origin, folder, read=_reader(workspace) if from_file else read_file)
+    folder = Path(workspace.root) if is_from_file else process.folder
+    read = _workspace_reader(workspace) if is_from_file else read_file
+    profile = load_profile(name, setting.origin, folder, read=read)
     strategy = settings["strategy"]
     if strategy.value:
         profile = with_strategy(profile, str(strategy.value), strategy.origin)
-    profile = with_layer_changes(profile, file.get("layers"), f"{file.where('layers')}: layers", new=False)
+    where = f"{settings_file.where('layers')}: layers"
+    profile = with_layer_changes(profile, settings_file.get("layers"), where, new=False)
     enabled = tuple(layer for layer in profile.layers if layer.id not in profile.disabled)
-    return profile._replace(layers=_limited(in_scope(enabled, flags.scope), flags.layers))
+    return profile._replace(layers=_with_max_tokens(in_scope(enabled, options.scope), options.layers))
 
 
-def _reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
-    """What reads the files of profiles that the workspace's settings name: of the revision, where it is one."""
-
+def _workspace_reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
+    # In a git revision, profiles of the workspace are read from the revision.
     def read(path: Path, where: str) -> str:
         if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
             return read_file(path, where)
@@ -58,8 +62,7 @@ def _reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
     return read
 
 
-def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
-    """The layers with the limits that `--layer ID=N` sets."""
+def _with_max_tokens(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
     by_id = {layer.id: layer for layer in layers}
     for limit in limits:
         key, equals, number = limit.partition("=")
@@ -68,24 +71,24 @@ def _limited(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer,
         layer = by_id[layer_id(key, by_id, "--layer")]
         if layer.limits.required:
             raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
-        by_id[key] = layer._replace(
-            limits=layer.limits._replace(max_tokens=values.parse_tokens(number, f"--layer {key}"))
-        )
+        max_tokens = values.parse_tokens(number, f"--layer {key}")
+        by_id[key] = layer._replace(limits=layer.limits._replace(max_tokens=max_tokens))
     return tuple(by_id.values())
 
 
-def layer_settings(profile: Profile, file: YamlMapping, flags: Options) -> dict[str, Setting]:
-    """What the layers say other than the defaults, each with where it comes from."""
-    tables = file.get("layers")
-    changes = [each for each in tables if isinstance(each, YamlMapping)] if isinstance(tables, list) else []
-    lines = {(each["id"], key): each.where(key) for each in changes for key in each}
-    typed = {limit.partition("=")[0] for limit in flags.layers}
-    found: dict[str, Setting] = {}
+def layer_settings(profile: Profile, settings_file: YamlMapping, options: Options) -> dict[str, Setting]:
+    """The values of layers that differ from the defaults, each with its origin; keys such as `layers.L3.max_tokens`."""
+    tables = settings_file.get("layers")
+    changes = [table for table in tables if isinstance(table, YamlMapping)] if isinstance(tables, list) else []
+    origins = {(table["id"], key): table.where(key) for table in changes for key in table}
+    limited_ids = {limit.partition("=")[0] for limit in options.layers}
+    settings: dict[str, Setting] = {}
     for layer in profile.layers:
-        plain = Layer(layer.id)
+        default = Layer(layer.id)
         for key in LAYER_KEYS:
-            if layer_value(layer, key) != layer_value(plain, key):
-                origin = lines.get((layer.id, key), f"profile {profile.name}")
-                origin = "--layer" if key == "max_tokens" and layer.id in typed else origin
-                found[f"layers.{layer.id}.{key}"] = Setting(layer_value(layer, key), origin)
-    return found
+            value = layer_value(layer, key)
+            if value != layer_value(default, key):
+                is_option = key == "max_tokens" and layer.id in limited_ids
+                origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
+                settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
+    return settings

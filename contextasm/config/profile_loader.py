@@ -1,4 +1,4 @@
-"""Profiles: YAML files that say which layers there are, in which order and how large. All are read by this code.
+"""Loading of profiles: YAML files with the layers of a context, their order and their limits.
 
 A profile is shipped with the package or is a file of the user's; `extends` starts from another one.
 """
@@ -29,19 +29,19 @@ KEYS: dict[str, ParseValue] = {
     "layers": lambda value, _where: value,
     "strategies": lambda value, _where: value,
 }
-"""What a profile may say, and how it is read."""
+"""The keys of a profile, with the parsers of their values."""
 
 STRATEGY_KEYS = ("summary", "budget", "marker", "layers")
-"""What a strategy of a profile may change."""
+"""The keys that a strategy of a profile may change."""
 
 
 def shipped() -> list[str]:
-    """The names of the profiles in the package."""
+    """The names of the profiles shipped with the package."""
     return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 
 
 def read_file(path: Path, where: str) -> str:
-    """The text of a profile's file on the disk."""
+    """The text of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
@@ -56,48 +56,50 @@ def load_profile(
     seen: Sequence[Path] = (),
     read: Callable[[Path, str], str] = read_file,
 ) -> Profile:
-    """The profile of this name, or in this file.
+    """The profile of this name, or of this file.
 
-    `where` is who asks for it, for messages; a file's path is taken from `folder`, and `read` gives its text. Raises
-    `ContextasmError` for an unknown name, for a file that can't be read and for anything in it that is not understood.
+    `where` is the origin of the name, for messages; a file's path is relative to `folder`, and `read` gives its text.
+    `seen` are the files that extend this profile. Raises `ContextasmError` for an unknown name, for a file that can't
+    be read, and for unknown keys and bad values in it.
     """
-    path = _path(name, where, folder)
+    path = _profile_path(name, where, folder)
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
     table = load_mapping(read(path, where), path.name if path.parent == SHIPPED else str(path))
     table.refuse_unknown(KEYS)
-    given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+    parsed = _parse_keys(table)
     base = Profile(path.stem, "", 16_000, "plain", ())
-    if "extends" in given:
-        base = load_profile(
-            str(given["extends"]), f"{table.where('extends')}: extends", path.parent, (*seen, path), read
-        )
+    if "extends" in parsed:
+        extends_where = f"{table.where('extends')}: extends"
+        base = load_profile(str(parsed["extends"]), extends_where, path.parent, (*seen, path), read)
     return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
 
 
+def _parse_keys(table: YamlMapping) -> dict[str, object]:
+    return {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+
+
 def _changed_profile(base: Profile, table: YamlMapping) -> Profile:
-    """A profile with the changes that a mapping makes to it."""
-    given = {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
-    profile = with_layer_changes(base, given.get("layers"), f"{table.where('layers')}: layers", new=True)
+    parsed = _parse_keys(table)
+    profile = with_layer_changes(base, parsed.get("layers"), f"{table.where('layers')}: layers", new=True)
     return profile._replace(
-        summary=str(given.get("summary", base.summary)),
-        budget=values.parse_tokens(given.get("budget", base.budget), table.where("budget")),
-        marker=str(given.get("marker", base.marker)),
-        merge=_merging(table["merge"], f"{table.where('merge')}: merge") if "merge" in table else base.merge,
-        conflicts=_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
-        fill=values.parse_percent(given.get("fill", base.fill), table.where("fill")) or 0,
+        summary=str(parsed.get("summary", base.summary)),
+        budget=values.parse_tokens(parsed.get("budget", base.budget), table.where("budget")),
+        marker=str(parsed.get("marker", base.marker)),
+        merge=_parse_merge_methods(table["merge"], f"{table.where('merge')}: merge")
+        if "merge" in table
+        else base.merge,
+        conflicts=_parse_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
+        fill=values.parse_percent(parsed.get("fill", base.fill), table.where("fill")) or 0,
     )
 
 
-def _merging(value: object, where: str) -> tuple[str, ...]:
-    """The ways in which fragments may be the same."""
-    return tuple(
-        values.require_known(each, METHODS, where, "way to be the same") for each in values.parse_texts(value, where)
-    )
+def _parse_merge_methods(value: object, where: str) -> tuple[str, ...]:
+    names = values.parse_texts(value, where)
+    return tuple(values.require_known(name, METHODS, where, "way to be the same") for name in names)
 
 
-def _conflicts(value: object, table: YamlMapping) -> Conflicts | None:
-    """How conflicts are settled; None for not at all."""
+def _parse_conflicts(value: object, table: YamlMapping) -> Conflicts | None:
     where = f"{table.where('conflicts')}: conflicts"
     if value is None:
         return None
@@ -115,45 +117,47 @@ def _conflicts(value: object, table: YamlMapping) -> Conflicts | None:
 
 
 def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
-    """A profile with its named strategies: each changes only what it says."""
-    named = table.get("strategies")
+    tables = table.get("strategies")
     where = f"{table.where('strategies')}: strategies"
-    if named is None:
+    if tables is None:
         return profile
-    if not isinstance(named, YamlMapping) or not all(isinstance(each, YamlMapping) for each in named.values()):
+    if not isinstance(tables, YamlMapping) or not all(isinstance(value, YamlMapping) for value in tables.values()):
         raise ContextasmError(where, "is no mapping", "write `NAME:` and below it what it changes")
-    found = {**dict(profile.strategies)}
-    for name, own in named.items():
-        assert isinstance(own, YamlMapping)
-        own.refuse_unknown(STRATEGY_KEYS)
-        found[values.parse_name(name, where)] = _changed_profile(profile._replace(strategies=()), own)
-    return profile._replace(strategies=tuple(found.items()))
+    strategies = dict(profile.strategies)
+    for name, changes in tables.items():
+        assert isinstance(changes, YamlMapping)
+        changes.refuse_unknown(STRATEGY_KEYS)
+        strategies[values.parse_name(name, where)] = _changed_profile(profile._replace(strategies=()), changes)
+    return profile._replace(strategies=tuple(strategies.items()))
 
 
 def with_strategy(profile: Profile, name: str, where: str) -> Profile:
-    """A profile under one of its strategies. Raises `ContextasmError` for an unknown one."""
+    """The profile with the changes of one of its strategies. Raises `ContextasmError` for an unknown one."""
     strategies = dict(profile.strategies)
     return strategies[values.require_known(name, strategies, where, "strategy")]
 
 
-def _path(name: str, where: str, folder: Path) -> Path:
-    """The file that a profile's name or path means."""
-    if "/" in name or name.endswith((".yaml", ".yml")):
+def _profile_path(name: str, where: str, folder: Path) -> Path:
+    if _is_path(name):
         return (folder / name).resolve()
     return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 
+def _is_path(name: str) -> bool:
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
 def profile_files(name: str, folder: Path) -> Sequence[Path]:
-    """The files that this profile is made of, as far as they can be read; those in the package are not among them."""
-    found: list[Path] = []
-    while name and ("/" in name or name.endswith((".yaml", ".yml"))):
+    """The readable files that a profile is made of, without those of the package; `folder` is where paths start."""
+    paths: list[Path] = []
+    while name and _is_path(name):
         path = (folder / name).resolve()
-        if path in found:
+        if path in paths:
             break
-        found.append(path)
+        paths.append(path)
         try:
             base = load_mapping(read_file(path, ""), str(path)).get("extends")
         except ContextasmError:
             break
         name, folder = str(base or ""), path.parent
-    return found
+    return paths

@@ -1,4 +1,4 @@
-"""Settings: what the command line, the environment and `ctxasm.yaml` say, each value with where it comes from."""
+"""Settings: values of the command line, the environment and `ctxasm.yaml`, each with its origin."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from contextasm.selection.tokens import TOKENIZERS
 FILE = "ctxasm.yaml"
 
 
-def _day(value: object, where: str) -> date | None:
-    """A date; None for `today`."""
+def _parse_day_or_today(value: object, where: str) -> date | None:
     return None if value == "today" else values.parse_day(value, where)
 
 
-def _tokenizer(value: object, where: str) -> str:
+def _parse_tokenizer(value: object, where: str) -> str:
     return values.require_known(values.parse_text(value, where), TOKENIZERS, where, "tokenizer")
 
 
-def _format(value: object, where: str) -> str:
+def _parse_format(value: object, where: str) -> str:
     return values.require_known(values.parse_text(value, where), FORMATS, where, "format")
 
 
@@ -35,12 +34,12 @@ SETTINGS: dict[str, ParseValue] = {
     "profile": values.parse_text,
     "strategy": values.parse_text,
     "budget": values.parse_tokens,
-    "tokenizer": _tokenizer,
-    "date": _day,
+    "tokenizer": _parse_tokenizer,
+    "date": _parse_day_or_today,
     "tz": values.parse_text,
-    "format": _format,
+    "format": _parse_format,
 }
-"""What a flag, a variable `CTXASM_*` and the file may set, and how it is read."""
+"""The settings of options, of variables `CTXASM_*` and of `ctxasm.yaml`, with the parsers of their values."""
 
 FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder")
 
@@ -57,11 +56,11 @@ DEFAULTS: Mapping[str, object] = {
 
 
 class Setting(NamedTuple):
-    """A value and where it comes from."""
+    """A value and its origin."""
 
     value: object
     origin: str
-    """A flag, a variable, `FILE:LINE`, `profile NAME` or `default`."""
+    """An option, a variable, `FILE:LINE`, `profile NAME` or `default`."""
 
     @property
     def words(self) -> str:
@@ -74,7 +73,7 @@ class Setting(NamedTuple):
 def load_settings_file(workspace: Workspace) -> YamlMapping:
     """The workspace's `ctxasm.yaml`, empty where there is none.
 
-    Raises `ContextasmError` for a file that can't be read and for a key that is not known.
+    Raises `ContextasmError` for a file that can't be read, and for an unknown key.
     """
     document = workspace.read(FILE)
     if document is None:
@@ -87,31 +86,32 @@ def load_settings_file(workspace: Workspace) -> YamlMapping:
 
 
 def resolve_settings(
-    flags: Mapping[str, str | None], environment: Mapping[str, str], table: YamlMapping
+    options: Mapping[str, str | None], environment: Mapping[str, str], settings_file: YamlMapping
 ) -> dict[str, Setting]:
-    """Every setting: the flag, else the variable, else the file, else the default.
+    """Each setting from the option, else the variable, else the file, else the default.
 
-    A budget that none of them names is left to the profile. Raises `ContextasmError` for a value that can't be used.
+    A budget that none of them sets is left to the profile. Raises `ContextasmError` for a value that can't be used.
     """
-    settled: dict[str, Setting] = {}
-    for key, read in SETTINGS.items():
+    settings: dict[str, Setting] = {}
+    for key, parse in SETTINGS.items():
         variable = f"CTXASM_{key.upper()}"
-        flag = flags.get(key)
-        if flag is not None:
-            settled[key] = Setting(read(flag, f"--{key}"), f"--{key}")
+        option = options.get(key)
+        if option is not None:
+            settings[key] = Setting(parse(option, f"--{key}"), f"--{key}")
         elif variable in environment:
-            settled[key] = Setting(read(environment[variable], variable), variable)
+            settings[key] = Setting(parse(environment[variable], variable), variable)
         elif key == "date" and "SOURCE_DATE_EPOCH" in environment:
-            settled[key] = Setting(_epoch_day(environment["SOURCE_DATE_EPOCH"]), "SOURCE_DATE_EPOCH")
-        elif table.get(key) is not None:
-            settled[key] = Setting(read(table[key], f"{table.where(key)}: {key}"), table.where(key))
+            settings[key] = Setting(_source_date_epoch_day(environment["SOURCE_DATE_EPOCH"]), "SOURCE_DATE_EPOCH")
+        elif settings_file.get(key) is not None:
+            where = settings_file.where(key)
+            settings[key] = Setting(parse(settings_file[key], f"{where}: {key}"), where)
         elif key in DEFAULTS:
-            settled[key] = Setting(DEFAULTS[key], "default")
-    return settled
+            settings[key] = Setting(DEFAULTS[key], "default")
+    return settings
 
 
-def _epoch_day(seconds: str) -> date:
-    """The day of a time in seconds, in UTC (reproducible-builds.org, SOURCE_DATE_EPOCH)."""
+def _source_date_epoch_day(seconds: str) -> date:
+    # In UTC (reproducible-builds.org, SOURCE_DATE_EPOCH).
     from datetime import UTC, datetime
 
     try:

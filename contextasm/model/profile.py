@@ -133,7 +133,7 @@ class Profile(NamedTuple):
     marker: str
     """`plain` or `detailed`: what the marker of a cut section says."""
     layers: tuple[Layer, ...]
-    disabled: frozenset[str] = frozenset()
+    disabled: tuple[str, ...] = ()
     """Ids of layers that are switched off: a build leaves them out."""
     merge: tuple[str, ...] = ()
     """How fragments may be found to say the same, to be shown once; in this order."""

@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Ranking: filters, order, deduplication and conflicts of the fragments that were retrieved."""

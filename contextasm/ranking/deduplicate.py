@@ -1,113 +1,109 @@
-"""Merge: what several layers found of the same is shown once, in the highest of them.
+"""Deduplication: fragments of several layers that say the same are shown once, in the highest of these layers.
 
-By content, by a declared hint, or by likeness, as the profile asks. Two texts that differ in a number or in a negation
-are never the same. Nothing of a required layer and nothing pinned is ever merged into something else.
+By content, by a declared hint, or by similarity, as the profile sets. Two texts that differ in a number or in a
+negation are never the same. A fragment that is pinned or of a required layer is never merged into another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Profile, Reason
+from contextasm.model import Fragment, Profile, Reason
 from contextasm.text.similarity import SAME_PERCENT, Fingerprint, fingerprint
 
 METHODS = ("content", "dedup", "near")
-"""How two fragments may be found to be the same: their text, their hint, or how alike they are."""
+"""Methods of comparison: by text, by declared hint, or by similarity of the texts."""
 
 
-class _Shown:
-    """The fragments that stay, to be looked up by each way of being the same."""
+class _ShownFragments:
+    """The fragments that stay, with an index for each method."""
 
-    def __init__(self, ways: Sequence[str]) -> None:
-        """`ways` are those of `METHODS` that the profile asks for."""
-        self._ways = ways
+    def __init__(self, methods: Sequence[str]) -> None:
+        """`methods` are the profile's, of `METHODS`."""
+        self._methods = methods
         self._by_text: dict[str, Fragment] = {}
         self._by_hint: dict[tuple[str, tuple[str, ...]], Fragment] = {}
         self._by_figures: dict[tuple[str, ...], dict[str, Fragment]] = {}
 
-    def same(self, fragment: Fragment) -> tuple[str, Fragment] | None:
-        """How, and as which one that stays, a fragment is already there."""
+    def find_duplicate(self, fragment: Fragment) -> tuple[str, Fragment] | None:
+        """The first method that finds a shown fragment of the same content, and that fragment; None without one."""
         text = fingerprint(fragment)
         if not text.folded:
             return None
-        for way in self._ways:
-            found = _LOOKUPS[way](self, fragment, text)
-            # One memory in two layers is what the profile asks for: a headline in one, all of it in the other.
-            if found and (found.location.path, found.location.line) != (fragment.location.path, fragment.location.line):
-                return way, found
+        for method in self._methods:
+            duplicate = _LOOKUPS[method](self, fragment, text)
+            # One memory in two layers is no duplicate: a headline in one, all of it in the other.
+            if duplicate and _place(duplicate) != _place(fragment):
+                return method, duplicate
         return None
 
     def add(self, fragment: Fragment, *, hinted: bool = True) -> None:
-        """Have a fragment stay; `hinted` whether others may go for the sake of its hint."""
+        """Add a fragment that stays; unless `hinted`, its hint makes no other fragment a duplicate."""
         text = fingerprint(fragment)
         self._by_text.setdefault(text.folded, fragment)
         if fragment.labels.dedup and hinted:
             self._by_hint.setdefault((fragment.labels.dedup, text.figures), fragment)
         self._by_figures.setdefault(text.figures, {}).setdefault(text.folded, fragment)
 
-    def equal(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
-        """The one with the same text."""
+    def with_same_text(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
+        """The fragment with the same text, if any."""
         return self._by_text.get(text.folded)
 
-    def hinted(self, fragment: Fragment, text: Fingerprint) -> Fragment | None:
-        """The one with the same hint, and the same figures."""
+    def with_same_hint(self, fragment: Fragment, text: Fingerprint) -> Fragment | None:
+        """The fragment with the same hint and the same figures, if any."""
         return self._by_hint.get((fragment.labels.dedup, text.figures))
 
-    def near(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
-        """The one most like a text, of those with the same figures; the earliest among equals."""
-        others = self._by_figures.get(text.figures)
-        if not others:
+    def most_similar(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
+        """The most similar fragment with the same figures, the earliest among equals; None where none is similar."""
+        candidates = self._by_figures.get(text.figures)
+        if not candidates:
             return None
         from rapidfuzz import fuzz, process  # here: most profiles compare nothing
 
-        found = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=SAME_PERCENT)
-        return others[found[0]] if found else None
+        match = process.extractOne(text.folded, [*candidates], scorer=fuzz.ratio, score_cutoff=SAME_PERCENT)
+        return candidates[match[0]] if match else None
 
 
-_LOOKUPS: Mapping[str, Callable[[_Shown, Fragment, Fingerprint], Fragment | None]] = {
-    "content": _Shown.equal,
-    "dedup": _Shown.hinted,
-    "near": _Shown.near,
+def _place(fragment: Fragment) -> tuple[str, int]:
+    return fragment.location.path, fragment.location.line
+
+
+_LOOKUPS: Mapping[str, Callable[[_ShownFragments, Fragment, Fingerprint], Fragment | None]] = {
+    "content": _ShownFragments.with_same_text,
+    "dedup": _ShownFragments.with_same_hint,
+    "near": _ShownFragments.most_similar,
 }
 
 
 def deduplicate(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> dict[str, tuple[Fragment, ...]]:
-    """The ranked fragments in `pools` (by layer id), those out that are the same as one before them.
+    """The ranked fragments in `pools` (by layer id), with each duplicate of an earlier one excluded.
 
-    What comes before is: required layers and pins, then the profile's layers in order, each best first.
+    Fragments that are pinned or of required layers come first, then the profile's layers in order, each best first.
     """
-    merged = {layer: tuple(own) for layer, own in pools.items()}
+    deduplicated = {layer: tuple(fragments) for layer, fragments in pools.items()}
     if not profile.merge:
-        return merged
-    shown = _Shown(profile.merge)
+        return deduplicated
+    shown = _ShownFragments(profile.merge)
     for layer in profile.layers:
-        for fragment in merged[layer.id]:
+        for fragment in deduplicated[layer.id]:
             if fragment.verdict.excluded is None and (layer.limits.required or fragment.verdict.pinned_by):
-                # A required layer may show headlines: those say less than what has the same hint elsewhere.
+                # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
                 shown.add(fragment, hinted=not layer.limits.required)
     for layer in profile.layers:
         if not layer.limits.required:
-            merged[layer.id] = tuple(_merged(layer, merged[layer.id], shown))
-    return merged
+            deduplicated[layer.id] = tuple(_exclude_duplicates(deduplicated[layer.id], layer.ranking.top, shown))
+    return deduplicated
 
 
-def _merged(layer: Layer, fragments: Sequence[Fragment], shown: _Shown) -> Iterator[Fragment]:
-    """The fragments of a layer. Behind its `top` nothing is shown anyway, so nothing more is compared."""
+def _exclude_duplicates(fragments: Sequence[Fragment], top: int, shown: _ShownFragments) -> Iterator[Fragment]:
+    # Fragments after the first `top` (0 for all) can't be shown, so they are not compared.
     count = 0
     for fragment in fragments:
-        if (
-            fragment.verdict.excluded
-            or fragment.verdict.pinned_by
-            or (layer.ranking.top and count >= layer.ranking.top)
-        ):
+        if fragment.verdict.excluded or fragment.verdict.pinned_by or (top and count >= top):
             yield fragment
-        elif found := shown.same(fragment):
-            way, other = found
-            yield fragment._replace(
-                verdict=fragment.verdict._replace(
-                    excluded=Reason.of("merged", into=other.id, path=other.location.path, by=way)
-                )
-            )
+        elif duplicate := shown.find_duplicate(fragment):
+            method, other = duplicate
+            yield fragment.exclude(Reason.of("merged", into=other.id, path=other.location.path, by=method))
         else:
             shown.add(fragment)
             count += 1

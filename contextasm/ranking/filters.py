@@ -1,4 +1,4 @@
-"""Filters: what of the finds a request wants. What is required stays, whatever a filter says."""
+"""Filters of a request: fragments that they exclude. Fragments of required layers are never excluded."""
 
 from __future__ import annotations
 
@@ -7,66 +7,61 @@ from fnmatch import fnmatchcase
 
 from contextasm.model import Filters, Fragment, Layer, Profile, Reason, RetrievalResult
 
-TYPES: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
-"""The filter of types that holds for a source's finds."""
+TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
+"""The filter of types that applies to the fragments of a source."""
 
-FLAGS: Mapping[str, str] = {
+FILTER_OPTIONS: Mapping[str, str] = {
     "since": "--since",
     "event_types": "--event-type",
     "entity_types": "--entity-type",
     "exclude": "--exclude",
 }
-"""Each filter as it is typed."""
+"""The command line option of each filter."""
 
 
 def restrict(profile: Profile, filters: Filters) -> Profile:
-    """The profile with layers of events that ask only for those wanted: others are not to fill the pool."""
+    """The profile with the event types of its layers restricted to the filter's: no others fill the candidates."""
     if not filters.event_types:
         return profile
-    return profile._replace(layers=tuple(_narrowed(layer, filters) for layer in profile.layers))
+    return profile._replace(layers=tuple(_restrict_event_types(layer, filters) for layer in profile.layers))
 
 
-def _narrowed(layer: Layer, filters: Filters) -> Layer:
-    wanted = tuple(each for each in layer.query.event_types or filters.event_types if each in filters.event_types)
-    return (
-        layer._replace(query=layer.query._replace(event_types=wanted))
-        if "events" in layer.query.sources and wanted
-        else layer
-    )
+def _restrict_event_types(layer: Layer, filters: Filters) -> Layer:
+    layer_types = layer.query.event_types or filters.event_types
+    event_types = tuple(event_type for event_type in layer_types if event_type in filters.event_types)
+    if "events" not in layer.query.sources or not event_types:
+        return layer
+    return layer._replace(query=layer.query._replace(event_types=event_types))
 
 
 def apply_filters(
-    profile: Profile, found: Mapping[str, RetrievalResult], filters: Filters
+    profile: Profile, results: Mapping[str, RetrievalResult], filters: Filters
 ) -> Mapping[str, RetrievalResult]:
-    """What was found for each layer, by id; those fragments out that a filter leaves out."""
+    """The results of each layer, by id, with the fragments excluded that do not pass the filters."""
     if filters == Filters():
-        return found
-    wanted = {}
+        return results
+    filtered = {}
     for layer in profile.layers:
-        own = found[layer.id]
-        wanted[layer.id] = own._replace(fragments=tuple(_filtered(each, layer, filters) for each in own.fragments))
-    return wanted
+        result = results[layer.id]
+        fragments = tuple(_apply_to_fragment(fragment, layer, filters) for fragment in result.fragments)
+        filtered[layer.id] = result._replace(fragments=fragments)
+    return filtered
 
 
-def _filtered(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:
-    """A fragment, out if a filter leaves it out."""
+def _apply_to_fragment(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:
     if fragment.verdict.excluded or layer.limits.required:
         return fragment
-    by = next(_against(fragment, layer, filters), "")
-    return (
-        fragment._replace(verdict=fragment.verdict._replace(excluded=Reason.of("filtered", by=FLAGS[by])))
-        if by
-        else fragment
-    )
+    name = next(_failed_filters(fragment, layer, filters), None)
+    return fragment.exclude(Reason.of("filtered", by=FILTER_OPTIONS[name])) if name else fragment
 
 
-def _against(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str]:
-    """The filters that a fragment does not pass."""
+def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str]:
     if fragment.labels.day and fragment.labels.day[:10] < filters.since:
         yield "since"
-    for source, name in TYPES.items():
-        wanted = getattr(filters, name)
-        if source in layer.query.sources and wanted and fragment.labels.kind not in wanted:
+    for source, name in TYPE_FILTERS.items():
+        types = getattr(filters, name)
+        if source in layer.query.sources and types and fragment.labels.kind not in types:
             yield name
-    if any(each == fragment.id or fnmatchcase(fragment.location.path, each) for each in filters.exclude):
+    path = fragment.location.path
+    if any(pattern == fragment.id or fnmatchcase(path, pattern) for pattern in filters.exclude):
         yield "exclude"

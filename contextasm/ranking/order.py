@@ -1,4 +1,4 @@
-"""Rank: the order in which fragments are worth keeping, and how many of them count at all."""
+"""Order of fragments by score, and the number of them that may enter."""
 
 from __future__ import annotations
 
@@ -8,93 +8,86 @@ from contextasm.model import Fragment, Layer, Problem, Profile, Reason, weighted
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
-    """A layer's fragments, best first and each with its place; those whose score is too low are out.
+    """A layer's fragments, best first and each with its place; those below the layer's least score are excluded.
 
-    A place that the source gave comes first.
+    A place that the source gave comes before the rank.
 
     No tie is left to chance: score, then the newer, then path, then the later in its file (docs/DESIGN.md section 4).
     """
     if layer.ranking.order in ORDERS:
-        fragments = [_scored(fragment, layer) for fragment in fragments]
-        ordered = ORDERS[layer.ranking.order](fragments)
+        scored = [_with_total_score(fragment, layer) for fragment in fragments]
         fragments = [
-            fragment._replace(display=fragment.display._replace(place=(*fragment.display.place, n)))
-            for n, fragment in enumerate(ordered)
+            fragment._replace(display=fragment.display._replace(place=(*fragment.display.place, position)))
+            for position, fragment in enumerate(ORDERS[layer.ranking.order](scored))
         ]
-    return tuple(_measured(fragment, layer) for fragment in fragments)
+    return tuple(_apply_min_score(fragment, layer) for fragment in fragments)
 
 
-def _measured(fragment: Fragment, layer: Layer) -> Fragment:
-    """A fragment, out if its score is below the least that counts; one that nobody scored is not."""
-    if (
-        not (layer.ranking.min_score and fragment.score)
-        or fragment.verdict.excluded
-        or fragment.verdict.pinned_by
-        or layer.limits.required
-    ):
+def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
+    # A fragment without a score stays.
+    min_score = layer.ranking.min_score
+    is_exempt = fragment.verdict.excluded or fragment.verdict.pinned_by or layer.limits.required
+    if not (min_score and fragment.score) or is_exempt:
         return fragment
-    total = _total(fragment)
-    if total >= layer.ranking.min_score:
+    total = _total_score(fragment)
+    if total >= min_score:
         return fragment
-    return fragment._replace(
-        verdict=fragment.verdict._replace(
-            excluded=Reason.of("below-floor", score=round(total, 2), least=layer.ranking.min_score)
-        )
-    )
+    return fragment.exclude(Reason.of("below-floor", score=round(total, 2), least=min_score))
 
 
 def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
-    """A layer's ranked fragments; of those in question, all behind `layer.top` are out."""
-    if not layer.ranking.top:
+    """A layer's ranked fragments; candidates after the first `ranking.top` are excluded, unless they are pinned."""
+    top = layer.ranking.top
+    if not top:
         return tuple(fragments)
     ranked: list[Fragment] = []
     count = 0
     for fragment in fragments:
-        count += fragment.verdict.excluded is None
-        late = fragment.verdict.excluded is None and count > layer.ranking.top and not fragment.verdict.pinned_by
-        ranked.append(
-            fragment._replace(
-                verdict=fragment.verdict._replace(excluded=Reason.of("not-in-top", top=layer.ranking.top, rank=count))
-            )
-            if late
-            else fragment
-        )
+        is_candidate = fragment.verdict.excluded is None
+        count += is_candidate
+        if is_candidate and count > top and not fragment.verdict.pinned_by:
+            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=count)))
+        else:
+            ranked.append(fragment)
     return tuple(ranked)
 
 
 def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
-    """The problem of each layer that found something and nothing that its least score lets in."""
+    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
     return tuple(
         Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.ranking.min_score:g} or more")
         for layer in profile.layers
-        if any(each.verdict.excluded and each.verdict.excluded.code == "below-floor" for each in pools[layer.id])
-        and all(each.verdict.excluded for each in pools[layer.id])
+        if any(
+            fragment.verdict.excluded and fragment.verdict.excluded.code == "below-floor"
+            for fragment in pools[layer.id]
+        )
+        and all(fragment.verdict.excluded for fragment in pools[layer.id])
     )
 
 
-def _best(fragments: Sequence[Fragment]) -> list[Fragment]:
-    """By score, then the newer, then path, then the later in its file."""
-    ordered = sorted(fragments, key=lambda each: (each.location.path, -each.location.line))
-    return sorted(ordered, key=lambda each: (_total(each), each.labels.day), reverse=True)
+def _best_order(fragments: Sequence[Fragment]) -> list[Fragment]:
+    # Score, then the newer, then path, then the later in its file.
+    by_place = sorted(fragments, key=lambda fragment: (fragment.location.path, -fragment.location.line))
+    return sorted(by_place, key=lambda fragment: (_total_score(fragment), fragment.labels.day), reverse=True)
 
 
-def _steady(fragments: Sequence[Fragment]) -> list[Fragment]:
-    """By score, then text, then id: neither a date nor a place in a file changes anything."""
-    return sorted(fragments, key=lambda each: (-_total(each), each.text, each.id))
+def _steady_order(fragments: Sequence[Fragment]) -> list[Fragment]:
+    # Neither a date nor a place in a file changes this order.
+    return sorted(fragments, key=lambda fragment: (-_total_score(fragment), fragment.text, fragment.id))
 
 
-def _total(fragment: Fragment) -> float:
+def _total_score(fragment: Fragment) -> float:
     return fragment.score[-1][1] if fragment.score else 0.0
 
 
-ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": _best, "steady": _steady}
-"""The orders that a layer may ask for, other than the source's own."""
+ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": _best_order, "steady": _steady_order}
+"""The orders that a layer may have, besides the source's own."""
 
 
-def _scored(fragment: Fragment, layer: Layer) -> Fragment:
-    """A fragment with the total of its score: each part times its weight (digest 1.2), times what rules boost it by."""
+def _with_total_score(fragment: Fragment, layer: Layer) -> Fragment:
+    # The weighted sum of the parts (digest 1.2), times the boost of rules.
     if not fragment.score:
         return fragment
     boost = (("boost", fragment.verdict.boost),) if fragment.verdict.boost != 1 else ()
-    whole = fragment.verdict.boost * weighted_total(fragment.score, layer.ranking.weights)
-    return fragment._replace(score=(*fragment.score, *boost, ("total", whole)))
+    total = fragment.verdict.boost * weighted_total(fragment.score, layer.ranking.weights)
+    return fragment._replace(score=(*fragment.score, *boost, ("total", total)))

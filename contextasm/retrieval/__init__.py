@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Retrieval: sources, search by words, embeddings and the memory index, which find the fragments of each layer."""

@@ -1,6 +1,7 @@
-"""Waiting: sources run side by side, and what is not done by the deadline is left behind.
+"""Deadline: run sources in parallel threads, and give up those that are not done in time.
 
-A thread that is late goes on until its process ends; nobody reads what it finds, and it keeps no process alive.
+A thread that is late goes on until its process ends; its result is dropped, and the thread does not prevent the
+process from ending.
 """
 
 from __future__ import annotations
@@ -14,33 +15,32 @@ from contextasm.retrieval.retrieve import SOURCE_SHARE
 
 
 def run_until_deadline(seconds: float) -> RunSources:
-    """Runs sources until the share that is theirs of so many seconds from now has passed."""
+    """Runner of sources that stops waiting when `SOURCE_SHARE` of the seconds from now has passed."""
     end = time.monotonic() + seconds * SOURCE_SHARE
 
     def run_all(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
-        done: dict[int, RetrievalResult | BaseException] = {}
+        outcomes: dict[int, RetrievalResult | BaseException] = {}
         change = threading.Condition()
 
         def run(number: int, task: SourceTask) -> None:
             try:
-                result: RetrievalResult | BaseException = task()
+                outcome: RetrievalResult | BaseException = task()
             except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-                result = error
+                outcome = error
             with change:
-                done[number] = result
+                outcomes[number] = outcome
                 change.notify()
 
         for number, task in enumerate(tasks):
             threading.Thread(target=run, args=(number, task), daemon=True).start()
         with change:
-            change.wait_for(lambda: len(done) == len(tasks), max(0.0, end - time.monotonic()))
-            return [_result(done.get(number)) for number in range(len(tasks))]
+            change.wait_for(lambda: len(outcomes) == len(tasks), max(0.0, end - time.monotonic()))
+            return [_result_or_raise(outcomes.get(number)) for number in range(len(tasks))]
 
     return run_all
 
 
-def _result(done: RetrievalResult | BaseException | None) -> RetrievalResult | None:
-    """What a task came to; raises what it raised."""
-    if isinstance(done, BaseException):
-        raise done
-    return done
+def _result_or_raise(outcome: RetrievalResult | BaseException | None) -> RetrievalResult | None:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome

@@ -1,6 +1,6 @@
-"""Sorting: which memories belong to a layer by their tier or by a quota of their keys, and under which group.
+"""Memory groups: the memories that belong to a layer by tier or by a quota of keys, and the group of each.
 
-A memory that belongs to another layer is no fragment of this one.
+A memory that belongs to another layer is no fragment of this one. Scores nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contextasm.model import Layer, Memory, Problem
 
 NO_KEY = "root/other"
-"""The key of a memory that has none."""
+"""Key of a memory that has none."""
 
 
 class GroupedMemory(NamedTuple):
@@ -20,45 +20,48 @@ class GroupedMemory(NamedTuple):
 
     memory: Memory
     place: tuple[int, ...]
-    """Empty where only rank decides."""
+    """Empty where rank alone decides."""
 
 
 def group_memories(
-    found: Sequence[Memory], layer: Layer, out: Mapping[str, object]
+    memories: Sequence[Memory], layer: Layer, exclusions: Mapping[str, object]
 ) -> tuple[list[GroupedMemory], list[Problem]]:
-    """The memories of a layer, and what is wrong with them. `out` holds the ids of those that do not count at all."""
-    problems = [problem for memory in found for problem in _wrong(memory, layer)]
-    own = [memory for memory in found if not layer.memories.tier or memory_tier(memory, layer) == layer.memories.tier]
+    """The layer's memories with their places, and the problems of all memories.
+
+    `exclusions` holds the ids of excluded memories, which take no part in a quota.
+    """
+    problems = [problem for memory in memories for problem in _memory_problems(memory, layer)]
+    tier = layer.memories.tier
+    members = [memory for memory in memories if not tier or memory_tier(memory, layer) == tier]
     if layer.memories.key_quota:
-        return [*_within_quota([memory for memory in own if memory.id not in out], layer)], problems
+        return [*_within_quota([memory for memory in members if memory.id not in exclusions], layer)], problems
     if not layer.display.group_template:
-        return [GroupedMemory(memory, ()) for memory in own], problems
-    order = _group_order({memory_key(memory) for memory in own}, layer)
-    return [GroupedMemory(memory, (order[memory_key(memory)],)) for memory in own], problems
+        return [GroupedMemory(memory, ()) for memory in members], problems
+    order = _group_places({memory_key(memory) for memory in members}, layer)
+    return [GroupedMemory(memory, (order[memory_key(memory)],)) for memory in members], problems
 
 
 def memory_key(memory: Memory) -> str:
-    """The key that a memory is sorted under."""
+    """Key of a memory; `NO_KEY` for a memory that has none."""
     return memory.key or NO_KEY
 
 
 def group_name(key: str) -> str:
-    """A key as a person would say it: `root/code-style` is `Code style`."""
+    """Name of a key in words: `root/code-style` is `Code style`."""
     return key.rpartition("/")[2].replace("-", " ").capitalize()
 
 
 def memory_tier(memory: Memory, layer: Layer) -> str:
-    """The tier of a memory: its own, else that of its key."""
+    """Tier of a memory, as it says itself or as the layer gives its key one; empty for none."""
     if memory.tier:
         return memory.tier
     return next((tier for pattern, tier in layer.memories.tier_of_key if fnmatchcase(memory_key(memory), pattern)), "")
 
 
-def _wrong(memory: Memory, layer: Layer) -> Iterator[Problem]:
-    """A tier that no layer has, and fields over their limits."""
-    known = dict.fromkeys(tier for _, tier in layer.memories.tier_of_key)
-    if memory.tier and known and memory.tier not in known:
-        message = f"tier {memory.tier} is none of {', '.join(known)}, so no layer shows it"
+def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
+    tiers = dict.fromkeys(tier for _, tier in layer.memories.tier_of_key)
+    if memory.tier and tiers and memory.tier not in tiers:
+        message = f"tier {memory.tier} is none of {', '.join(tiers)}, so no layer shows it"
         yield Problem("unknown-tier", memory.path, memory.line, message)
     title = memory.text.partition("\n")[0]
     sizes = {"title": len(title), "text": len(memory.text), "files": len(memory.files), "tags": len(memory.tags)}
@@ -69,22 +72,24 @@ def _wrong(memory: Memory, layer: Layer) -> Iterator[Problem]:
             yield Problem("over-limit", memory.path, memory.line, message)
 
 
-def _within_quota(own: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory]:
-    """So many memories for each pattern of keys, the most important first; each memory once."""
-    best = sorted(own, key=lambda each: (-each.importance, -each.confidence, each.text, each.id))
+def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory]:
+    # The most important first; each memory is taken once, by the first pattern with room for it.
+    best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
     taken: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
-        fitting = [each for each in best if each.id not in taken and fnmatchcase(memory_key(each), pattern)]
-        for number, memory in enumerate(fitting[:count]):
+        matching = [
+            memory for memory in best_first if memory.id not in taken and fnmatchcase(memory_key(memory), pattern)
+        ]
+        for number, memory in enumerate(matching[:count]):
             taken.add(memory.id)
             yield GroupedMemory(memory, (place, number))
 
 
-def _group_order(keys: set[str], layer: Layer) -> dict[str, int]:
-    """The place of each group: in the layer's order, those that it does not name behind, by name."""
+def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
+    # In the layer's order; keys that the layer does not name are behind it, by name.
 
-    def place(key: str) -> tuple[int, str]:
-        fitting = (number for number, pattern in enumerate(layer.display.group_order) if fnmatchcase(key, pattern))
-        return next(fitting, len(layer.display.group_order)), key
+    def sort_key(key: str) -> tuple[int, str]:
+        patterns = (number for number, pattern in enumerate(layer.display.group_order) if fnmatchcase(key, pattern))
+        return next(patterns, len(layer.display.group_order)), key
 
-    return {key: number for number, key in enumerate(sorted(keys, key=place))}
+    return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}

@@ -1,6 +1,6 @@
-"""Pools: the memories of some files, read now; which of them count, and which come first.
+"""Memory pool: the memories of some files as just read, reasons that exclude some of them, and the best of the others.
 
-What is kept from build to build is for the floors above, and is asked in the same words (`model.Pool`).
+A pool that is stored between builds is in `memory_index`, behind the same interface (`model.MemoryPool`).
 """
 
 from __future__ import annotations
@@ -34,158 +34,163 @@ if TYPE_CHECKING:
 
 
 KERNEL = 0.5
-"""How much a memory shares in its neighbours' matches: in a list of memories half as much as in a log."""
+"""Weight of the matches of a memory's neighbours: in a list of memories half of that in a log."""
 
 MANY = 1000
-"""A pool of more memories than this is worth keeping, and those of it that are not shown are told by number.
+"""Size of the largest pool that is not indexed; of a larger one, memories that are not shown are counted by reason.
 
-Up to here reading adds no more than a tenth of a second to what a kept pool takes, which is the same for any size, and
-the first build takes half as long as one that keeps (benchmarks/run.py, rows of 1,000 and 10,000 memories).
+Up to this size, reading adds no more than a tenth of a second to the time of an indexed pool, which is the same for any
+size, and the first build takes half the time of one that makes an index (benchmarks/run.py, rows of 1,000 and 10,000
+memories).
 """
 
 
 class ReadPool(NamedTuple):
-    """The memories of some files, as just read (`model.Pool`)."""
+    """The memories of some files, as just read (`model.MemoryPool`)."""
 
-    every: tuple[Memory, ...]
-    outs: tuple[Reason | None, ...]
-    """Why a memory does not count, one for each."""
+    all_memories: tuple[Memory, ...]
+    exclusions: tuple[Reason | None, ...]
+    """Reason that excludes a memory, for each of `all_memories`; None for an active one."""
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
-    counting: tuple[Memory, ...]
-    """Those that count; their places are the rows."""
+    active: tuple[Memory, ...]
+    """Memories that are not excluded; the position of each is its row."""
 
     @property
     def size(self) -> int:
-        """How many memories there are."""
-        return len(self.every)
+        """Number of all memories, excluded ones included."""
+        return len(self.all_memories)
 
     @property
     def rows(self) -> int:
-        """How many of them count."""
-        return len(self.counting)
+        """Number of active memories."""
+        return len(self.active)
 
     @property
     def excluded(self) -> Sequence[Reason]:
-        """Why the others do not count."""
-        return count_reasons(self.outs)
+        """Reasons of the excluded memories, each once with its count."""
+        return count_reasons(self.exclusions)
 
-    def similar(self, topic: str, floor: float) -> Mapping[int, float]:
-        """Rows with how well they answer a topic."""
+    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        return similarities(topic, _index(self.counting), floor)
+        return similarities(topic, _memory_index(self.active), min_match)
 
     def newest(self, count: int) -> Sequence[int]:
-        """The rows of the newest."""
-        days = [memory.created for memory in self.counting]
+        """Rows of the newest memories, newest first; all for a count of 0."""
+        days = [memory.created for memory in self.active]
         return first_rows(self, dict(enumerate(days)), count)
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
-        """What each row's score needs."""
-        return [score_inputs(self.counting[row]) for row in rows]
+        """Score inputs of each row."""
+        return [score_inputs(self.active[row]) for row in rows]
 
     def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
-        """The memories of rows."""
-        return [self.counting[row] for row in rows]
+        """The memory of each row."""
+        return [self.active[row] for row in rows]
 
 
-def read_pool(workspace: Workspace, every_path: Iterable[str]) -> ReadPool:
-    """The memories of files, one after the other."""
-    found: list[Memory] = []
+def read_pool(workspace: Workspace, paths: Iterable[str]) -> ReadPool:
+    """Read the memories of files, in the order of the paths."""
+    memories: list[Memory] = []
     documents: list[Document] = []
     problems: list[Problem] = []
-    for path in every_path:
-        page = workspace.read(path)
-        if isinstance(page, Document):
-            documents.append(page)
-            own, wrong = parse_memories(page)
-            found += own
-            problems += wrong
-        elif page:
-            problems.append(page)
-    every, wrong = distinct_memories(found)
-    outs = exclusion_reasons((memory.id, memory.status, memory.supersedes) for memory in every)
-    counting = tuple(memory for memory, out in zip(every, outs, strict=True) if out is None)
-    return ReadPool(every, outs, tuple(documents), (*problems, *wrong), counting)
+    for path in paths:
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            file_memories, file_problems = parse_memories(read)
+            memories += file_memories
+            problems += file_problems
+        elif read:
+            problems.append(read)
+    all_memories, duplicates = distinct_memories(memories)
+    exclusions = exclusion_reasons((memory.id, memory.status, memory.supersedes) for memory in all_memories)
+    active = tuple(memory for memory, reason in zip(all_memories, exclusions, strict=True) if reason is None)
+    return ReadPool(all_memories, exclusions, tuple(documents), (*problems, *duplicates), active)
 
 
-def exclusion_reasons(found: Iterable[tuple[str, str, Sequence[str]]]) -> tuple[Reason | None, ...]:
-    """Why each memory does not count, given ids, states and the ids whose place it takes; None where it does."""
-    every = [*found]
-    by = {old: own for own, status, supersedes in every if status in ACTIVE_STATUSES for old in supersedes}
-    return tuple(_out(own, status, by.get(own, own)) for own, status, _ in every)
+def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tuple[Reason | None, ...]:
+    """Reason that excludes each memory, given as id, status and superseded ids; None for an active one."""
+    rows = [*memories]
+    successors = {old: new for new, status, supersedes in rows if status in ACTIVE_STATUSES for old in supersedes}
+    return tuple(_exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
 
 
-def _out(own: str, status: str, by: str) -> Reason | None:
+def _exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
     if status not in ACTIVE_STATUSES:
         return Reason.of("status", status=status)
-    return None if by == own else Reason.of("superseded", by=by)
+    return None if successor == memory_id else Reason.of("superseded", by=successor)
 
 
-def count_reasons(outs: Iterable[Reason | None]) -> tuple[Reason, ...]:
-    """Each reason once with how many it holds for; who supersedes is left off."""
-    numbers = Counter((out.code, out.facts if out.code == "status" else ()) for out in outs if out)
+def count_reasons(exclusions: Iterable[Reason | None]) -> tuple[Reason, ...]:
+    """Each reason once, with its number as `count`; the id of a superseding memory is dropped."""
+    numbers = Counter((reason.code, reason.facts if reason.code == "status" else ()) for reason in exclusions if reason)
     return tuple(Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items()))
 
 
 def score_inputs(memory: Memory) -> ScoreInputs:
-    """What a memory's score needs."""
+    """Score inputs of a memory; its last day is the day it was accessed, else created."""
     return ScoreInputs(memory.importance, memory.accessed or memory.created, memory.created)
 
 
 def index_entry(memory: Memory) -> IndexEntry:
-    """A memory as the search sees it."""
+    """A memory as an entry of an inverted index; memories of one file and day are one section."""
     from contextasm.retrieval.search.inverted_index import IndexEntry
 
     return IndexEntry(memory.text, f"{memory.path} {memory.created}", memory.created, kernel=KERNEL)
 
 
 @lru_cache(maxsize=1)
-def _index(found: tuple[Memory, ...]) -> MemoryIndex:
+def _memory_index(memories: tuple[Memory, ...]) -> MemoryIndex:
     from contextasm.retrieval.search.inverted_index import build_index
 
-    return build_index([index_entry(memory) for memory in found])
+    return build_index([index_entry(memory) for memory in memories])
 
 
 def pool_patterns(layer: Layer, request: Request) -> list[str]:
-    """A layer's paths with the names filled in; those whose name is not given are left out."""
-    given = {"agent": request.agent, "team": request.team}
+    """A layer's paths with agent and team filled in, without the paths whose name is not given."""
+    names = {"agent": request.agent, "team": request.team}
     return [
-        fill_template(path, given)
+        fill_template(path, names)
         for path in layer.query.paths
-        if all(given.get(name, " ") for name in placeholders(path))
+        if all(names.get(name, " ") for name in placeholders(path))
     ]
 
 
 def score_rows(pool: MemoryPool, similar: Mapping[int, float], today: date) -> dict[int, Score]:
-    """The parts of the scores of rows."""
+    """Score parts of each row in `similar`: similarity, importance and recency, each from 0 to 1."""
     rows = [*similar]
-    days: dict[str, float] = {}
-    found: dict[int, Score] = {}
-    for row, own in zip(rows, pool.score_inputs(rows), strict=True):
-        if own.last not in days:
-            days[own.last] = recency(own.last, today)
-        found[row] = (("similarity", similar[row]), ("importance", own.importance), ("recency", days[own.last]))
-    return found
+    recency_of: dict[str, float] = {}
+    scores: dict[int, Score] = {}
+    for row, inputs in zip(rows, pool.score_inputs(rows), strict=True):
+        if inputs.last not in recency_of:
+            recency_of[inputs.last] = recency(inputs.last, today)
+        scores[row] = (
+            ("similarity", similar[row]),
+            ("importance", inputs.importance),
+            ("recency", recency_of[inputs.last]),
+        )
+    return scores
 
 
 def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> list[int]:
-    """The rows that `rank` would put first, as many as the layer shows."""
+    """Rows in the order in which ranking puts them, up to the layer's `top`."""
     rows = [*scores]
     keys = {
-        row: (weighted_total(scores[row], layer.ranking.weights), own.created)
-        for row, own in zip(rows, pool.score_inputs(rows), strict=True)
+        row: (weighted_total(scores[row], layer.ranking.weights), inputs.created)
+        for row, inputs in zip(rows, pool.score_inputs(rows), strict=True)
     }
     return first_rows(pool, keys, layer.ranking.top)
 
 
 def first_rows(pool: MemoryPool, keys: Mapping[int, object], count: int) -> list[int]:
-    """The rows with the largest keys; among equals by path, then the later in its file. All for a count of 0."""
+    """Rows with the largest keys, largest first; among equals by path, then the later in its file. All for 0."""
     limit = count or len(keys)
-    least = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
-    tied = [row for row, key in keys.items() if key >= least]  # type: ignore[operator]
-    places = dict(zip(tied, pool.memories(tied), strict=True))
-    tied.sort(key=lambda row: (places[row].path, -places[row].line))
-    tied.sort(key=lambda row: keys[row], reverse=True)  # type: ignore[arg-type,return-value]
-    return tied[:limit]
+    smallest = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
+    candidates = [row for row, key in keys.items() if key >= smallest]  # type: ignore[operator]
+    memories = dict(zip(candidates, pool.memories(candidates), strict=True))
+    candidates.sort(key=lambda row: (memories[row].path, -memories[row].line))
+    candidates.sort(key=lambda row: keys[row], reverse=True)  # type: ignore[arg-type,return-value]
+    return candidates[:limit]

@@ -1,6 +1,6 @@
-"""Pooled: the memories of a layer where there are many, the best by themselves and all others by number.
+"""Memory search: the memories of a layer as fragments; of a large pool, the best ones and a count of the others.
 
-A large pool is kept from build to build, so that the files it came from need not be opened again.
+A large pool is indexed, so that later builds need not open the files again. Ranks nothing but the memories of one pool.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from contextasm.model import (
 from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, pool_patterns, read_pool, score_rows
 from contextasm.retrieval.reading import query_paths
 
-Pick = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
-"""The rows of a pool that answer, with the parts of their scores; None where all do and nothing is scored."""
+MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
+"""Gives the rows of a pool that match, with their score parts; None where all rows match and none has a score."""
 
-Show = Callable[[Memory, Layer, Score], Fragment]
-"""A memory as the layer shows it, with its score."""
+MakeFragment = Callable[[Memory, Layer, Score], Fragment]
+"""Makes a fragment of a memory, as the layer shows it, with its score."""
 
-PARTS = {"similarity", "importance", "recency"}
-"""What a kept pool knows of a score."""
+INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}
+"""Parts of a score that an indexed pool can compute."""
 
 
-def all_rows(_ask: SourceQuery, _pool: MemoryPool) -> None:
-    """All memories, unscored: the newest come first."""
+def all_rows(_query: SourceQuery, _pool: MemoryPool) -> None:
+    """All rows of a pool, without scores: the newest come first."""
 
 
 def topic_scores(query: SourceQuery, pool: MemoryPool) -> dict[int, Score]:
-    """The rows that match the request's topic, by their words."""
+    """Score parts of the rows that match the request's topic by their words."""
     return score_rows(
         pool, pool.similar(query.build.request.topic, query.layer.query.min_match), query.build.request.date
     )
@@ -53,87 +53,95 @@ class TopicHits(NamedTuple):
     """The memories that match a topic, best first."""
 
     found: tuple[tuple[Memory, Score], ...]
-    """Each with the parts of its score and `weighted_total`; as many as the layer shows."""
+    """Memories with their score parts and `total`, up to the layer's `top`."""
     rows: int
-    """How many memories there are that count."""
+    """Number of active memories that were searched."""
     problems: tuple[Problem, ...]
 
 
 def topic_hits(query: SourceQuery) -> TopicHits:
-    """What a build would find for the layer and the topic, without the recent ones where that is nothing."""
+    """The layer's memories that match the request's topic by their words; none of its recent ones in their place."""
 
-    def use(pool: MemoryPool) -> TopicHits:
+    def hits(pool: MemoryPool) -> TopicHits:
         scores = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
-        sums = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
-        return TopicHits(tuple(zip(pool.memories(rows), sums, strict=True)), pool.rows, tuple(pool.problems))
+        totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
+        return TopicHits(tuple(zip(pool.memories(rows), totals, strict=True)), pool.rows, tuple(pool.problems))
 
-    return _asked(query, use, use)
+    return _query_pool(query, hits, hits)
 
 
 def can_use_index(query: SourceQuery) -> bool:
-    """Whether a kept pool knows all that the layer wants to know of its memories."""
+    """Whether an indexed pool can order and score the layer's memories."""
     layer = query.layer
-    sorting = (
+    needs_memories = (
         layer.memories.tier or layer.memories.key_quota or layer.display.group_template or layer.ranking.order != "best"
     )
     return not (
         query.build.memory_index is None
         or query.build.semantics
-        or sorting
-        or {name for name, _ in layer.ranking.weights} - PARTS
+        or needs_memories
+        or {name for name, _ in layer.ranking.weights} - INDEXED_SCORE_PARTS
     )
 
 
 def search_pool(
-    query: SourceQuery, tell: Callable[[ReadPool], RetrievalResult], pick: Pick, show: Show
+    query: SourceQuery, list_all: Callable[[ReadPool], RetrievalResult], match: MatchRows, make_fragment: MakeFragment
 ) -> RetrievalResult:
-    """What `tell` makes of the layer's memories; of many, the best of those that are picked, and numbers."""
+    """The layer's memories as fragments; above `MANY`, the best ones and a count of the others for each reason.
+
+    `list_all` makes the fragments of a pool up to that size.
+    """
     if not can_use_index(query):
-        return tell(read_pool(query.build.workspace, [*query_paths(query)]))
-    return _asked(query, partial(_told, query, pick, show), tell)
+        return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
+    return _query_pool(query, partial(_best_and_counts, query, match, make_fragment), list_all)
 
 
-def _asked(query: SourceQuery, use: Callable[[MemoryPool], T], use_few: Callable[[ReadPool], T]) -> T:
-    """What comes of the pool of the layer's files, which is kept for the next time if there are many memories."""
-    own, every = pool_patterns(query.layer, query.build.request), [*query_paths(query)]
-    known = query.build.memory_index.query(own, every, use) if query.build.memory_index else None
-    if known is not None:
-        return known
-    pool = read_pool(query.build.workspace, every)
+def _query_pool(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]) -> T:
+    """Result of `use` on the pool of the layer's files, or of `use_small` on a pool of up to `MANY` memories.
+
+    A larger pool is stored in the index.
+    """
+    patterns, paths = pool_patterns(query.layer, query.build.request), [*query_paths(query)]
+    index = query.build.memory_index
+    answer = index.query(patterns, paths, use) if index else None
+    if answer is not None:
+        return answer
+    pool = read_pool(query.build.workspace, paths)
     if pool.size <= MANY:
-        return use_few(pool)
-    if query.build.memory_index:
-        query.build.memory_index.store(own, every)
-        known = query.build.memory_index.query(own, every, use)
-    return use(pool) if known is None else known
+        return use_small(pool)
+    if index:
+        index.store(patterns, paths)
+        answer = index.query(patterns, paths, use)
+    return use(pool) if answer is None else answer
 
 
-def _told(query: SourceQuery, pick: Pick, show: Show, pool: MemoryPool) -> RetrievalResult:
-    """The best memories by themselves, all others by number."""
-    picked = pick(query, pool)
-    rows = pool.newest(query.layer.ranking.top) if picked is None else best_rows(pool, picked, query.layer)
-    shown = [
-        show(memory, query.layer, () if picked is None else picked[row])
+def _best_and_counts(
+    query: SourceQuery, match: MatchRows, make_fragment: MakeFragment, pool: MemoryPool
+) -> RetrievalResult:
+    top = query.layer.ranking.top
+    scores = match(query, pool)
+    rows = pool.newest(top) if scores is None else best_rows(pool, scores, query.layer)
+    best = [
+        make_fragment(memory, query.layer, () if scores is None else scores[row])
         for row, memory in zip(rows, pool.memories(rows), strict=True)
     ]
-    hits = pool.rows if picked is None else len(picked)
-    others = [*pool.excluded]
+    hits = pool.rows if scores is None else len(scores)
+    reasons = [*pool.excluded]
     if pool.rows > hits:
-        others.append(Reason.of("no-match", count=pool.rows - hits))
+        reasons.append(Reason.of("no-match", count=pool.rows - hits))
     if hits > len(rows):
-        others.append(Reason.of("not-in-top", count=hits - len(rows), top=query.layer.ranking.top))
-    numbers = [_number(query, reason) for reason in others]
-    return RetrievalResult((*shown, *numbers), tuple(pool.documents), tuple(pool.problems))
+        reasons.append(Reason.of("not-in-top", count=hits - len(rows), top=top))
+    counts = [_count_fragment(query, reason) for reason in reasons]
+    return RetrievalResult((*best, *counts), tuple(pool.documents), tuple(pool.problems))
 
 
-def _number(query: SourceQuery, reason: Reason) -> Fragment:
-    """Memories that share a reason, without their texts."""
-    where = " ".join(pool_patterns(query.layer, query.build.request))
-    facts = "".join(f" {value}" for name, value in reason.facts if name == "status")
+def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+    patterns = " ".join(pool_patterns(query.layer, query.build.request))
+    status = "".join(f" {value}" for name, value in reason.facts if name == "status")
     return Fragment(
-        f"{where} {reason.code}{facts}",
-        Location(where, 0),
+        f"{patterns} {reason.code}{status}",
+        Location(patterns, 0),
         "",
         FragmentDisplay(query.layer.heading[0]),
         verdict=Verdict(excluded=reason),

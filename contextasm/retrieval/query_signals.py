@@ -1,4 +1,4 @@
-"""Signals: what a text says about itself, by its words alone, and how age and matches weigh (digest 2.1 and 2.2).
+"""Query signals: intent and keywords of a text, and the effect of age and keywords on a score (digest 2.1 and 2.2).
 
 Rules and arithmetic only: no clock, no stemming, no ranking.
 """
@@ -14,7 +14,7 @@ INTENTS: Sequence[tuple[str, str]] = (
     ("question", r"[?？]"),
     ("action", r"\w"),
 )
-"""Intents with what speaks for them, in the order in which they are tried: whole words, so `prefix` is no `fix`."""
+"""Intents and their patterns, in the order in which they are tried: whole words, so `prefix` is no `fix`."""
 
 _NO_KEYWORDS = frozenset(
     "a about after all also am an and any are as at be because been before being between both but by can could did do"
@@ -27,32 +27,35 @@ _NO_KEYWORDS = frozenset(
 _WORD = re.compile(r"\w+(?:['’\-]\w+)*")
 
 MATCH = 0.1
-"""What each matching keyword adds to a score, as a part of it."""
+"""Share of a score that each matching keyword adds to it."""
 
 FRESH = 1.2
-"""What a score is multiplied by in the first day."""
+"""Factor of a score in the first `FRESH_HOURS`."""
 
 FRESH_HOURS = 24.0
 
 
 def intent(text: str) -> str:
-    """What somebody wants who says this: `fix`, `explain`, `question` or `action`; `other` for no word at all."""
+    """Intent of a text: `fix`, `explain`, `question` or `action`; `other` for a text without a word."""
     folded = text.casefold()
     return next((name for name, pattern in INTENTS if re.search(pattern, folded)), "other")
 
 
 def keywords(text: str) -> tuple[str, ...]:
-    """The words that carry a text's topic, each once and without case, in the order they come."""
-    found = (word.casefold().replace("’", "'") for word in _WORD.findall(text))
-    return tuple(dict.fromkeys(word for word in found if word not in _NO_KEYWORDS))
+    """Words of a text that carry its topic, each once and case-folded, in the order of the text."""
+    words = (word.casefold().replace("’", "'") for word in _WORD.findall(text))
+    return tuple(dict.fromkeys(word for word in words if word not in _NO_KEYWORDS))
 
 
 def half_life(hours: float, half: float = 24.0) -> float:
-    """What is left of 1 after so many hours if half of it goes every `half` hours; 1 for a time to come."""
+    """Exponential decay from 1 with a half-life of `half` hours; 1 for a negative age."""
     return float(0.5 ** (max(0.0, hours) / half))
 
 
 def boosted(score: float, matches: int, hours: float) -> float:
-    """A score raised by the keywords that match and by youth, `hours` being its age; never below 0 or above 1."""
-    young = FRESH if hours < FRESH_HOURS else 1.0
-    return min(1.0, max(0.0, score * (1 + MATCH * matches) * young))
+    """Score raised for each matching keyword, and for an age under `FRESH_HOURS`.
+
+    `hours` is the age. From 0 to 1.
+    """
+    freshness = FRESH if hours < FRESH_HOURS else 1.0
+    return min(1.0, max(0.0, score * (1 + MATCH * matches) * freshness))

@@ -1,4 +1,7 @@
-"""Reading: the files that a layer's paths name, each once, with the problems of those that can't be read."""
+"""Reading: the files that a layer's paths name, each once, and the problems of those that can't be read.
+
+Parses YAML and JSON to plain values; the rows in them are the sources' business.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,21 @@ from contextasm.text.templates import layer_paths
 
 
 def query_paths(query: SourceQuery) -> Iterator[str]:
-    """The paths, in the layer's order and each pattern's in path order."""
+    """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
     return iter(
         dict.fromkeys(
             path
-            for each in query.layer.query.paths
-            for path in layer_paths(query.build.workspace, each, query.build.request)
+            for template in query.layer.query.paths
+            for path in layer_paths(query.build.workspace, template, query.build.request)
         )
     )
 
 
 def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
-    """The documents that are there."""
+    """Documents of the layer's files, and the problems of files that can't be read.
+
+    A file that does not exist is neither.
+    """
     documents: list[Document] = []
     problems: list[Problem] = []
     for path in query_paths(query):
@@ -34,8 +40,11 @@ def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
 
 
 def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
-    """The values of the YAML and JSON files that are there."""
-    found: list[Data] = []
+    """Values of the layer's YAML and JSON files, and the problems of files that can't be read or parsed.
+
+    A file that does not exist is neither.
+    """
+    parsed: list[Data] = []
     problems: list[Problem] = []
     for path in query_paths(query):
         read = query.build.workspace.read(path)
@@ -43,7 +52,7 @@ def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
             parse_data(read, query.build.parse_yaml) if isinstance(read, Document) and query.build.parse_yaml else read
         )
         if isinstance(data, Data):
-            found.append(data)
+            parsed.append(data)
         elif isinstance(data, Problem):
             problems.append(data)
-    return found, problems
+    return parsed, problems

@@ -1,9 +1,14 @@
-"""The table of sources: name in a profile -> function that finds fragments."""
+"""Table of sources: name in a profile -> function that finds fragments, and fields of its templates.
+
+A source is one module in `sources` and one line here. The fields stand here and not in the source's module, because
+the settings check them for every layer, and a build imports only the sources that it runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from typing import NamedTuple
 
 from contextasm.model import RetrievalResult, SourceQuery
 from contextasm.retrieval.sources.daily_logs import daily_logs
@@ -13,67 +18,54 @@ from contextasm.retrieval.sources.memories import recent_memories, search_memori
 Source = Callable[[SourceQuery], RetrievalResult]
 
 
-def _at(module: str, name: str) -> Source:
-    """A source of another module, imported when it is asked: a build pays for the sources of its profile alone."""
+class _SourceEntry(NamedTuple):
+    source: Source
+    item_fields: Sequence[str] = ()
+    group_fields: Sequence[str] = ()
+    reads_files: bool = True
 
+
+def _import_on_call(module: str, function: str) -> Source:
     def source(query: SourceQuery) -> RetrievalResult:
-        own: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), name)
-        return own(query)
+        imported: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), function)
+        return imported(query)
 
     return source
 
 
-SOURCES: Mapping[str, Source] = {
-    "document": documents,
-    "daily": daily_logs,
-    "recent": recent_memories,
-    "search": search_memories,
-    "weighed": weighed_memories,
-    "events": _at("events", "events"),
-    "knowledge": _at("knowledge", "knowledge"),
-    "entities": _at("entities", "entities"),
-    "relations": _at("relations", "relations"),
-    "patterns": _at("patterns", "patterns"),
-    "threads": _at("threads", "threads"),
-    "files": _at("files", "files"),
-    "tools": _at("tools", "tools"),
-    "root-goal": _at("tasks", "root_goal"),
-    "ancestor-goals": _at("tasks", "ancestor_goals"),
-    "sibling-results": _at("tasks", "sibling_results"),
-    "current-goal": _at("tasks", "current_goals"),
-    "additional": _at("additional", "additional"),
+_MEMORY = ("type", "text", "title", "rest", "confidence")
+_KEY = ("key", "name")
+_PAGE = ("title", "path")
+
+_ENTRIES: Mapping[str, _SourceEntry] = {
+    "document": _SourceEntry(documents),
+    "daily": _SourceEntry(daily_logs, group_fields=("date",)),
+    "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
+    "search": _SourceEntry(search_memories, _MEMORY, _KEY),
+    "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY),
+    "events": _SourceEntry(_import_on_call("events", "events"), ("type", "text"), ("session",)),
+    "knowledge": _SourceEntry(_import_on_call("knowledge", "knowledge"), group_fields=_PAGE),
+    "entities": _SourceEntry(_import_on_call("entities", "entities"), ("type", "name", "fields")),
+    "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target")),
+    "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried")),
+    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE),
+    "files": _SourceEntry(_import_on_call("files", "files"), group_fields=_PAGE),
+    "tools": _SourceEntry(_import_on_call("tools", "tools"), ("name", "text", "arguments")),
+    "root-goal": _SourceEntry(_import_on_call("tasks", "root_goal")),
+    "ancestor-goals": _SourceEntry(_import_on_call("tasks", "ancestor_goals")),
+    "sibling-results": _SourceEntry(_import_on_call("tasks", "sibling_results")),
+    "current-goal": _SourceEntry(_import_on_call("tasks", "current_goals")),
+    "additional": _SourceEntry(_import_on_call("additional", "additional"), reads_files=False),
 }
-"""Every source by the name that profiles use."""
 
+SOURCES: Mapping[str, Source] = {name: entry.source for name, entry in _ENTRIES.items()}
+"""Every source, by the name that profiles use."""
 
-MEMORY_FIELDS = ("type", "text", "title", "rest", "confidence")
+ITEM_FIELDS: Mapping[str, Sequence[str]] = {name: entry.item_fields for name, entry in _ENTRIES.items()}
+"""Names that may stand in braces in a layer's `item`, by source; empty for sources that show text unchanged."""
 
+GROUP_FIELDS: Mapping[str, Sequence[str]] = {name: entry.group_fields for name, entry in _ENTRIES.items()}
+"""Names that may stand in braces in a layer's `group`, by source; empty for sources without groups."""
 
-ITEM_FIELDS: Mapping[str, Sequence[str]] = {
-    "recent": MEMORY_FIELDS,
-    "search": MEMORY_FIELDS,
-    "weighed": MEMORY_FIELDS,
-    "events": ("type", "text"),
-    "entities": ("type", "name", "fields"),
-    "relations": ("source", "type", "target"),
-    "patterns": ("name", "text", "tried"),
-    "tools": ("name", "text", "arguments"),
-}
-"""What stands in braces in a layer's `line`, by source; nothing for the others, which show text as it is."""
-
-
-GROUP_FIELDS: Mapping[str, Sequence[str]] = {
-    "daily": ("date",),
-    "recent": ("key", "name"),
-    "search": ("key", "name"),
-    "weighed": ("key", "name"),
-    "events": ("session",),
-    "knowledge": ("title", "path"),
-    "threads": ("title", "path"),
-    "files": ("title", "path"),
-}
-"""Likewise in a layer's `group`."""
-
-
-SOURCES_WITHOUT_PATH = frozenset({"additional"})
+SOURCES_WITHOUT_PATH = frozenset(name for name, entry in _ENTRIES.items() if not entry.reads_files)
 """Sources that read no file."""

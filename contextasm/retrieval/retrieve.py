@@ -1,4 +1,8 @@
-"""Sources: each finds the fragments of a layer. A new one is a module here and a line in the table."""
+"""Retrieval: run the sources of each layer and collect their fragments.
+
+Sources themselves are in `sources`, their table in `registry`. Ranks nothing, and reads no clock: the build says how
+sources are run.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +19,28 @@ from contextasm.model import (
 from contextasm.retrieval.registry import SOURCES
 
 SOURCE_SHARE = 0.8
-"""The share of a deadline after which sources are late: the rest is for assembly (digest 4.1)."""
+"""Share of a deadline after which sources are late; the rest is for assembly (digest 4.1)."""
 
 
 def retrieve(build: Build) -> dict[str, RetrievalResult]:
-    """The fragments that each layer's sources find, by layer id.
+    """Fragments that each layer's sources find, by layer id.
 
     Layers that need nothing but the request are searched together; those that start from others' results, after them.
     Required layers are waited for. Raises `ContextasmError` where a file of a required layer can't be read.
     """
     results: dict[str, RetrievalResult] = {}
     ids = {layer.id for layer in build.profile.layers}
-    waiting = [*build.profile.layers]
-    while waiting:
-        ready = [layer for layer in waiting if results.keys() >= {*layer.query.start_from} & ids]
+    pending = [*build.profile.layers]
+    while pending:
+        ready = [layer for layer in pending if results.keys() >= {*layer.query.start_from} & ids]
         queries = [_query(build, layer, results) for layer in ready]
         required = [query for query in queries if query.layer.limits.required]
         optional = [query for query in queries if not query.layer.limits.required]
-        results |= {query.layer.id: _first_that_finds(query) for query in required}
-        in_time = build.run_sources([partial(_first_that_finds, query) for query in optional])
+        results |= {query.layer.id: _query_sources(query) for query in required}
+        in_time = build.run_sources([partial(_query_sources, query) for query in optional])
         for query, result in zip(optional, in_time, strict=True):
-            results[query.layer.id] = _late(query.layer) if result is None else result
-        waiting = [layer for layer in waiting if layer.id not in results]
+            results[query.layer.id] = _timeout_result(query.layer) if result is None else result
+        pending = [layer for layer in pending if layer.id not in results]
     return {layer.id: results[layer.id] for layer in build.profile.layers}
 
 
@@ -44,28 +48,30 @@ def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -
     return SourceQuery(build, layer, {start: results[start] for start in layer.query.start_from if start in results})
 
 
-def _late(layer: Layer) -> RetrievalResult:
-    """What a source that was too slow brings."""
+def _timeout_result(layer: Layer) -> RetrievalResult:
     message = f"{' and '.join(layer.query.sources)} did not answer in time, so nothing of it is shown"
     return RetrievalResult(problems=(Problem("source-timeout", layer.id, 0, message),))
 
 
-def _first_that_finds(query: SourceQuery) -> RetrievalResult:
-    """What the first of a layer's sources brings that has anything in question, else what the last one brings."""
-    found, in_vain = RetrievalResult(), False
+def _query_sources(query: SourceQuery) -> RetrievalResult:
+    """Result of the layer's first source that finds a fragment to show, else of its last source.
+
+    Fragments of a later source than one that excluded all of its own are marked as fallback.
+    """
+    result, is_fallback = RetrievalResult(), False
     problems: tuple[Problem, ...] = ()
     for name in query.layer.query.sources:
-        in_vain = in_vain or bool(found.fragments)
-        found = SOURCES[name](query)
-        problems += found.problems
-        if any(fragment.verdict.excluded is None for fragment in found.fragments):
+        is_fallback = is_fallback or bool(result.fragments)
+        result = SOURCES[name](query)
+        problems += result.problems
+        if any(fragment.verdict.excluded is None for fragment in result.fragments):
             break
-    # What went wrong in a source that found nothing may be why it found nothing.
-    found = found._replace(problems=tuple(dict.fromkeys(problems)))
-    if not in_vain:
-        return found
-    return found._replace(
+    # A source that found nothing may have found nothing because of its problems: they are reported, too.
+    result = result._replace(problems=tuple(dict.fromkeys(problems)))
+    if not is_fallback:
+        return result
+    return result._replace(
         fragments=tuple(
-            fragment._replace(verdict=fragment.verdict._replace(note="fallback")) for fragment in found.fragments
+            fragment._replace(verdict=fragment.verdict._replace(note="fallback")) for fragment in result.fragments
         )
     )

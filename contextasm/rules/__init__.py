@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Rules: evaluation of their conditions, and the effects they have on layers and fragments."""

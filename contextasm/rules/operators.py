@@ -1,6 +1,6 @@
-"""Tests of one value against another: the operators that a rule's conditions may use, and path patterns.
+"""Operators of rules' conditions: tests of a field's values against a condition's values.
 
-Whatever a rule file says, each ends in bounded time. They know neither rules nor requests.
+Each ends in bounded time, whatever a rule file says. They know neither rules nor requests.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from unicodedata import category, normalize
 Words = tuple[str, ...]
 
 Operator = Callable[[Words, Words], str]
-"""Values of a field (none where it is missing) and of a condition to the code of a failure; empty where it holds."""
+"""Takes the values of a field (none for a missing field) and of a condition; gives the code of the failure, empty for
+none."""
 
 PATTERN_SECONDS = 0.5
-"""The longest that one condition may search: a pattern can be written to run for ever."""
+"""Time limit of one condition's search: a pattern can be written to run for ever."""
 
 LONGEST_SEARCHED = 100_000
-"""Characters. A longer text is not searched for a pattern, which is the same on every machine; a time limit is not."""
+"""Characters. A longer text is not searched for a pattern: unlike a time limit, this is the same on every machine."""
 
 
 def _as_written(text: str) -> str:
@@ -29,40 +30,37 @@ def _as_written(text: str) -> str:
 
 
 def casefold_words(text: str) -> str:
-    """The form in which case, and how an accent is encoded, make no difference."""
+    """The text without differences of case and of the encoding of accents."""
     return normalize("NFC", text.casefold())
 
 
-def _some(test: Callable[[str, str], bool], form: Callable[[str], str] = _as_written) -> Operator:
-    """Holds where the test does for any value of the field and any of the condition."""
+def _any_pair_passes(test: Callable[[str, str], bool], normalized: Callable[[str], str] = _as_written) -> Operator:
+    def check(actual: Words, expected: Words) -> str:
+        expected = tuple(map(normalized, expected))
+        holds = any(test(value, other) for value in map(normalized, actual) for other in expected)
+        return "" if holds else "no-match"
 
-    def holds(have: Words, want: Words) -> str:
-        forms = [form(wanted) for wanted in want]
-        return "" if any(test(value, wanted) for value in map(form, have) for wanted in forms) else "no-match"
-
-    return holds
-
-
-def _not(holds: Operator) -> Operator:
-    """The opposite, so true of a missing field wherever the operator itself is false of it."""
-    return lambda have, want: "" if holds(have, want) else "no-match"
+    return check
 
 
-def _measured(compare: Callable[[tuple[str, float], tuple[str, float]], bool]) -> Operator:
-    """Compares numbers with numbers and days with days; anything else is no match, and says so."""
+def _negated(operation: Operator) -> Operator:
+    # It holds for a missing field where the operator does not.
+    return lambda actual, expected: "" if operation(actual, expected) else "no-match"
 
-    def holds(have: Words, want: Words) -> str:
-        limit, *found = (_measure(text) for text in (*want, *have))
-        like = [each for each in found if each and limit and each[0] == limit[0]]
-        if limit and any(compare(each, limit) for each in like):
+
+def _comparison(compare: Callable[[tuple[str, float], tuple[str, float]], bool]) -> Operator:
+    # Numbers compare with numbers, days with days.
+    def check(actual: Words, expected: Words) -> str:
+        limit, *sizes = (_number_or_day(text) for text in (*expected, *actual))
+        comparable = [size for size in sizes if size and limit and size[0] == limit[0]]
+        if limit and any(compare(size, limit) for size in comparable):
             return ""
-        return "no-match" if len(like) == len(found) else "not-a-number"
+        return "no-match" if len(comparable) == len(sizes) else "not-a-number"
 
-    return holds
+    return check
 
 
-def _measure(text: str) -> tuple[str, float] | None:
-    """Kind and size of a number or of a day written YYYY-MM-DD."""
+def _number_or_day(text: str) -> tuple[str, float] | None:
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
             return "day", date.fromisoformat(text).toordinal()
@@ -72,22 +70,22 @@ def _measure(text: str) -> tuple[str, float] | None:
     return ("number", size) if isfinite(size) else None
 
 
-def _search(have: Words, want: Words) -> str:
-    """Whether a pattern is found, in bounded time: all values together have the time of one condition."""
+def _matches_pattern(actual: Words, expected: Words) -> str:
     import regex
 
-    pattern = regex.compile(want[0])
-    if any(len(text) > LONGEST_SEARCHED for text in have):
+    pattern = regex.compile(expected[0])
+    if any(len(text) > LONGEST_SEARCHED for text in actual):
         return "regex-too-long"
     try:
-        found = any(pattern.search(text, timeout=PATTERN_SECONDS / len(have)) for text in have)
+        # All values together have the time of one condition.
+        is_match = any(pattern.search(text, timeout=PATTERN_SECONDS / len(actual)) for text in actual)
     except (TimeoutError, MemoryError):
         return "regex-timeout"
-    return "" if found else "no-match"
+    return "" if is_match else "no-match"
 
 
-def _flowing(text: str) -> str:
-    """Folded, with single blanks, so that a line break inside a phrase makes no difference."""
+def _casefold_line(text: str) -> str:
+    # A line break inside a phrase makes no difference.
     return " ".join(casefold_words(text).split())
 
 
@@ -98,50 +96,50 @@ _UNSPACED = (
 
 
 def _has_word(text: str, word: str) -> bool:
-    """Whether the word stands in the text with no letter, digit or underscore run on to it."""
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if not (_joined(text[at - 1 : at], word[0]) or _joined(word[-1], text[end : end + 1])):
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_is_one_word(text[start - 1 : start], word[0]) or _is_one_word(word[-1], text[end : end + 1])):
             return True
-        at = text.find(word, at + 1)
+        start = text.find(word, start + 1)
     return False
 
 
-def _joined(left: str, right: str) -> bool:
-    """Whether two neighbours belong to one word. Marks count as letters: Indic vowels are marks."""
+def _is_one_word(left: str, right: str) -> bool:
+    # Marks count as letters: Indic vowels are marks.
     return all(
-        each == "_" or (each and category(each)[0] in "LMN" and not re.match(_UNSPACED, each)) for each in (left, right)
+        character == "_" or (character and category(character)[0] in "LMN" and not re.match(_UNSPACED, character))
+        for character in (left, right)
     )
 
 
-def _exists(have: Words, _: Words) -> str:
-    return "" if have else "no-match"
+def _exists(actual: Words, _: Words) -> str:
+    return "" if actual else "no-match"
 
 
-_equal = _some(operator.eq)
-_contains = _some(operator.contains, casefold_words)
+_equal = _any_pair_passes(operator.eq)
+_contains = _any_pair_passes(operator.contains, casefold_words)
 
 OPERATORS: Mapping[str, Operator] = {
     "exists": _exists,
-    "not_exists": _not(_exists),
+    "not_exists": _negated(_exists),
     "eq": _equal,
-    "neq": _not(_equal),
+    "neq": _negated(_equal),
     "in": _equal,
-    "not_in": _not(_equal),
+    "not_in": _negated(_equal),
     "contains": _contains,
-    "not_contains": _not(_contains),
-    "starts_with": _some(str.startswith, casefold_words),
-    "ends_with": _some(str.endswith, casefold_words),
-    "gt": _measured(operator.gt),
-    "gte": _measured(operator.ge),
-    "lt": _measured(operator.lt),
-    "lte": _measured(operator.le),
-    "regex": _search,
-    # What `task_contains` stands for; it can't be written as an operator.
-    "any_word": _some(_has_word, _flowing),
+    "not_contains": _negated(_contains),
+    "starts_with": _any_pair_passes(str.startswith, casefold_words),
+    "ends_with": _any_pair_passes(str.endswith, casefold_words),
+    "gt": _comparison(operator.gt),
+    "gte": _comparison(operator.ge),
+    "lt": _comparison(operator.lt),
+    "lte": _comparison(operator.le),
+    "regex": _matches_pattern,
+    # The operator of `task_contains`; a rule file can't name it.
+    "any_word": _any_pair_passes(_has_word, _casefold_line),
 }
-"""Text is compared exactly by eq and in, without regard to case by contains, starts_with and ends_with."""
+"""Operators by name. `eq` and `in` compare texts exactly; `contains`, `starts_with` and `ends_with` ignore case."""
 
 ALIASES: Mapping[str, str] = {
     "startsWith": "starts_with",

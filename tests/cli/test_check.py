@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,7 +13,6 @@ from jsonschema import Draft202012Validator
 
 import contextasm
 from contextasm.checks.formats import FORMATS
-from contextasm.cli.commands.check import Form
 from tests.checks.test_checks import CASES, DAY, KNOWN, MEMORY, TOKEN
 from tests.command import Result, ctxasm, fill, inside, refused
 
@@ -53,9 +52,12 @@ def test_a_sound_workspace_says_so(tmp_path: Path) -> None:
     assert check(fill(tmp_path, DAY)) == (0, "no findings\n", "")
 
 
-def test_every_form_may_be_asked_for() -> None:
-    """The names on the command line are those of the forms there are."""
-    assert get_args(Form) == (*FORMATS,)
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_can_be_chosen(tmp_path: Path, name: str) -> None:
+    """Each format of the table is accepted, listed in the help, and names the file of a finding."""
+    result = check(fill(tmp_path, {**DAY, KNOWN: WARNING}), "--format", name)
+    assert (result.code, KNOWN in result.out) == (0, True)
+    assert re.search(rf"\b{name}\b", check(tmp_path, "--help").out)
 
 
 def test_json_holds_the_fields(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile, shipped
 from contextasm.config.yaml_events import load_values
 from contextasm.model import OUTCOME, Build, Context, Layer, Profile
@@ -95,7 +96,7 @@ def variants(draw: st.DrawFn) -> Profile:
         {key: each for key, each in limits.items() if key != "share"}
     )
     layers = (
-        each._replace(**draw(changes)) if not each.limits.required and draw(st.integers(0, 4)) == 0 else each
+        with_layer_values(each, draw(changes)) if not each.limits.required and draw(st.integers(0, 4)) == 0 else each
         for each in profile.layers
     )
     return profile._replace(layers=tuple(layers))

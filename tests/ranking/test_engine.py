@@ -391,12 +391,12 @@ def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
 
 SLEEPING = """
 import sys, time
-import contextasm.retrieval.registry as sources
-plain = sources.SOURCES["recent"]
+from contextasm.retrieval.registry import SOURCES
+plain = SOURCES["recent"]
 def sleeping(ask):
     time.sleep(60)
     return plain(ask)
-sources.SOURCES["recent"] = sleeping
+SOURCES["recent"] = sleeping
 from contextasm.__main__ import main
 main()
 """

@@ -70,7 +70,7 @@ def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context
     """What is built of a workspace; None lists every memory."""
     request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
     home = Folder(folder)
-    pools: IndexedPools | None = None if kept is None else MemoryIndexes(home, later, kept=kept)
+    pools: IndexedPools | None = None if kept is None else MemoryIndexes(home, later, enabled=kept)
     return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=pools))
 
 
@@ -126,7 +126,7 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
     def build(*, kept: bool) -> Context:
         home = Folder(root)
-        return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=MemoryIndexes(home, later, kept=kept)))
+        return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=MemoryIndexes(home, later, enabled=kept)))
 
     without = build(kept=False)
     assert same(build(kept=True)) == same(build(kept=True)) == same(without)
@@ -197,7 +197,7 @@ def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
     """A file that changed just now is not trusted to be unchanged."""
     path = medium / "agents/a/memories/005.md"
     stamp = path.stat()
-    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, kept=True)
+    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, enabled=True)
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
     assemble(Build(Folder(medium), DEFAULT, request, ESTIMATE, memory_index=real))
     with sqlite3.connect(pools(medium)[0]) as store:

@@ -392,7 +392,7 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
             "root/conventions",
             "root/implementation",
             "root/decisions",
-            "root/hint",
+            "root/todo",
             "team/habits",
         )
     ]
@@ -401,7 +401,7 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
 
 def test_row_112_limits_of_an_item_at_and_above() -> None:
     """A problem each, and the item stays."""
-    own = next(each for each in shipped("brain").layers if each.limits)
+    own = next(each for each in shipped("brain").layers if each.memories.field_limits)
     for length, wrong in ((200, []), (201, ["over-limit"])):
         context = of({"memories/m.md": f"- {'x' * length} {{tier=1 tags=a,b,c,d,e}}\n"}, own)
         assert codes(context) == wrong

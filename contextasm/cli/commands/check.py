@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from contextasm.checks.formats import FORMATS
 from contextasm.cli.options import takes_request
 from contextasm.cli.output import write_stderr, write_stdout
 
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from contextasm.config.options import Options, ProcessEnvironment
     from contextasm.workspace.folder import Folder
 
-Form = Literal["text", "json", "github", "sarif", "junit", "markdown"]
+    FormatName = str
+else:
+    FormatName = Literal[tuple(FORMATS)]
+
+_NAMES = [*FORMATS]
 
 
 def check(
@@ -27,8 +32,8 @@ def check(
     ] = None,
     *,
     form: Annotated[
-        Form | None,
-        typer.Option("--format", "-f", metavar="NAME", help="text, json, github, sarif, junit or markdown."),
+        FormatName | None,
+        typer.Option("--format", "-f", metavar="NAME", help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     baseline: Annotated[
@@ -85,15 +90,14 @@ def _found(request: Options, around: ProcessEnvironment, folder: Folder, paths: 
     return run_checks(inspect(request, around, [path for path in asked if os.path.isfile(f"{folder.root}/{path}")]))
 
 
-def _usual_form(environment: Mapping[str, str]) -> Form:
+def _usual_form(environment: Mapping[str, str]) -> FormatName:
     """The form of a run that asks for none."""
     return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
 
 
-def _shown(found: Sequence[Finding], form: Form, root: str) -> str:
+def _shown(found: Sequence[Finding], form: FormatName, root: str) -> str:
     """The findings as they are written."""
     from contextasm import __version__
-    from contextasm.checks.formats import FORMATS
 
     if form in {"github", "sarif"}:
         found = [_from_repository(each, root) for each in found]

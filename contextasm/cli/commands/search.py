@@ -43,7 +43,7 @@ def search(
     if every and (request.agent or request.team):
         raise ContextasmError("--all", "looks everywhere", "leave out --agent and --team")
     job = prepare_build(
-        request._replace(topic=topic), process_environment(), narrowed=_narrowing(request, every=every, top=top)
+        request._replace(topic=topic), process_environment(), restrict_profile=_narrowing(request, every=every, top=top)
     )
     found, rows, problems = _hits(job, top)
     if json:

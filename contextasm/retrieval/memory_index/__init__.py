@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Memory index: large memory pools and their postings, stored in SQLite files of the workspace between builds."""

@@ -1,6 +1,7 @@
-"""One kept pool's file: opened, compared with the workspace's files, brought up to date, asked.
+"""One index file: opened, compared with the workspace's files, brought up to date, queried.
 
-Two processes may do so at once: one writes, and whoever waits too long does without. Knows no postings.
+Two processes may do so at the same time: one writes, and the other gives up after `_PATIENCE` seconds. Knows no
+postings.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ _PATIENCE = 1.0
 """Seconds to wait for another process that writes: reading the files instead takes little more."""
 
 _YOUNG = 2
-"""Seconds: a file that changed so short a time ago may change again without its times telling."""
+"""Seconds in which a changed file may change again without new times."""
 
 
-class UnusableIndex(Exception):  # noqa: N818 - it is no error of anybody's
-    """A pool that can't be had: `damaged`, or just not now."""
+class UnusableIndex(Exception):  # noqa: N818 - no error that anybody has to mend
+    """An index that can't be read: `damaged`, or in use by another process."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-        # A path that is no Unicode can't be stored, and that is not the file's fault.
+        # A path that is not Unicode can't be stored; the index file is not damaged by that.
         self.damaged = code & 0xFF in _DAMAGE and not isinstance(error, UnicodeEncodeError)
 
 
 class _Changes(NamedTuple):
-    """What differs between the file and the workspace."""
+    """Differences between the index and the workspace's files."""
 
-    renew: Sequence[str]
-    """Paths whose content is as stored, but not their stamp."""
+    restamp: Sequence[str]
+    """Paths whose content may be as stored, but not their stamp."""
     any: bool
     """Whether any content differs."""
 
@@ -48,89 +49,94 @@ class _Changes(NamedTuple):
 def query_database(
     path: Path, workspace: StampedWorkspace, now: float, paths: Sequence[str], use: Callable[[MemoryPool], T]
 ) -> tuple[T, int]:
-    """What `use` makes of a pool, and how many memories it holds; `now` in seconds since 1970. Raises `UnusableIndex`."""
-    stamps = _stamps(workspace, now, paths)
-    pages: dict[str, IndexedFile] = {}
+    """Result of `use` on the indexed pool, brought up to date, and the pool's size.
 
-    def page(name: str) -> IndexedFile:
-        if name not in pages:
-            pages[name] = _page(workspace, name)
-        return pages[name]
+    `now` in seconds since 1970. Raises `UnusableIndex`.
+    """
+    stamps = _stamps(workspace, now, paths)
+    files: dict[str, IndexedFile] = {}
+
+    def read_once(name: str) -> IndexedFile:
+        if name not in files:
+            files[name] = _read_file(workspace, name)
+        return files[name]
 
     try:
-        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as store:
-            _bring_up_to_date(store, stamps, page)
-            store.execute("BEGIN")  # so that every look sees the same state
-            pool = IndexedPool(store, paths)
+        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
+            _bring_up_to_date(connection, stamps, read_once)
+            connection.execute("BEGIN")  # so that every query sees the same state
+            pool = IndexedPool(connection, paths)
             return use(pool), pool.size
-    except (sqlite3.Error, ValueError, LookupError) as error:  # the last two are what damaged figures lead to
+    except (sqlite3.Error, ValueError, LookupError) as error:  # damaged numbers lead to the last two
         raise UnusableIndex(error) from error
 
 
 def remove(path: Path) -> None:
-    """Forget a pool."""
+    """Delete an index file and its journal."""
     for name in (path, path.with_name(f"{path.name}-journal")):
         with suppress(OSError):
             name.unlink(missing_ok=True)
 
 
 def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
-    """What a file looks like from outside; empty where that says nothing for certain."""
+    # Empty where an equal stamp would not prove a file unchanged.
     stamps = {}
     for path in paths:
         stamp = workspace.stamp(path)
-        old = stamp is not None and max(stamp.modified, stamp.changed) < (now - _YOUNG) * 10**9
-        stamps[path] = " ".join(map(str, stamp)) if stamp and old else ""
+        is_settled = stamp is not None and max(stamp.modified, stamp.changed) < (now - _YOUNG) * 10**9
+        stamps[path] = " ".join(map(str, stamp)) if stamp and is_settled else ""
     return stamps
 
 
-def _page(workspace: StampedWorkspace, path: str) -> IndexedFile:
-    """A file's memories."""
+def _read_file(workspace: StampedWorkspace, path: str) -> IndexedFile:
     read = workspace.read(path)
     if isinstance(read, Document):
         return IndexedFile(read.digest, *parse_memories(read))
     return IndexedFile(str(read), (), (read,) if read else ())
 
 
-def _bring_up_to_date(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], IndexedFile]) -> None:
-    """Make the file hold what the workspace's files hold; those that did not change are not opened."""
-    if _version(store) == VERSION:
-        changes = _changes(store, stamps, page)
+def _bring_up_to_date(
+    connection: sqlite3.Connection, stamps: Mapping[str, str], read: Callable[[str], IndexedFile]
+) -> None:
+    if _version(connection) == VERSION:
+        changes = _changes(connection, stamps, read)
         if not changes.any:
-            _renew(store, {path: stamps[path] for path in changes.renew if stamps[path]})
+            _store_stamps(connection, {path: stamps[path] for path in changes.restamp if stamps[path]})
             return
-    store.execute("BEGIN IMMEDIATE")
+    connection.execute("BEGIN IMMEDIATE")
     try:
-        update_index(store, stamps, page, new=_version(store) != VERSION)
-        store.execute("COMMIT")
+        update_index(connection, stamps, read, new=_version(connection) != VERSION)
+        connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
-            store.execute("ROLLBACK")
+            connection.execute("ROLLBACK")
         raise
 
 
-def _version(store: sqlite3.Connection) -> int:
-    number: int = store.execute("PRAGMA user_version").fetchone()[0]
+def _version(connection: sqlite3.Connection) -> int:
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return number
 
 
-def _changes(store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], IndexedFile]) -> _Changes:
-    """What differs; a file is opened where its stamp does."""
-    known = {path: (stamp, digest) for path, stamp, digest in store.execute("SELECT path, stamp, digest FROM files")}
-    if known.keys() - stamps.keys() or stamps.keys() - known.keys():
+def _changes(connection: sqlite3.Connection, stamps: Mapping[str, str], read: Callable[[str], IndexedFile]) -> _Changes:
+    stored = {
+        path: (stamp, digest) for path, stamp, digest in connection.execute("SELECT path, stamp, digest FROM files")
+    }
+    if stored.keys() - stamps.keys() or stamps.keys() - stored.keys():
         return _Changes((), any=True)
-    doubtful = [path for path, stamp in stamps.items() if not stamp or known[path][0] != stamp]
-    return _Changes(doubtful, any=any(page(path).digest != known[path][1] for path in doubtful))
+    # Only a file whose stamp differs is opened.
+    doubtful = [path for path, stamp in stamps.items() if not stamp or stored[path][0] != stamp]
+    return _Changes(doubtful, any=any(read(path).digest != stored[path][1] for path in doubtful))
 
 
-def _renew(store: sqlite3.Connection, stamps: Mapping[str, str]) -> None:
-    """Note new stamps of files whose content stayed; where that can't be done, the next build looks again."""
+def _store_stamps(connection: sqlite3.Connection, stamps: Mapping[str, str]) -> None:
+    # Where another process prevents it, the next build opens the files again.
     if stamps:
         with suppress(sqlite3.OperationalError):
-            store.execute("BEGIN IMMEDIATE")
-            store.executemany(
-                "UPDATE files SET stamp = ? WHERE path = ?", [(new, path) for path, new in stamps.items()]
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(
+                "UPDATE files SET stamp = ? WHERE path = ?", [(stamp, path) for path, stamp in stamps.items()]
             )
-            store.execute("COMMIT")
-        if store.in_transaction:
-            store.execute("ROLLBACK")
+            connection.execute("COMMIT")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

@@ -1,6 +1,7 @@
-"""The tables of a kept pool, and how numbers and memories stand in them. Every blob carries a check sum.
+"""Tables of an index, and the encoding of numbers and memories in them. Every blob carries a check sum.
 
-A file of another version is never read: the version goes up with every change of a table or of how texts are cut.
+An index of another version is never read: the version changes with each release, and with each change of a table or of
+the analyzer.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from contextasm import __version__
 from contextasm.model import Memory
 
 _FORM = 1
-"""Goes up when a table changes, or the same text gives other terms."""
+"""Number of the format; goes up when a table changes, or when the same text gives other terms."""
 
 VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
-"""Numbers are stored as this machine has them in memory, so its byte order is part of it."""
+"""Version of an index. It includes the byte order, because numbers are stored as this machine has them in memory."""
 
 SCHEMA = (
     """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, first INTEGER,
@@ -46,68 +47,68 @@ KINDS = {
     "last": "I",
     "created": "I",
 }
-"""The columns with a number for each row. `last` and `created` are places in the list of dates."""
+"""Type codes of the columns with a number for each row. `last` and `created` are places in the list of dates."""
 
 Numbers: TypeAlias = "array[Any]"
 """An array of one of the kinds above."""
 
 
 class DamagedIndex(sqlite3.DatabaseError):
-    """A blob is not what was written."""
+    """A blob whose check sum is wrong, or a row that is missing."""
 
 
-def create_tables(store: sqlite3.Connection) -> None:
-    """Make the tables anew."""
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Drop all tables, and make empty ones."""
     for table in TABLES:
-        store.execute(f"DROP TABLE IF EXISTS {table}")
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in SCHEMA:
-        store.execute(statement)
-    store.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def seal(data: bytes) -> bytes:
-    """Bytes with their check sum in front."""
+    """Bytes behind their check sum."""
     return crc32(data).to_bytes(4, "big") + data
 
 
 def unseal(blob: object) -> bytes:
-    """The bytes of a blob. Raises `DamagedIndex`."""
+    """Bytes of a blob without its check sum. Raises `DamagedIndex` where the check sum is wrong."""
     if not isinstance(blob, bytes) or crc32(blob[4:]) != int.from_bytes(blob[:4], "big"):
         raise DamagedIndex("a blob is not what was written")
     return blob[4:]
 
 
 def as_blob(memory: Memory) -> bytes:
-    """A memory as stored."""
+    """A memory as a sealed blob."""
     return seal(json.dumps(memory).encode())
 
 
 def as_memory(blob: object) -> Memory:
-    """A memory from what was stored."""
+    """The memory in a sealed blob. Raises `DamagedIndex`."""
     values: Any = json.loads(unseal(blob))
     return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def halves(blob: object) -> tuple[Numbers, Numbers]:
-    """Postings as stored: all rows, then as many counts."""
-    both = array("I", unseal(blob)) if blob is not None else array("I")
-    middle = len(both) // 2
-    return both[:middle], both[middle:]
+    """Rows and counts of stored postings: the first and the second half of a blob; both empty for None."""
+    numbers = array("I", unseal(blob)) if blob is not None else array("I")
+    middle = len(numbers) // 2
+    return numbers[:middle], numbers[middle:]
 
 
-def load_columns(store: sqlite3.Connection) -> dict[str, Numbers]:
-    """Every column."""
-    stored = dict(store.execute("SELECT name, held FROM columns"))
+def load_columns(connection: sqlite3.Connection) -> dict[str, Numbers]:
+    """Every column by its name; a column that is not stored is empty."""
+    stored = dict(connection.execute("SELECT name, held FROM columns"))
     return {name: array(kind, unseal(stored[name]) if name in stored else b"") for name, kind in KINDS.items()}
 
 
-def load_value(store: sqlite3.Connection, name: str, default: object) -> object:
-    """What is stored under a name besides the columns, as JSON has it."""
-    row = store.execute("SELECT held FROM columns WHERE name = ?", (name,)).fetchone()
+def load_value(connection: sqlite3.Connection, name: str, default: object) -> object:
+    """Value that is stored as JSON under a name; `default` where there is none."""
+    row = connection.execute("SELECT held FROM columns WHERE name = ?", (name,)).fetchone()
     return json.loads(unseal(row[0])) if row else default
 
 
-def save_value(store: sqlite3.Connection, name: str, value: object) -> None:
-    """Store a column, or a value that JSON can hold."""
+def save_value(connection: sqlite3.Connection, name: str, value: object) -> None:
+    """Store a column as bytes, or any other value as JSON."""
     data = value.tobytes() if isinstance(value, array) else json.dumps(value).encode()
-    store.execute("REPLACE INTO columns VALUES (?, ?)", (name, seal(data)))
+    connection.execute("REPLACE INTO columns VALUES (?, ?)", (name, seal(data)))

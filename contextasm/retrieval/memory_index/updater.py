@@ -1,7 +1,7 @@
-"""Bringing a kept pool up to date: files that went are taken out, files that came are taken in.
+"""Update of an index: memories of files that are gone are removed, those of new and changed files are added.
 
-A file whose memories stand otherwise because of another file, being superseded or sharing an id, is taken in anew.
-Works inside the caller's transaction, and opens no file that did not change.
+A file is added anew, too, where another file changes the id or the exclusion of one of its memories. Works inside the
+caller's transaction, and opens no file that did not change.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from contextasm.retrieval.search.inverted_index import count_terms
 from contextasm.text.memory_parser import duplicate_id_problem, memory_id, unique_ids
 
 _HOLES = 1000
-"""Rows of files that went stay empty; with more of them than rows in use, and than this, everything is made again."""
+"""Rows of removed files stay empty; with more of them than rows in use, and than this, the index is made again."""
 
 
 class IndexedFile(NamedTuple):
-    """A file as it is now."""
+    """The content of a file of memories, as it is now."""
 
     digest: str
-    """Of its bytes, or of what keeps it from being read."""
+    """Digest of its bytes; of an unreadable file, its problem as text."""
     memories: tuple[Memory, ...]
     problems: tuple[Problem, ...]
 
 
-class _Known(NamedTuple):
-    """What of a memory decides on others, and what was decided on it."""
+class _MemoryState(NamedTuple):
+    """The facts of a memory that decide on other memories, and its final id and exclusion as stored."""
 
     path: str
     place: int
@@ -53,101 +53,111 @@ class _Known(NamedTuple):
     line: int
     status: str
     supersedes: tuple[str, ...]
-    final: str
-    out: str
+    final_id: str
+    exclusion: str
+    """As JSON; empty for an active memory."""
 
 
-class _Settled(NamedTuple):
-    """The whole pool, with ids and states settled."""
+class _PoolState(NamedTuple):
+    """Final ids and exclusions of the whole pool."""
 
     ids: Mapping[str, Sequence[str]]
     """By path."""
-    outs: Mapping[str, Sequence[Reason | None]]
-    known: Sequence[_Known]
+    exclusions: Mapping[str, Sequence[Reason | None]]
+    """By path."""
     duplicates: Sequence[Problem]
     affected: frozenset[str]
-    """Paths that were taken in already, of which something is no longer as stored."""
+    """Paths of unchanged files with a memory whose final id or exclusion is no longer as stored."""
 
 
-class _State(NamedTuple):
-    """What an update works on: the columns as stored, and the postings still to be written."""
+class _Writes(NamedTuple):
+    """Columns, dates and term numbers as they will be stored, and the postings to be added."""
 
-    held: dict[str, Numbers]
+    columns: dict[str, Numbers]
     dates: dict[str, int]
-    numbers: dict[str, int]
-    added: dict[int, tuple[Numbers, Numbers]]
+    term_ids: dict[str, int]
+    postings: dict[int, tuple[Numbers, Numbers]]
 
 
 def update_index(
-    store: sqlite3.Connection, stamps: Mapping[str, str], page: Callable[[str], IndexedFile], *, new: bool
+    connection: sqlite3.Connection, stamps: Mapping[str, str], read: Callable[[str], IndexedFile], *, new: bool
 ) -> None:
-    """Hold exactly the files of `stamps`, in that order."""
+    """Make the index hold exactly the files of `stamps`, in that order; `new` makes its tables first."""
     if new:
-        create_tables(store)
-    known = {path: (stamp, digest) for path, stamp, digest in store.execute("SELECT path, stamp, digest FROM files")}
-    gone = known.keys() - stamps.keys()
-    come = {path for path, stamp in stamps.items() if path not in known or not stamp or known[path][0] != stamp}
-    renew = {path for path in come & known.keys() if page(path).digest == known[path][1]}
-    come -= renew
-    if not new and _mostly_holes(store, {*gone, *come}):
-        update_index(store, stamps, page, new=True)
+        create_tables(connection)
+    stored = {
+        path: (stamp, digest) for path, stamp, digest in connection.execute("SELECT path, stamp, digest FROM files")
+    }
+    removed = stored.keys() - stamps.keys()
+    changed = {path for path, stamp in stamps.items() if path not in stored or not stamp or stored[path][0] != stamp}
+    restamped = {path for path in changed & stored.keys() if read(path).digest == stored[path][1]}
+    changed -= restamped
+    if not new and _is_mostly_holes(connection, {*removed, *changed}):
+        update_index(connection, stamps, read, new=True)
         return
-    settled = _settled(store, stamps, come, page)
-    while settled.affected:
-        come |= settled.affected
-        settled = _settled(store, stamps, come, page)
-    dates: Any = load_value(store, "dates", [""])
-    state = _State(load_columns(store), {date: place for place, date in enumerate(dates)}, {}, {})
-    touched, dead = _take_out(store, sorted({*gone, *(come & known.keys())}), state.held)
-    for path in (path for path in stamps if path in come):
-        _take_in(store, path, stamps[path], page(path), settled, state)
-    store.executemany("UPDATE files SET stamp = ? WHERE path = ?", [(stamps[path], path) for path in renew])
-    _write_postings(store, touched, dead, state.added)
-    _write_rest(store, state, settled)
+    pool = _pool_state(connection, stamps, changed, read)
+    while pool.affected:
+        changed |= pool.affected
+        pool = _pool_state(connection, stamps, changed, read)
+    dates: Any = load_value(connection, "dates", [""])
+    writes = _Writes(load_columns(connection), {date: place for place, date in enumerate(dates)}, {}, {})
+    lost_terms, is_dead = _remove_files(connection, sorted({*removed, *(changed & stored.keys())}), writes.columns)
+    for path in (path for path in stamps if path in changed):
+        _add_file(connection, path, stamps[path], read(path), pool, writes)
+    connection.executemany("UPDATE files SET stamp = ? WHERE path = ?", [(stamps[path], path) for path in restamped])
+    _write_postings(connection, lost_terms, is_dead, writes.postings)
+    _write_values(connection, writes, pool)
 
 
-def _mostly_holes(store: sqlite3.Connection, gone: Iterable[str]) -> bool:
-    """Whether more rows would be empty than in use."""
-    rows = dict(store.execute("SELECT path, rows FROM files"))
-    end = store.execute("SELECT max(first + rows) FROM files").fetchone()[0] or 0
-    living = sum(rows.values()) - sum(rows.get(path, 0) for path in gone)
-    return bool(end - living > max(_HOLES, living))
+def _is_mostly_holes(connection: sqlite3.Connection, removed: Iterable[str]) -> bool:
+    rows = dict(connection.execute("SELECT path, rows FROM files"))
+    end = connection.execute("SELECT max(first + rows) FROM files").fetchone()[0] or 0
+    in_use = sum(rows.values()) - sum(rows.get(path, 0) for path in removed)
+    return bool(end - in_use > max(_HOLES, in_use))
 
 
-def _settled(
-    store: sqlite3.Connection, paths: Iterable[str], come: Iterable[str], page: Callable[[str], IndexedFile]
-) -> _Settled:
-    """Ids and states of the whole pool once the files in `come` are as they are now."""
-    stored: dict[str, list[_Known]] = {}
+def _pool_state(
+    connection: sqlite3.Connection, paths: Iterable[str], changed: Iterable[str], read: Callable[[str], IndexedFile]
+) -> _PoolState:
+    stored = _stored_states(connection)
+    new = {path: _memory_states(read(path).memories) for path in changed}
+    states = [state for path in paths for state in (new[path] if path in new else stored.get(path, ()))]
+    ids = unique_ids([state.id for state in states])
+    exclusions = exclusion_reasons(
+        (final_id, state.status, state.supersedes) for final_id, state in zip(ids, states, strict=True)
+    )
+    by_path: dict[str, tuple[list[str], list[Reason | None]]] = {}
+    affected: set[str] = set()
+    duplicates: list[Problem] = []
+    for final_id, exclusion, state in zip(ids, exclusions, states, strict=True):
+        file_ids, file_exclusions = by_path.setdefault(state.path, ([], []))
+        file_ids.append(final_id)
+        file_exclusions.append(exclusion)
+        if final_id != state.id and state.given:
+            duplicates.append(duplicate_id_problem(state.id, state.path, state.line))
+        if state.path not in new and (final_id, _exclusion_text(exclusion)) != (state.final_id, state.exclusion):
+            affected.add(state.path)
+    ids_of = {path: pair[0] for path, pair in by_path.items()}
+    exclusions_of = {path: pair[1] for path, pair in by_path.items()}
+    return _PoolState(ids_of, exclusions_of, duplicates, frozenset(affected))
+
+
+def _stored_states(connection: sqlite3.Connection) -> dict[str, list[_MemoryState]]:
+    states: dict[str, list[_MemoryState]] = {}
     query = (
         "SELECT path, place, memories.id, given, line, status, supersedes, final, out FROM memories"
         " JOIN files ON files.id = file ORDER BY file, place"
     )
-    for path, place, own, given, line, status, supersedes, final, out in store.execute(query):
-        taken = tuple(json.loads(supersedes)) if supersedes else ()
-        stored.setdefault(path, []).append(_Known(path, place, own, bool(given), line, status, taken, final, out))
-    new = {path: _as_known(page(path).memories) for path in come}
-    every = [each for path in paths for each in (new[path] if path in new else stored.get(path, ()))]
-    ids = unique_ids([each.id for each in every])
-    outs = exclusion_reasons((own, each.status, each.supersedes) for own, each in zip(ids, every, strict=True))
-    by_path: dict[str, tuple[list[str], list[Reason | None]]] = {}
-    affected: set[str] = set()
-    duplicates: list[Problem] = []
-    for own, out, each in zip(ids, outs, every, strict=True):
-        final_ids, final_outs = by_path.setdefault(each.path, ([], []))
-        final_ids.append(own)
-        final_outs.append(out)
-        if own != each.id and each.given:
-            duplicates.append(duplicate_id_problem(each.id, each.path, each.line))
-        if each.path not in new and (own, _as_text(out)) != (each.final, each.out):
-            affected.add(each.path)
-    split = {path: pair[0] for path, pair in by_path.items()}, {path: pair[1] for path, pair in by_path.items()}
-    return _Settled(*split, every, duplicates, frozenset(affected))
+    for path, place, id_, given, line, status, supersedes, final_id, exclusion in connection.execute(query):
+        superseded = tuple(json.loads(supersedes)) if supersedes else ()
+        state = _MemoryState(path, place, id_, bool(given), line, status, superseded, final_id, exclusion)
+        states.setdefault(path, []).append(state)
+    return states
 
 
-def _as_known(found: Sequence[Memory]) -> list[_Known]:
+def _memory_states(memories: Sequence[Memory]) -> list[_MemoryState]:
     return [
-        _Known(
+        _MemoryState(
             memory.path,
             place,
             memory.id,
@@ -158,112 +168,124 @@ def _as_known(found: Sequence[Memory]) -> list[_Known]:
             "",
             "",
         )
-        for place, memory in enumerate(found)
+        for place, memory in enumerate(memories)
     ]
 
 
-def _as_text(out: Reason | None) -> str:
-    return json.dumps(out) if out else ""
+def _exclusion_text(exclusion: Reason | None) -> str:
+    return json.dumps(exclusion) if exclusion else ""
 
 
-def _take_out(
-    store: sqlite3.Connection, gone: Sequence[str], held: Mapping[str, Numbers]
+def _remove_files(
+    connection: sqlite3.Connection, paths: Sequence[str], columns: Mapping[str, Numbers]
 ) -> tuple[set[int], bytearray]:
-    """Blank the rows of files; the terms they held, and a mark on each row that is no more."""
-    touched: set[int] = set()
-    dead = bytearray(len(held["sections"]))
-    for path in gone:
+    """Empty the rows of files in all tables and columns.
+
+    Returns the numbers of the terms in them, and a byte for each row: 1 where it was removed.
+    """
+    lost_terms: set[int] = set()
+    is_dead = bytearray(len(columns["sections"]))
+    for path in paths:
         query = "DELETE FROM files WHERE path = ? RETURNING id, first, rows, terms"
-        ((file, first, rows, terms),) = store.execute(query, (path,)).fetchall()
-        store.execute("DELETE FROM memories WHERE file = ?", (file,))
-        store.execute("DELETE FROM rows WHERE row >= ? AND row < ?", (first, first + rows))
-        touched.update(array("I", terms))
-        dead[first : first + rows] = b"\1" * rows
-        for column in held.values():
+        ((file, first, rows, terms),) = connection.execute(query, (path,)).fetchall()
+        connection.execute("DELETE FROM memories WHERE file = ?", (file,))
+        connection.execute("DELETE FROM rows WHERE row >= ? AND row < ?", (first, first + rows))
+        lost_terms.update(array("I", terms))
+        is_dead[first : first + rows] = b"\1" * rows
+        for column in columns.values():
             column[first : first + rows] = array(column.typecode, bytes(rows * column.itemsize))
-    return touched, dead
+    return lost_terms, is_dead
 
 
-def _take_in(
-    store: sqlite3.Connection, path: str, stamp: str, page: IndexedFile, settled: _Settled, state: _State
+def _add_file(
+    connection: sqlite3.Connection, path: str, stamp: str, file: IndexedFile, pool: _PoolState, writes: _Writes
 ) -> None:
-    """Add the memories of a file, those that count in the rows after all others."""
-    first = row = len(state.held["sections"])
+    # Active memories get rows behind all others, so that no row of another file moves.
+    first = row = len(writes.columns["sections"])
     terms: set[int] = set()
     sections: dict[str, int] = {}
     query = "INSERT INTO files (path, stamp, digest, first, problems) VALUES (?, ?, ?, ?, ?)"
-    problems = json.dumps(page.problems) if page.problems else ""
-    file = store.execute(query, (path, stamp, page.digest, first, problems)).lastrowid
-    ids, outs = settled.ids.get(path, ()), settled.outs.get(path, ())
-    for known, memory, final, out in zip(_as_known(page.memories), page.memories, ids, outs, strict=True):
-        supersedes = json.dumps(known.supersedes) if known.supersedes else ""
-        facts = (known.id, known.given, known.line, known.status, supersedes, final, _as_text(out))
-        store.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (file, known.place, *facts))
-        if out is None:
-            blob = as_blob(memory._replace(id=final))
-            store.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", (row, memory.created, path, memory.line, blob))
-            terms |= _add_row(store, memory, row, sections, state)
+    problems = json.dumps(file.problems) if file.problems else ""
+    number = connection.execute(query, (path, stamp, file.digest, first, problems)).lastrowid
+    states = _memory_states(file.memories)
+    ids, exclusions = pool.ids.get(path, ()), pool.exclusions.get(path, ())
+    for state, memory, final_id, exclusion in zip(states, file.memories, ids, exclusions, strict=True):
+        supersedes = json.dumps(state.supersedes) if state.supersedes else ""
+        facts = (state.id, state.given, state.line, state.status, supersedes, final_id, _exclusion_text(exclusion))
+        connection.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, state.place, *facts))
+        if exclusion is None:
+            blob = as_blob(memory._replace(id=final_id))
+            values = (row, memory.created, path, memory.line, blob)
+            connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", values)
+            terms |= _add_row(connection, memory, row, sections, writes)
             row += 1
-    held = array("I", sorted(terms)).tobytes()
-    store.execute("UPDATE files SET rows = ?, terms = ? WHERE id = ?", (row - first, held, file))
+    term_blob = array("I", sorted(terms)).tobytes()
+    connection.execute("UPDATE files SET rows = ?, terms = ? WHERE id = ?", (row - first, term_blob, number))
 
 
-def _add_row(store: sqlite3.Connection, memory: Memory, row: int, sections: dict[str, int], state: _State) -> set[int]:
-    """Put a memory's words and figures in a row; the numbers of its terms."""
-    own, known = index_entry(memory), score_inputs(memory)
-    length, flag, counts = count_terms(own.text)
-    last, created = (state.dates.setdefault(day, len(state.dates)) for day in (known.last, known.created))
-    section = sections.setdefault(own.section, row + 1)
-    figures = (length, section, day_number(own.day), 0, flag, round(100 * own.kernel), known.importance, last, created)
-    for name, figure in zip(KINDS, figures, strict=True):
-        state.held[name].append(figure)
+def _add_row(
+    connection: sqlite3.Connection, memory: Memory, row: int, sections: dict[str, int], writes: _Writes
+) -> set[int]:
+    # Returns the numbers of its terms.
+    entry, inputs = index_entry(memory), score_inputs(memory)
+    length, flag, counts = count_terms(entry.text)
+    last, created = (writes.dates.setdefault(day, len(writes.dates)) for day in (inputs.last, inputs.created))
+    section = sections.setdefault(entry.section, row + 1)
+    day, kernel = day_number(entry.day), round(100 * entry.kernel)
+    values = (length, section, day, 0, flag, kernel, inputs.importance, last, created)
+    for name, value in zip(KINDS, values, strict=True):
+        writes.columns[name].append(value)
     numbers = set()
-    for term, times in counts.items():
-        number = state.numbers.get(term) or _number(store, term, state.numbers)
+    for term, count in counts.items():
+        number = writes.term_ids.get(term) or _stored_or_new_term(connection, term, writes.term_ids)
         numbers.add(number)
-        rows, repeats = state.added.setdefault(number, (array("I"), array("I")))
+        rows, row_counts = writes.postings.setdefault(number, (array("I"), array("I")))
         rows.append(row)
-        repeats.append(times)
+        row_counts.append(count)
     return numbers
 
 
-def _number(store: sqlite3.Connection, term: str, numbers: dict[str, int]) -> int:
-    """The number of a term, a new one where it has none."""
-    row = store.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
+def _stored_or_new_term(connection: sqlite3.Connection, term: str, term_ids: dict[str, int]) -> int:
+    row = connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
     if row is None:
-        row = store.execute("INSERT INTO terms (term) VALUES (?) RETURNING id", (term,)).fetchone()
+        row = connection.execute("INSERT INTO terms (term) VALUES (?) RETURNING id", (term,)).fetchone()
     number: int = row[0]
-    numbers[term] = number
+    term_ids[term] = number
     return number
 
 
 def _write_postings(
-    store: sqlite3.Connection, touched: set[int], dead: bytearray, added: Mapping[int, tuple[Numbers, Numbers]]
+    connection: sqlite3.Connection,
+    lost_terms: set[int],
+    is_dead: bytearray,
+    added: Mapping[int, tuple[Numbers, Numbers]],
 ) -> None:
-    """Rewrite the postings of every term that lost or gained a row, each once; a term without any goes."""
-    for number in sorted(touched | added.keys()):
-        row = store.execute("SELECT held FROM postings WHERE id = ?", (number,)).fetchone()
-        rows, counts = halves(row[0] if row else None)
-        if number in touched:
-            kept = [at for at, holder in enumerate(rows) if not dead[holder]]
-            rows, counts = array("I", [rows[at] for at in kept]), array("I", [counts[at] for at in kept])
+    # Each term is rewritten once; a term without any row is deleted.
+    for number in sorted(lost_terms | added.keys()):
+        stored = connection.execute("SELECT held FROM postings WHERE id = ?", (number,)).fetchone()
+        rows, counts = halves(stored[0] if stored else None)
+        if number in lost_terms:
+            living = [place for place, row in enumerate(rows) if not is_dead[row]]
+            rows, counts = (
+                array("I", [rows[place] for place in living]),
+                array("I", [counts[place] for place in living]),
+            )
         more_rows, more_counts = added.get(number, ((), ()))
         rows.extend(more_rows)
         counts.extend(more_counts)
         if rows:
             blob = seal(rows.tobytes() + counts.tobytes())
-            store.execute("REPLACE INTO postings VALUES (?, ?)", (number, blob))
+            connection.execute("REPLACE INTO postings VALUES (?, ?)", (number, blob))
         else:
-            store.execute("DELETE FROM postings WHERE id = ?", (number,))
-            store.execute("DELETE FROM terms WHERE id = ?", (number,))
+            connection.execute("DELETE FROM postings WHERE id = ?", (number,))
+            connection.execute("DELETE FROM terms WHERE id = ?", (number,))
 
 
-def _write_rest(store: sqlite3.Connection, state: _State, settled: _Settled) -> None:
-    """Write every column, and what holds for the whole pool."""
-    outs = [out for own in settled.outs.values() for out in own]
-    for name, column in state.held.items():
-        save_value(store, name, column)
-    save_value(store, "dates", [*state.dates])
-    save_value(store, "counts", [len(outs), sum(out is None for out in outs)])
-    save_value(store, "left_out", count_reasons(outs))
-    save_value(store, "duplicates", settled.duplicates)
+def _write_values(connection: sqlite3.Connection, writes: _Writes, pool: _PoolState) -> None:
+    exclusions = [exclusion for file_exclusions in pool.exclusions.values() for exclusion in file_exclusions]
+    for name, column in writes.columns.items():
+        save_value(connection, name, column)
+    save_value(connection, "dates", [*writes.dates])
+    save_value(connection, "counts", [len(exclusions), sum(exclusion is None for exclusion in exclusions)])
+    save_value(connection, "left_out", count_reasons(exclusions))
+    save_value(connection, "duplicates", pool.duplicates)

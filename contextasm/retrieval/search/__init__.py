@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Search by words: text analysis, the inverted index, BM25 similarity, and its fusion with similarity by embeddings."""

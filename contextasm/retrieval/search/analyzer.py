@@ -1,7 +1,7 @@
-"""Text to terms: folded, cut into words, each word reduced to what it is filed under.
+"""Analyzer: text to terms, by folding, splitting into words, and stemming.
 
-English words lose their ending; words of other languages are kept as they stand, and scripts without spaces are
-cut into pairs of characters. Knows no grammar and no meaning.
+English words lose their ending; words of other languages stay as they are, and scripts without spaces are split into
+pairs of characters. Knows no grammar and no meaning.
 """
 
 from __future__ import annotations
@@ -21,56 +21,56 @@ _DENSE: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Vowel signs of Indic scripts are no letters to `re`, but they do not end a word either.
+# Vowel signs of Indic scripts are no letters for `re`, but they do not end a word.
 _SIGNS: Final = "\u0900-\u0963\u0966-\u0dff"
 _LETTER: Final = rf"(?:[^\W_{_DENSE}]|[{_SIGNS}])"
-_PLAIN_WORD: Final = re.compile("[a-z0-9]+(?:'[a-z]+)?")
+_ASCII_WORD: Final = re.compile("[a-z0-9]+(?:'[a-z]+)?")
 _DENSE_LETTER: Final = re.compile(f"[{_DENSE}]")
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
-# Typographer's marks, so that a text which is plain but for them takes the short way.
+# Typographic marks: a text that is ASCII without them takes the fast path.
 _MARKS: Final = str.maketrans(
     {"’": "'", "‘": " ", "“": " ", "”": " ", "–": " ", "—": " ", "…": " ", "•": " ", "→": " "}
 )
-# Letters with a stroke or a twin in them, which Unicode does not take apart.
+# Letters with a stroke, and ligatures, which Unicode does not decompose.
 _STROKES: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
-# Snowball changes no word with another ending, and asking it is dear.
+# Snowball changes no word with another ending, and calling it is slow.
 _INFLECTED: Final = re.compile("(?:[seyi]|ed|ing|er|ator|al|ful|ll|ic|ism|ion|[ea]nt)$")
 
 
 def split_words(text: str) -> list[str]:
-    """The terms that carry a text's topic, in order; its stop words where it holds nothing else."""
-    found = analyze(text)
-    return [term(word) for word in found if word not in STOP] or [term(word) for word in found]
+    """Terms of a text without its stop words, in order; its stop words where it holds nothing else."""
+    words = analyze(text)
+    return [term(word) for word in words if word not in STOP] or [term(word) for word in words]
 
 
 def analyze(text: str) -> list[str]:
-    """Every word of a text, without case and accents; scripts without spaces as pairs of characters."""
+    """All words of a text, without case and accents; scripts without spaces as pairs of characters."""
     if not text.isascii():
         text = text.translate(_MARKS)
     if text.isascii():
-        return [_bare(word) if "'" in word else word for word in _PLAIN_WORD.findall(text.lower())]
-    found: list[str] = []
-    for word in _any_word().findall(unicodedata.normalize("NFKC", text).casefold()):
+        return [_without_clitic(word) if "'" in word else word for word in _ASCII_WORD.findall(text.lower())]
+    words: list[str] = []
+    for word in _word_pattern().findall(unicodedata.normalize("NFKC", text).casefold()):
         if is_dense(word):
-            found += [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+            words += [word[at : at + 2] for at in range(len(word) - 1)] or [word]
         else:
-            found.append(_bare(_unaccented(word)))
-    return found
+            words.append(_without_clitic(_without_accents(word)))
+    return words
 
 
 @lru_cache(maxsize=1)
-def _any_word() -> re.Pattern[str]:
-    # Compiled when first needed: the classes are so large that it takes milliseconds.
+def _word_pattern() -> re.Pattern[str]:
+    # Compiled at first use: its character classes are large, and it takes milliseconds.
     return re.compile(rf"[{_DENSE}]+|{_LETTER}+(?:'{_LETTER}+)?")
 
 
 def is_dense(word: str) -> bool:
-    """Whether a word is of a script without spaces, and so a character or a pair of them."""
+    """Whether a word is of a script without spaces: a character, or a pair of them."""
     return word >= "\u0e00" and _DENSE_LETTER.match(word) is not None
 
 
-def _bare(word: str) -> str:
-    """`ana's` is about `ana`, `l'ecole` about `ecole`; `don't` becomes `dont`, a stop word."""
+def _without_clitic(word: str) -> str:
+    # `ana's` becomes `ana`, `l'ecole` becomes `ecole`; `don't` becomes `dont`, a stop word.
     head, mark, tail = word.partition("'")
     if not mark:
         return word
@@ -79,7 +79,7 @@ def _bare(word: str) -> str:
     return head if len(tail) <= 2 else tail
 
 
-def _unaccented(word: str) -> str:
+def _without_accents(word: str) -> str:
     if word.isascii():
         return word
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", word)).translate(_STROKES)
@@ -88,16 +88,16 @@ def _unaccented(word: str) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def term(word: str) -> str:
-    """What a folded word is filed under: the stem of its base form."""
+    """Term of a folded word: the stem of its base form."""
     base = BASES.get(word, word)
     if len(base) < 3 or not base.isascii() or not base.isalpha() or _INFLECTED.search(base) is None:
         return base
-    return _stem()(base)
+    return _stemmer()(base)
 
 
 @lru_cache(maxsize=1)
-def _stem() -> Callable[[str], str]:
-    from snowballstemmer import stemmer  # here, so that a build without a topic never loads it
+def _stemmer() -> Callable[[str], str]:
+    from snowballstemmer import stemmer  # here: a build without a topic needs no stemmer
 
     stem: Callable[[str], str] = stemmer("english").stemWord
     return stem

@@ -1,8 +1,8 @@
-"""Words to similarities: how well each memory answers a query, from 0 to 1.
+"""BM25: similarity of each entry to a query by its words, from 0 to 1.
 
-BM25 over word stems, where a memory also takes part in what its neighbours say, and a day or an author that the
-query names counts. Reads no file, clock or environment, and knows no meaning: a memory that shares no word with
-the query is not found. Postings come from memory (`build_index`) or from a store (`Index`); both give the same figures.
+BM25 over word stems; an entry's neighbours add a share, and a day or an author that the query names adds a cue.
+Reads no file, clock or environment, and knows no meaning: an entry that has no word and no day of the query is no hit.
+Any `Index` of the same entries, in memory or in a file, gives the same figures.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexColumns
 
 
-# How fast a repeated word stops counting, and how much a long text is held against it (memories are short).
+# Saturation of a repeated word, and penalty of a long text (memories are short).
 _K1: Final = 0.9
 _B: Final = 0.2
-# What a match is worth to the entries around it, by distance: what follows explains more than what came before.
+# Shares of a match that the entries around it get, by distance: entries after it explain more than entries before it.
 _SHARES: Final = ((1, 0.55), (2, 0.35), (3, 0.2), (-1, 0.35), (-2, 0.2), (-3, 0.1))
-# A word that more than one in eight of many entries hold says nothing about their neighbours, and is dear to spread.
+# A word that more than one in eight of many entries hold says nothing about their neighbours, and is slow to spread.
 _MANY: Final = 2000
 _COMMON: Final = 8
 
@@ -47,66 +47,66 @@ _TYPO_RATIO: Final = 75
 _TYPO_RATIO_OTHER_LETTER: Final = 80
 _TYPO_LENGTH: Final = 4
 _TYPO_LIMIT: Final = 5
-# A slip in its ending keeps a word from being stemmed: it is tried with its last letters off as well, with more care.
+# A word with a typo in its ending can't be stemmed: it is tried without its last letters, too, at a higher threshold.
 _ENDINGS: Final = (2, 3)
 _ENDING_WEIGHT: Final = 0.9
 _TYPO_RATIO_ENDING: Final = 80
 
-# Cues, as parts of what a word that one entry alone holds is worth.
+# Cues, as parts of the value of a word that one entry alone holds.
 _DAY: Final = 1.0
 _AUTHOR: Final = 0.6
 _ANSWER: Final = 0.2
-# What is left of an entry that only asks.
-_ASKS_ITSELF: Final = 0.85
+# Factor of an entry that ends in a question.
+_IS_QUESTION: Final = 0.85
 # The whole score sets similarity beside importance and age; left as it is, the difference between a hit and half a
 # hit would count less there than a week.
 CONTRAST: Final = 3
-# What an entry with the very words of the query is lifted above the best other one.
-_SAME: Final = 1.25
+# Factor above the best other entry of an entry with exactly the words of the query.
+_SAME_WORDS: Final = 1.25
 
 _ASKS_WHEN: Final = re.compile(r"\bwhen\b", re.IGNORECASE)
 _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
 
 
-def similarities(query: str, index: Index, floor: float = 0.5) -> dict[int, float]:
-    """Rows with how well they answer the query: 1 for the best, nothing for a sum below `floor` of the best.
+def similarities(query: str, index: Index, min_match: float = 0.5) -> dict[int, float]:
+    """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
     each row counts with the best of its own value and its neighbours' shares; plus the cues; over the best sum, cubed.
     """
     dates = named_dates(query)
-    named, wanted = _read(query, dates, index)
+    authors, terms = _named_authors_and_terms(query, dates, index)
     totals: dict[int, float] = {}
-    for word in wanted:
-        for row, value in _values(word, index).items():
+    for query_term in terms:
+        for row, value in _row_values(query_term, index).items():
             totals[row] = totals.get(row, 0.0) + value
-    _add_cues(totals, dates, named, _asked(query), index)
+    _add_cues(totals, dates, authors, _answering_flags(query), index)
     best = max(totals.values(), default=0.0)
-    for row in _same(query, index):
-        totals[row] = best * _SAME
+    for row in _rows_with_same_words(query, index):
+        totals[row] = best * _SAME_WORDS
     best = max(totals.values(), default=0.0)
-    return {row: (total / best) ** CONTRAST for row, total in totals.items() if total > 0 and total >= floor * best}
+    return {row: (total / best) ** CONTRAST for row, total in totals.items() if total > 0 and total >= min_match * best}
 
 
-def _read(query: str, dates: Sequence[NamedDate], index: Index) -> tuple[frozenset[int], list[str]]:
-    """The authors that a query names, as numbers, and the terms it asks for, each once.
+def _named_authors_and_terms(query: str, dates: Sequence[NamedDate], index: Index) -> tuple[frozenset[int], list[str]]:
+    """Numbers of the authors that a query names, and the terms to search for, each once.
 
-    Names of authors are the commonest words of a log: they count as a cue, not as words, unless there is no other.
-    The words of a date are no slips of the pen: they are looked for only as they stand.
+    Names of authors are the commonest words of a log: they are a cue and no terms, unless the query holds no other.
+    The words of a date are not corrected: they are searched for in the form in which they are written.
     """
-    found = analyze(query)
-    spelled = [analyze(name) for name in index.authors]
-    named = frozenset(place for place, name in enumerate(spelled) if name and set(name) <= set(found))
-    topical = [word for word in found if word not in STOP] or found
-    names = {word for place in named for word in spelled[place]}
-    asked = dict.fromkeys(map(term, [word for word in topical if word not in names] or topical))
-    dated = {word for date in dates for word in split_words(date.text)}
-    return named, [word for word in asked if word not in dated or index.postings(word)[0]]
+    words = analyze(query)
+    author_words = [analyze(name) for name in index.authors]
+    named = frozenset(place for place, name in enumerate(author_words) if name and set(name) <= set(words))
+    topical = [word for word in words if word not in STOP] or words
+    names = {word for place in named for word in author_words[place]}
+    terms = dict.fromkeys(map(term, [word for word in topical if word not in names] or topical))
+    date_terms = {word for date in dates for word in split_words(date.text)}
+    return named, [word for word in terms if word not in date_terms or index.postings(word)[0]]
 
 
-def _values(word: str, index: Index) -> dict[int, float]:
-    """What one word of the query is worth to each row: the best of its own spellings, relatives and neighbours."""
-    found: dict[int, float] = {}
+def _row_values(word: str, index: Index) -> dict[int, float]:
+    """Value of one term of the query for each row: the best of its own spellings, relatives and neighbours."""
+    values_of: dict[int, float] = {}
     columns, size = index.columns, index.size
     flat, slope = _K1 * (1 - _B), _K1 * _B / (index.average or 1.0)
     lengths = columns.lengths
@@ -115,90 +115,90 @@ def _values(word: str, index: Index) -> dict[int, float]:
         scale = weight * (_K1 + 1) * _rarity(len(rows), size)
         values = [scale * f / (f + flat + slope * lengths[row]) for row, f in zip(rows, counts, strict=True)]
         for row, value in zip(rows, values, strict=True):
-            if value > found.get(row, 0.0):
-                found[row] = value
+            if value > values_of.get(row, 0.0):
+                values_of[row] = value
         if size < _MANY or len(rows) * _COMMON <= size:
-            _share(rows, values, columns, found)
-    return found
+            _share_with_neighbours(rows, values, columns, values_of)
+    return values_of
 
 
 def _rarity(holders: int, size: int) -> float:
     return math.log(1 + (size - holders + 0.5) / (holders + 0.5))
 
 
-def _share(rows: Sequence[int], values: Sequence[float], columns: IndexColumns, found: dict[int, float]) -> None:
-    """Give neighbours in the same section their share of each value; the largest counts, never the sum."""
+def _share_with_neighbours(
+    rows: Sequence[int], values: Sequence[float], columns: IndexColumns, values_of: dict[int, float]
+) -> None:
+    # A row keeps the largest of its own value and its neighbours' shares, never their sum.
     sections, kernels = columns.sections, columns.kernels
-    for row, own in zip(rows, values, strict=True):
-        section, value = sections[row], own * kernels[row] / 100
+    for row, row_value in zip(rows, values, strict=True):
+        section, value = sections[row], row_value * kernels[row] / 100
         for distance, share in _SHARES:
             # Before the first row the place is negative: Python then looks into the padding, which is no section.
-            near = row + distance
-            if sections[near] == section and value * share > found.get(near, 0.0):
-                found[near] = value * share
+            neighbour = row + distance
+            if sections[neighbour] == section and value * share > values_of.get(neighbour, 0.0):
+                values_of[neighbour] = value * share
 
 
 def _spellings(word: str, index: Index) -> list[tuple[str, float]]:
-    """The terms that stand for a word of the query, with their weights: itself, its relatives, else what is near."""
+    """Terms that stand for a term of the query, with weights: itself, its relatives, its corrections if unknown."""
     if is_dense(word):
-        return _pairs(word, index)
+        return _character_pairs(word, index)
     relatives = index.beginning(word[:_PREFIX]) if len(word) >= _PREFIX else ()
     weights = dict.fromkeys(relatives, _PREFIX_WEIGHT)
     if index.postings(word)[0]:
         weights[word] = 1.0
     elif len(word) >= _TYPO_LENGTH and not word.isdecimal():
-        for near, weight in _near(word, index):
-            weights[near] = max(weight, weights.get(near, 0.0))
+        for similar, weight in _corrections(word, index):
+            weights[similar] = max(weight, weights.get(similar, 0.0))
     return list(weights.items())
 
 
-def _pairs(word: str, index: Index) -> list[tuple[str, float]]:
-    """A pair of characters as it is; a lone one with every pair that holds it."""
+def _character_pairs(word: str, index: Index) -> list[tuple[str, float]]:
     if len(word) > 1:
         return [(word, 1.0)]
-    return [(held, 1.0) for held in index.beginning("") if len(held) <= 2 and word in held]
+    # A single character stands for every pair that holds it.
+    return [(pair, 1.0) for pair in index.beginning("") if len(pair) <= 2 and word in pair]
 
 
-def _near(word: str, index: Index) -> Iterator[tuple[str, float]]:
-    """The terms that an unknown word may be a slip of, with their weights."""
-    slips = [held for held in index.beginning("") if held not in STOP]
-    slips += [form for form, base in _filed().items() if index.postings(base)[0]]
-    near = _close_to(word, slips, _TYPO_RATIO)
+def _corrections(word: str, index: Index) -> Iterator[tuple[str, float]]:
+    candidates = [known_term for known_term in index.beginning("") if known_term not in STOP]
+    candidates += [form for form, base in _terms_of_forms().items() if index.postings(base)[0]]
+    ratios = _similar_terms(word, candidates, _TYPO_RATIO)
     for ending in _ENDINGS:
         if len(word) - ending >= _TYPO_LENGTH:
-            for held, ratio in _close_to(word[:-ending], slips, _TYPO_RATIO_ENDING).items():
-                near[held] = max(ratio * _ENDING_WEIGHT, near.get(held, 0.0))
-    for held, ratio in sorted(near.items(), key=lambda item: (-item[1], item[0]))[:_TYPO_LIMIT]:
-        yield held, _TYPO_WEIGHT * ratio / 100
+            for similar, ratio in _similar_terms(word[:-ending], candidates, _TYPO_RATIO_ENDING).items():
+                ratios[similar] = max(ratio * _ENDING_WEIGHT, ratios.get(similar, 0.0))
+    for similar, ratio in sorted(ratios.items(), key=lambda item: (-item[1], item[0]))[:_TYPO_LIMIT]:
+        yield similar, _TYPO_WEIGHT * ratio / 100
 
 
-def _close_to(word: str, slips: Sequence[str], cutoff: int) -> dict[str, float]:
-    """The terms of words that a word resembles, with how much, up to 100."""
+def _similar_terms(word: str, candidates: Sequence[str], cutoff: int) -> dict[str, float]:
+    # Ratios go up to 100.
     from rapidfuzz import fuzz, process  # here: most queries hold no unknown word
 
-    close: dict[str, float] = {}
-    for held, ratio, _ in process.extract(word, slips, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None):
-        if held[0] == word[0] or ratio >= _TYPO_RATIO_OTHER_LETTER:
-            filed = _filed().get(held, held)
-            close[filed] = max(ratio, close.get(filed, 0.0))
-    return close
+    ratios: dict[str, float] = {}
+    for form, ratio, _ in process.extract(word, candidates, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None):
+        if form[0] == word[0] or ratio >= _TYPO_RATIO_OTHER_LETTER:
+            similar = _terms_of_forms().get(form, form)
+            ratios[similar] = max(ratio, ratios.get(similar, 0.0))
+    return ratios
 
 
 @lru_cache(maxsize=1)
-def _filed() -> Mapping[str, str]:
-    """The irregular forms with their terms: a slip in `bought` should find `buy`."""
+def _terms_of_forms() -> Mapping[str, str]:
+    # Irregular forms are candidates, too: a typo of `bought` should find `buy`.
     return {form: term(form) for form in BASES}
 
 
-def _asked(query: str) -> int:
-    """The flags of entries that can answer this kind of question."""
+def _answering_flags(query: str) -> int:
     return (TIMED if _ASKS_WHEN.search(query) else 0) | (COUNTED if _ASKS_HOW_MANY.search(query) else 0)
 
 
 def _add_cues(
-    totals: dict[int, float], dates: Sequence[NamedDate], named: frozenset[int], asked: int, index: Index
+    totals: dict[int, float], dates: Sequence[NamedDate], authors: frozenset[int], flags: int, index: Index
 ) -> None:
-    """Add what speaks for a row besides its words. A day that the query names is found without any word."""
+    # A row of a day that the query names is a hit without any word.
     columns, rarest = index.columns, _rarity(1, index.size)
     close = closeness(set(columns.days), dates) if dates else {}
     if any(date.month for date in dates):
@@ -208,23 +208,23 @@ def _add_cues(
     for row, total in totals.items():
         flag = columns.flags[row]
         cue = _DAY * close.get(columns.days[row], 0.0)
-        if columns.authors[row] in named:
+        if columns.authors[row] in authors:
             cue += _AUTHOR
-        if flag & asked:
+        if flag & flags:
             cue += _ANSWER
-        totals[row] = (total + rarest * cue) * (_ASKS_ITSELF if flag & QUESTION else 1.0)
+        totals[row] = (total + rarest * cue) * (_IS_QUESTION if flag & QUESTION else 1.0)
 
 
-def _same(query: str, index: Index) -> list[int]:
-    """The rows that hold the query's topical words, each as often, and no others: looked up rarest word first."""
+def _rows_with_same_words(query: str, index: Index) -> list[int]:
+    # Exactly the topical words of the query, in the same numbers; the rarest word is looked up first.
     counts = Counter(split_words(query))
-    held = sorted(((*index.postings(word), times) for word, times in counts.items()), key=lambda item: len(item[0]))
+    postings = sorted(((*index.postings(word), count) for word, count in counts.items()), key=lambda item: len(item[0]))
     lengths = index.columns.lengths
-    rows: set[int] | None = None
-    for holders, repeats, times in held:
-        fitting = {row for row, f in zip(holders, repeats, strict=True) if f == times}
-        rows = fitting if rows is None else rows & fitting
-        rows = {row for row in rows if lengths[row] == sum(counts.values())}
-        if not rows:
+    same: set[int] | None = None
+    for rows, row_counts, count in postings:
+        matching = {row for row, f in zip(rows, row_counts, strict=True) if f == count}
+        same = matching if same is None else same & matching
+        same = {row for row in same if lengths[row] == sum(counts.values())}
+        if not same:
             return []
-    return sorted(rows or ())
+    return sorted(same or ())

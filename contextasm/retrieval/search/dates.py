@@ -1,4 +1,4 @@
-"""Dates that a query names, in plain English, ISO and Japanese forms, and how well a memory's day fits them.
+"""Dates that a query names, in English, ISO and Japanese forms, and the closeness of a memory's day to them.
 
 Reads no clock: `yesterday` and `last week` stay words. A date may lack its year, its day, or all but its year.
 """
@@ -13,7 +13,7 @@ from contextasm.retrieval.search.word_lists import MONTH_PATTERN, MONTHS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# A memory is often written some days before or after what it tells of.
+# A memory is often written some days before or after the event in it.
 _NEAR_DAYS: Final = 3
 _NEAR: Final = 0.5
 
@@ -31,37 +31,38 @@ _FORMS: Final = (
     r"(?P<y{0}>(?:19|20)\d\d)\s*年",
 )
 _DATE: Final = re.compile("|".join(form.format(number) for number, form in enumerate(_FORMS)), re.IGNORECASE)
-# Month names that are words of their own, unless a number stands beside them.
+# Month names that are other words, too, where no number stands beside them.
 _DOUBTFUL: Final = frozenset(("may", "march", "mar"))
 
 
 class NamedDate(NamedTuple):
-    """A date as far as a query names it, in its words; 0 for a part that it leaves out."""
+    """A date of a query, complete or not; 0 for a part that the query leaves out."""
 
     text: str
+    """Its words in the query."""
     year: int
     month: int
     day: int
 
     def fits(self, number: int) -> bool:
-        """Whether a day, as the number YYYYMMDD, agrees in every part that is named."""
+        """Whether a day, as the number YYYYMMDD, is the same in every part that is named."""
         parts = ((self.year, number // 10000), (self.month, number // 100 % 100), (self.day, number % 100))
         return all(named in (0, part) for named, part in parts)
 
 
 def day_number(day: str) -> int:
-    """`2025-03-10` as 20250310; 0 for no day."""
+    """Number of a day: 20250310 for `2025-03-10`; 0 for no day."""
     digits = day[:10].replace("-", "")
     return int(digits) if len(digits) == 8 and digits.isdecimal() else 0
 
 
 def named_dates(query: str) -> list[NamedDate]:
-    """The dates a query names, in the order it names them."""
-    found = (_named(match, query) for match in _DATE.finditer(query))
-    return [named for named in found if named is not None]
+    """Dates that a query names, in its order."""
+    dates = (_named_date(match, query) for match in _DATE.finditer(query))
+    return [named for named in dates if named is not None]
 
 
-def _named(match: re.Match[str], query: str) -> NamedDate | None:
+def _named_date(match: re.Match[str], query: str) -> NamedDate | None:
     parts = {name[0]: value for name, value in match.groupdict().items() if value}
     if set(parts) == {"m"} and not _is_month(parts["m"], match.start(), query):
         return None
@@ -72,15 +73,15 @@ def _named(match: re.Match[str], query: str) -> NamedDate | None:
 
 
 def _is_month(name: str, start: int, query: str) -> bool:
-    """Whether a month's name alone means the month: `in May` does, `may I` and `Mar` at the start don't."""
+    # Without a number beside it, `in May` names the month; `may I` does not, and nor does `Mar` at the start.
     if name.lower() not in _DOUBTFUL:
         return True
     return name[0].isupper() and not query.isupper() and query[:start].strip() != ""
 
 
 def closeness(days: Iterable[int], dates: Sequence[NamedDate]) -> dict[int, float]:
-    """Each day that a date fits with 1, each day close to a complete date with less."""
-    near = {number for named in dates for number in _around(named)}
+    """Closeness of each day: 1 where a date fits it, less where it is near a complete date; other days have none."""
+    near = {number for named in dates for number in _nearby_days(named)}
     close: dict[int, float] = {}
     for number in days:
         if number and any(named.fits(number) for named in dates):
@@ -90,7 +91,7 @@ def closeness(days: Iterable[int], dates: Sequence[NamedDate]) -> dict[int, floa
     return close
 
 
-def _around(named: NamedDate) -> Iterator[int]:
+def _nearby_days(named: NamedDate) -> Iterator[int]:
     from datetime import date, timedelta  # here: a query that names no date needs no calendar
 
     try:

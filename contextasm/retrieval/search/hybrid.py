@@ -1,6 +1,6 @@
-"""Words and meaning as one similarity: half and half, so that neither is ever there instead of the other.
+"""Hybrid similarity: similarity by words and by embeddings in equal shares.
 
-Takes figures only: who says what a text means, and how, is not known here.
+Takes numbers only: where the embeddings come from is not known here.
 """
 
 from __future__ import annotations
@@ -12,56 +12,55 @@ from contextasm.retrieval.search.bm25 import CONTRAST
 from contextasm.retrieval.search.inverted_index import IndexEntry
 
 _SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
-"""What an entry's meaning is worth to the entries around it, by distance (measured)."""
+"""Shares of an entry's nearness that the entries around it get, by distance (measured)."""
 
 
 class HybridHit(NamedTuple):
-    """How well an entry answers a query."""
+    """An entry that answers a query."""
 
     similarity: float
-    """From 0 to 1, which the best one has."""
+    """From 0 to 1; 1 for the best hit."""
     parts: tuple[tuple[str, float], ...] = ()
-    """What it was made of where there were two opinions, each from 0 to 1."""
+    """Similarity by words and by embeddings, each from 0 to 1; empty where there were words alone."""
 
 
 def fuse(
-    words: Mapping[int, float],
-    every: Mapping[int, float],
-    near: Sequence[float],
-    floor: float,
-    pool: Sequence[IndexEntry],
+    word_hits: Mapping[int, float],
+    word_similarities: Mapping[int, float],
+    nearness: Sequence[float],
+    min_match: float,
+    entries: Sequence[IndexEntry],
 ) -> dict[int, HybridHit]:
-    """Rows with how well they answer by words and by meaning together.
+    """Hits by words and by embeddings together, by row.
 
-    `words` are the similarities of what words alone find, `every` those without a floor; `near` says of each row how
-    near it is in meaning, above 0 where that alone makes an answer. What words find stays found; of what shares a word
-    or is near, that is found too whose halves add up to `floor` of the best sum.
+    `word_hits` are hits by words alone, and stay hits; `word_similarities` those without a minimum; `nearness` is the
+    nearness of each row by embeddings, above 0 where it makes a hit by itself. Any other row that shares a word with
+    the query or is near is a hit where the sum of its halves is at least `min_match` of the best sum.
     """
-    spoken = _spread([every.get(row, 0.0) ** (1 / CONTRAST) for row in range(len(near))], 0.0)
-    meant = _shared(_spread(near, min(near)), pool)
-    meant = _spread(meant, min(meant))
-    sums = [(one + other) / 2 for one, other in zip(spoken, meant, strict=True)]
-    candidates = [row for row, value in enumerate(near) if row in every or value > 0]
+    by_words = _scaled([word_similarities.get(row, 0.0) ** (1 / CONTRAST) for row in range(len(nearness))], 0.0)
+    by_meaning = _with_neighbour_shares(_scaled(nearness, min(nearness)), entries)
+    by_meaning = _scaled(by_meaning, min(by_meaning))
+    sums = [(words + meaning) / 2 for words, meaning in zip(by_words, by_meaning, strict=True)]
+    candidates = [row for row, near in enumerate(nearness) if row in word_similarities or near > 0]
     best = max((sums[row] for row in candidates), default=0.0)
     return {
-        row: HybridHit((sums[row] / best) ** CONTRAST, (("words", spoken[row]), ("meaning", meant[row])))
+        row: HybridHit((sums[row] / best) ** CONTRAST, (("words", by_words[row]), ("meaning", by_meaning[row])))
         for row in candidates
-        if best > 0 and (row in words or sums[row] >= floor * best)
+        if best > 0 and (row in word_hits or sums[row] >= min_match * best)
     }
 
 
-def _spread(values: Sequence[float], low: float) -> list[float]:
-    """The values from 0, for `low`, to 1, for the largest. Words have a low of their own: no word is 0, in any pool."""
+def _scaled(values: Sequence[float], low: float) -> list[float]:
+    # From 0, for `low`, to 1, for the largest. The low of words is always 0: a row without a word of the query has 0.
     high = max(values)
     return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
 
 
-def _shared(values: Sequence[float], pool: Sequence[IndexEntry]) -> list[float]:
-    """The values with what those of their neighbours in the same section are worth to them."""
-    found = [*values]
-    for row, entry in enumerate(pool):
+def _with_neighbour_shares(values: Sequence[float], entries: Sequence[IndexEntry]) -> list[float]:
+    sums = [*values]
+    for row, entry in enumerate(entries):
         for distance, share in _SHARES:
-            near = row + distance
-            if 0 <= near < len(pool) and pool[near].section == entry.section:
-                found[row] += values[near] * share * entry.kernel
-    return found
+            neighbour = row + distance
+            if 0 <= neighbour < len(entries) and entries[neighbour].section == entry.section:
+                sums[row] += values[neighbour] * share * entry.kernel
+    return sums

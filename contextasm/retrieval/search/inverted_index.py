@@ -1,7 +1,6 @@
-"""Entries and their postings: which rows hold a term, how often, and what else is known of a row.
+"""Inverted index: entries, the rows and numbers of their terms, and columns with other facts of each row.
 
-`Index` is what a search asks for; `build_index` makes one in memory, a store may offer the same. Decides nothing about
-what a match is worth.
+A search reads `Index`; `build_index` makes one in memory, and `memory_index` has one in a file. Scores nothing.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from contextasm.retrieval.search.word_lists import COUNTS, STOP, TIMES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# How far neighbours reach; so many zeros follow the column of sections.
+# Greatest distance of neighbours, and number of zeros behind the column of sections.
 PADDING: Final = 3
 
-# Flags of an entry: it ends in a question, says when, says how many.
+# Flags of an entry: it ends in a question, names a time, names a number.
 QUESTION: Final = 1
 TIMED: Final = 2
 COUNTED: Final = 4
@@ -29,117 +28,119 @@ _DIGIT: Final = re.compile(r"\d")
 
 
 class IndexEntry(NamedTuple):
-    """One memory as the search sees it.
-
-    `section` is its neighbourhood (same file and day; none if blank), `kernel` how much neighbours share: 1.0 in a
-    daily log, where order is a story, 0.5 in a memory file.
-    """
+    """A text as a search sees it, such as a memory or a section of a page."""
 
     text: str
     section: str = ""
+    """Name of its neighbourhood, such as file and day; empty for an entry without neighbours."""
     day: str = ""
     author: str = ""
     kernel: float = 1.0
+    """Weight of its neighbours' matches: 1.0 in a daily log, where order is a story, 0.5 in a memory file."""
 
 
 class IndexColumns(NamedTuple):
-    """What is known of each row besides its words; a row that holds no entry is all zeros.
-
-    Sections are numbers from 1, followed by `PADDING` zeros; days YYYYMMDD; authors places in the list of names;
-    kernels hundredths.
-    """
+    """Facts of each row besides its terms; a row that holds no entry has zeros."""
 
     lengths: Sequence[int]
     sections: Sequence[int]
+    """Numbers from 1, followed by `PADDING` zeros."""
     days: Sequence[int]
+    """As YYYYMMDD; 0 for none."""
     authors: Sequence[int]
+    """Places in the list of names."""
     flags: Sequence[int]
     kernels: Sequence[int]
+    """In hundredths."""
 
 
 class Index(Protocol):
-    """Postings of entries, wherever they are kept."""
+    """An inverted index, in memory or in a file."""
 
     @property
     def size(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
 
     @property
     def average(self) -> float:
-        """Their mean length."""
+        """Mean length of the entries."""
 
     @property
     def columns(self) -> IndexColumns:
-        """What is known of each row."""
+        """Facts of each row besides its terms."""
 
     @property
     def authors(self) -> Sequence[str]:
-        """The names that the column of authors points to."""
+        """Names that the column of authors points to."""
 
     def postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
-        """The rows that hold a term, and how often each does."""
+        """Rows that hold a term, and its number in each of them."""
 
     def beginning(self, prefix: str) -> Sequence[str]:
-        """The terms that begin with a prefix, in order; all of them for a blank one."""
+        """Terms that begin with a prefix, in order; all of them for an empty one."""
 
 
 class MemoryIndex(NamedTuple):
-    """An index that lives no longer than the process."""
+    """An inverted index in memory."""
 
     size: int
     average: float
     columns: IndexColumns
     authors: Sequence[str]
-    held: Mapping[str, tuple[Sequence[int], Sequence[int]]]
+    postings_of: Mapping[str, tuple[Sequence[int], Sequence[int]]]
+    """Rows and counts, by term."""
     vocabulary: Sequence[str]
+    """All terms, in order."""
 
     def postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
-        """The rows that hold a term, and how often each does."""
-        return self.held.get(term, ((), ()))
+        """Rows that hold a term, and its number in each of them."""
+        return self.postings_of.get(term, ((), ()))
 
     def beginning(self, prefix: str) -> Sequence[str]:
-        """The terms that begin with a prefix, in order; all of them for a blank one."""
+        """Terms that begin with a prefix, in order; all of them for an empty one."""
         first = bisect_left(self.vocabulary, prefix)
         last = bisect_left(self.vocabulary, prefix + "\U0010ffff")
         return self.vocabulary[first:last]
 
 
 def build_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
-    """Entries as an index; row numbers are their positions."""
-    held: dict[str, tuple[list[int], list[int]]] = {}
+    """Index entries in memory; their positions are the row numbers."""
+    postings_of: dict[str, tuple[list[int], list[int]]] = {}
     lengths: list[int] = []
     flags: list[int] = []
     for row, entry in enumerate(entries):
         length, flag, counts = count_terms(entry.text)
         lengths.append(length)
         flags.append(flag)
-        for word, times in counts.items():
-            rows, repeats = held.setdefault(word, ([], []))
+        for word, count in counts.items():
+            rows, row_counts = postings_of.setdefault(word, ([], []))
             rows.append(row)
-            repeats.append(times)
+            row_counts.append(count)
     authors = sorted({entry.author for entry in entries})
     average = sum(lengths) / max(1, len(lengths))
-    return MemoryIndex(
-        len(entries), average, index_columns(entries, lengths, flags, authors), authors, held, sorted(held)
-    )
+    columns = index_columns(entries, lengths, flags, authors)
+    return MemoryIndex(len(entries), average, columns, authors, postings_of, sorted(postings_of))
 
 
 def count_terms(text: str) -> tuple[int, int, Counter[str]]:
-    """A text's length in words that carry its topic, its flags, and how often it holds each term, stop words too."""
-    found = analyze(text)
-    topical = sum(word not in STOP for word in found)
+    """A text's length in words, its flags, and the number of each of its terms.
+
+    Stop words have terms, but no part in the length, except where the text holds nothing else.
+    """
+    words = analyze(text)
+    topical = sum(word not in STOP for word in words)
     flag = QUESTION if text.rstrip(" )]*_\"'”’").endswith(("?", "？")) else 0
-    if not TIMES.isdisjoint(found):
+    if not TIMES.isdisjoint(words):
         flag |= TIMED
-    if not COUNTS.isdisjoint(found) or _DIGIT.search(text):
+    if not COUNTS.isdisjoint(words) or _DIGIT.search(text):
         flag |= COUNTED
-    return topical or len(found), flag, Counter(map(term, found))
+    return topical or len(words), flag, Counter(map(term, words))
 
 
 def index_columns(
     entries: Sequence[IndexEntry], lengths: Sequence[int], flags: Sequence[int], authors: Sequence[str]
 ) -> IndexColumns:
-    """The columns of entries that stand in rows 0, 1, 2 and so on."""
+    """Columns of entries whose positions are the row numbers."""
     sections: dict[str | int, int] = {}
     places = {name: place for place, name in enumerate(authors)}
     return IndexColumns(

@@ -1,7 +1,7 @@
-"""English word tables for search: words that carry no topic, and forms no stemmer can reach.
+"""English word tables for search: words that carry no topic, and forms that no stemmer reduces to their base form.
 
-Data only, each table a compact string that is split once at import. Not a dictionary: a word that is missing
-here is simply searched for as it stands.
+Data only, each table a compact string that is split once at import. Not a dictionary: a word that is missing here is
+searched for in the form in which it is written.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _IRREGULAR: Final = """
     choices; analysis analyses; die dying dead death; lie lying; tie tying
 """
 
-# What people shorten, and the few pairs they use for each other without thinking.
+# Short forms, and a few pairs of words that people use for each other.
 _SHORT: Final = """
     mother mom mum mommy mummy; father dad daddy; grandmother grandma granny; grandfather grandpa; child kid kiddo;
     picture pic photo photograph; television tv; bicycle bike; telephone phone; refrigerator fridge; vacation
@@ -79,13 +79,12 @@ _SHORT: Final = """
 """
 
 
-def _to_base(table: str) -> dict[str, str]:
-    """Each form of a table with the base form that it stands for."""
+def _base_of_form(table: str) -> dict[str, str]:
     rows = (row.split() for row in table.split(";"))
     return {form: base for base, *forms in rows for form in forms}
 
 
-BASES: Final = _to_base(_IRREGULAR) | _to_base(_SHORT)
+BASES: Final = _base_of_form(_IRREGULAR) | _base_of_form(_SHORT)
 
 # A memory that holds one of these says when something happened, or how many or how long.
 TIMES: Final = frozenset(

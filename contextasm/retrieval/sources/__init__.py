@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Sources: one module for each kind of file or value that fragments come from."""

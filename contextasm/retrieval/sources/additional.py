@@ -1,4 +1,4 @@
-"""Source `additional`: the text that the request brings along."""
+"""Source `additional`: the additional text of the request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATH = "--additional"
 
 
 def additional(query: SourceQuery) -> RetrievalResult:
-    """The request's additional text; nothing where there is none."""
+    """The request's additional text as one fragment; none for an empty text."""
     _, text = trimmed(query.build.request.additional)
     heading = query.layer.heading[0]
     return RetrievalResult(

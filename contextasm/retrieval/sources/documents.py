@@ -1,4 +1,4 @@
-"""Source `documents`: whole files, one a heading or all under one."""
+"""Source `document`: whole files, each under a heading of its own or all under one."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from contextasm.text.templates import layer_paths
 
 
 def documents(query: SourceQuery) -> RetrievalResult:
-    """The files that a layer names, in its order; those that a pattern finds come in path order.
+    """The layer's files as fragments, in the layer's order, and for each pattern in path order.
 
     Raises `ContextasmError` for a file of a required layer that can't be read.
     """
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for heading, path in _named(query):
+    for heading, path in _headings_and_paths(query):
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, heading, query.layer, (len(fragments),)))
+            fragments.append(_document_fragment(read, heading, query.layer, (len(fragments),)))
             if fragments[-1].verdict.excluded and query.layer.limits.required:
                 problems.append(
                     Problem("required-empty", path, 0, f"is empty, and {query.layer.id} is a required layer")
@@ -47,8 +47,7 @@ def documents(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _named(query: SourceQuery) -> Iterator[tuple[str, str]]:
-    """Heading and path of every file that may be there."""
+def _headings_and_paths(query: SourceQuery) -> Iterator[tuple[str, str]]:
     headings = (
         query.layer.heading * len(query.layer.query.paths) if len(query.layer.heading) == 1 else query.layer.heading
     )
@@ -57,8 +56,7 @@ def _named(query: SourceQuery) -> Iterator[tuple[str, str]]:
             yield heading, path
 
 
-def _fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:
-    """All of a document, the blank lines at its ends left off."""
+def _document_fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:
     blank, text = trimmed(document.text)
     return Fragment(
         document.path,

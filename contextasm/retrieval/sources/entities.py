@@ -1,4 +1,4 @@
-"""Source `entities`: the people, parts and places that a graph's file knows, those that the topic names first."""
+"""Source `entities`: people, parts and places in the files of a graph, those that the topic names first."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from contextasm.text.rows import Row, parse_rows
 from contextasm.text.templates import fill_template
 
 LINE = "**{type}**: {name}{fields}"
-"""The form of an entity where the layer names none (digest 2.1)."""
+"""Template of an entity where the layer has no `item` (digest 2.1)."""
 
 SALIENCE = 0.5
-"""Of an entity that does not say."""
+"""Salience of an entity that gives none."""
 
 
 class Entity(NamedTuple):
     """One row of a file of entities."""
 
     id: str
-    """What relations call it: its `id`, else its name."""
+    """Name of the entity in relations: its `id`, else its name."""
     path: str
     line: int
     type: str
@@ -45,36 +45,40 @@ class Entity(NamedTuple):
 
 
 def entities(query: SourceQuery) -> RetrievalResult:
-    """Every entity of the layer's files, those that the topic names first, then the most salient.
+    """Entities of the layer's files as fragments, those that the topic names first, then the most salient.
 
-    Beside those named, `layer.pool` are looked at.
+    Besides those, `max_candidates` may enter; the others are excluded.
     """
-    known, documents, problems = _known(query)
+    all_entities, documents, problems = _distinct_entities(query)
     topic = query.build.request.topic.casefold()
-    named = {each.id for each in known if topic and any(mentions(topic, name) for name in (each.name, *each.aliases))}
-    ordered = sorted(known, key=lambda each: (each.id not in named, -each.salience, each.id))
-    last = len(named) + (query.layer.query.max_candidates or len(known))
-    out = Reason.of("not-in-pool", pool=query.layer.query.max_candidates)
-    fragments = [_fragment(entity, query, place, named=entity.id in named) for place, entity in enumerate(ordered)]
-    fragments[last:] = [fragment.exclude(out) for fragment in fragments[last:]]
+    named = {
+        entity.id
+        for entity in all_entities
+        if topic and any(mentions(topic, name) for name in (entity.name, *entity.aliases))
+    }
+    ordered = sorted(all_entities, key=lambda entity: (entity.id not in named, -entity.salience, entity.id))
+    end = len(named) + (query.layer.query.max_candidates or len(all_entities))
+    reason = Reason.of("not-in-pool", pool=query.layer.query.max_candidates)
+    fragments = [
+        _entity_fragment(entity, query, place, named=entity.id in named) for place, entity in enumerate(ordered)
+    ]
+    fragments[end:] = [fragment.exclude(reason) for fragment in fragments[end:]]
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _known(query: SourceQuery) -> tuple[list[Entity], list[Document], list[Problem]]:
-    """The entities of the layer's files, each once."""
-    read, problems = read_data(query)
-    found: dict[str, Entity] = {}
-    for entity in (each for data in read for each in _entities(data, problems)):
-        if entity.id in found:
-            message = f"{entity.id} stands in line {found[entity.id].line} already; keep one of them"
+def _distinct_entities(query: SourceQuery) -> tuple[list[Entity], list[Document], list[Problem]]:
+    files, problems = read_data(query)
+    by_id: dict[str, Entity] = {}
+    for entity in (entity for data in files for entity in _entities(data, problems)):
+        if entity.id in by_id:
+            message = f"{entity.id} stands in line {by_id[entity.id].line} already; keep one of them"
             problems.append(Problem("duplicate-id", entity.path, entity.line, message))
         else:
-            found[entity.id] = entity
-    return [*found.values()], [each.document for each in read], problems
+            by_id[entity.id] = entity
+    return [*by_id.values()], [data.document for data in files], problems
 
 
 def _entities(data: Data, problems: list[Problem]) -> Iterator[Entity]:
-    """The entities of one file."""
     for row in parse_rows(data, "entities", problems):
         name = row.word("name") or row.word("id")
         if not name:
@@ -87,22 +91,20 @@ def _entities(data: Data, problems: list[Problem]) -> Iterator[Entity]:
             type=row.word("type", "thing"),
             name=name,
             aliases=row.words("aliases"),
-            fields=_fields(row),
+            fields=_entity_fields(row),
             salience=row.share("salience", SALIENCE),
         )
 
 
-def _fields(row: Row) -> tuple[tuple[str, str], ...]:
-    """What is said of an entity, in the file's order."""
+def _entity_fields(row: Row) -> tuple[tuple[str, str], ...]:
     key = "fields" if "fields" in row.values else "properties"
     return tuple(row.pairs(key).items())
 
 
-def _fragment(entity: Entity, query: SourceQuery, place: int, *, named: bool) -> Fragment:
-    """An entity in one line."""
+def _entity_fragment(entity: Entity, query: SourceQuery, place: int, *, named: bool) -> Fragment:
     fields = ", ".join(f"{key}: {value}" for key, value in entity.fields)
-    given = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
-    text = fill_template(query.layer.display.item_template or LINE, given)
+    values = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
+    text = fill_template(query.layer.display.item_template or LINE, values)
     return Fragment(
         entity.id,
         Location(entity.path, entity.line, rows=1),

@@ -1,6 +1,6 @@
-"""Source `parse_events`: what happened in the session that goes on, and the highlights of the latest others.
+"""Source `events`: events of the current session, and highlights of the latest other sessions.
 
-A session is a file of one JSON object a line. Its id is the file's name without `.jsonl`.
+A session is a file with one JSON object in each line. Its id is the file's name without `.jsonl`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from contextasm.text.session_events import Event, event_text, parse_events
 from contextasm.text.templates import fill_template
 
 OTHERS = 5
-"""How many other sessions show their highlights, the latest first."""
+"""Number of other sessions that show their highlights, the latest first."""
 
 HIGHLIGHTS = 3
-"""How many events of another session are its highlights, the latest first."""
+"""Number of highlights of another session, the latest first."""
 
 IMPORTANCE = 0.5
-"""Of every event (digest 2.1)."""
+"""Importance of every event (digest 2.1)."""
 
 
 class _Session(NamedTuple):
@@ -46,19 +46,19 @@ class _Session(NamedTuple):
 
     @property
     def latest(self) -> tuple[str, str]:
-        """What sessions are ordered by."""
-        times = (each.time.isoformat() for each in self.events if each.time)
+        """Sort key of sessions: time of the newest event, then the id."""
+        times = (event.time.isoformat() for event in self.events if event.time)
         return max(times, default=""), self.id
 
 
 def events(query: SourceQuery) -> RetrievalResult:
-    """The events of the session, newest first, behind it the highlights of the latest others.
+    """Events of the session, newest first, and behind them the highlights of the latest other sessions.
 
-    Where no session is named, the one with the newest event is meant. Of its events `layer.pool` are looked at.
+    Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     """
-    sessions, problems = _sessions(query)
+    sessions, problems = _latest_sessions_first(query)
     named = query.build.request.session
-    current = next((each for each in sessions if each.id == named), None)
+    current = next((session for session in sessions if session.id == named), None)
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
         problems.append(
@@ -66,79 +66,74 @@ def events(query: SourceQuery) -> RetrievalResult:
         )
     if not named and sessions:
         current = sessions[0]
-    fragments = _own(current, query) if current else []
-    others = [each for each in sessions if each is not current]
-    for number, session in enumerate(others[:OTHERS], 1):
+    fragments = _session_fragments(current, query) if current else []
+    other_sessions = [session for session in sessions if session is not current]
+    for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
-    documents = tuple(each.document for each in sessions)
-    return RetrievalResult(tuple(_distinct(fragments)), documents, tuple(problems))
+    documents = tuple(session.document for session in sessions)
+    return RetrievalResult(tuple(_merge_same_ids(fragments)), documents, tuple(problems))
 
 
-def _sessions(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
-    """The sessions of the layer's paths with their events of its types, the latest first."""
+def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
-    kinds = query.layer.query.event_types
-    found: list[_Session] = []
+    types = query.layer.query.event_types
+    sessions: list[_Session] = []
     for document in documents:
-        own, wrong = parse_events(document)
-        problems += wrong
-        session = document.path.rpartition("/")[2].removesuffix(".jsonl")
-        found.append(_Session(session, document, [each for each in own if not kinds or each.type in kinds]))
-    return sorted(found, key=lambda session: session.latest, reverse=True), problems
+        file_events, file_problems = parse_events(document)
+        problems += file_problems
+        name = document.path.rpartition("/")[2].removesuffix(".jsonl")
+        sessions.append(_Session(name, document, [event for event in file_events if not types or event.type in types]))
+    return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
 
 
-def _own(session: _Session, query: SourceQuery) -> list[Fragment]:
-    """All events of the session, newest first; those behind the pool are not put into words."""
-    newest = list(reversed(session.events))
-    pool = query.layer.query.max_candidates or len(newest)
-    shown = [_fragment(each, session.id, (0, each.line), query) for each in newest[:pool]]
-    out = Reason.of("not-in-pool", pool=pool)
+def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
+    newest_first = list(reversed(session.events))
+    count = query.layer.query.max_candidates or len(newest_first)
+    candidates = [_event_fragment(event, session.id, (0, event.line), query) for event in newest_first[:count]]
+    reason = Reason.of("not-in-pool", pool=count)
     heading = query.layer.heading[0]
-    return shown + [
+    return candidates + [
         Fragment(
-            _id(each),
-            Location(each.path, each.line, rows=1),
+            _event_id(event),
+            Location(event.path, event.line, rows=1),
             "",
             FragmentDisplay(heading),
-            labels=Labels(day=each.day, kind=each.type),
-            verdict=Verdict(excluded=out),
+            labels=Labels(day=event.day, kind=event.type),
+            verdict=Verdict(excluded=reason),
         )
-        for each in newest[pool:]
+        for event in newest_first[count:]
     ]
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
-    """What another session is remembered by: its last errors, failures and writes, else its last event."""
-    marked = [each for each in session.events if _stands_out(each)] or session.events[-1:]
-    return [_fragment(each, session.id, (number, each.line), query) for each in reversed(marked[-HIGHLIGHTS:])]
+    # A session without failures and writes shows its last event.
+    events = [event for event in session.events if _is_highlight(event)] or session.events[-1:]
+    return [_event_fragment(event, session.id, (number, event.line), query) for event in reversed(events[-HIGHLIGHTS:])]
 
 
-def _stands_out(event: Event) -> bool:
-    """Whether an event says what a session came to."""
-    failed = event.outcome.casefold() not in {"", "ok", "success", "succeeded", "0", "done"}
-    return event.type in {"error", "file_write"} or failed
+def _is_highlight(event: Event) -> bool:
+    is_failure = event.outcome.casefold() not in {"", "ok", "success", "succeeded", "0", "done"}
+    return event.type in {"error", "file_write"} or is_failure
 
 
-def _fragment(event: Event, session: str, place: tuple[int, int], query: SourceQuery) -> Fragment:
-    """An event in words."""
+def _event_fragment(event: Event, session: str, place: tuple[int, int], query: SourceQuery) -> Fragment:
     layer, text = query.layer, event_text(event)
     return Fragment(
-        _id(event),
+        _event_id(event),
         Location(event.path, event.line, rows=1),
-        _line(layer, text, event),
+        _fill_item(layer, text, event),
         FragmentDisplay(
             layer.heading[0],
             group=fill_template(layer.display.group_template, {"session": session}),
             place=place,
             keep=layer.overflow.keep,
         ),
-        score=_score(event, query),
+        score=_event_score(event, query),
         labels=Labels(day=event.day, kind=event.type),
     )
 
 
-def _line(layer: Layer, text: str, event: Event) -> str:
-    """An event in the form in which the layer shows it."""
+def _fill_item(layer: Layer, text: str, event: Event) -> str:
     return (
         fill_template(layer.display.item_template, {"type": event.type, "text": text.replace("\n", "\n  ")})
         if layer.display.item_template
@@ -146,30 +141,28 @@ def _line(layer: Layer, text: str, event: Event) -> str:
     )
 
 
-def _score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], ...]:
-    """The parts of an event's score. Its age is counted from the end of the day of the build."""
+def _event_score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], ...]:
+    # The age is counted from the end of the day of the build.
     end = datetime.combine(query.build.request.date, time()) + timedelta(days=1)
     hours = (end - event.time).total_seconds() / 3600 if event.time else None
     recency = 0.0 if hours is None else half_life(hours)
     return (("importance", IMPORTANCE), ("recency", recency))
 
 
-def _id(event: Event) -> str:
+def _event_id(event: Event) -> str:
     return event.id or f"{event.path}:{event.line}"
 
 
-def _distinct(fragments: Sequence[Fragment]) -> list[Fragment]:
-    """The fragments, a second one of the same id being merged into the first (digest 2.1)."""
-    first: dict[str, Fragment] = {}
-    found: list[Fragment] = []
-    for each in fragments:
-        if each.id in first:
-            line = first[each.id].location.line
-            own = f"{each.location.path}:{each.location.line}"
-            found.append(
-                each._replace(id=own, text="").exclude(each.verdict.excluded or Reason.of("repeated", line=line))
-            )
+def _merge_same_ids(fragments: Sequence[Fragment]) -> list[Fragment]:
+    # A later fragment with the id of an earlier one loses its text, and is excluded (digest 2.1).
+    first_of: dict[str, Fragment] = {}
+    distinct: list[Fragment] = []
+    for fragment in fragments:
+        if fragment.id in first_of:
+            repeated = Reason.of("repeated", line=first_of[fragment.id].location.line)
+            new_id = f"{fragment.location.path}:{fragment.location.line}"
+            distinct.append(fragment._replace(id=new_id, text="").exclude(fragment.verdict.excluded or repeated))
         else:
-            first[each.id] = each
-            found.append(each)
-    return found
+            first_of[fragment.id] = fragment
+            distinct.append(fragment)
+    return distinct

@@ -1,4 +1,4 @@
-"""Source `files`: files of the project in a fence of their language; those that are open or changed first."""
+"""Source `files`: files of the project, each in a fence of its language; open and changed files first."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ LANGUAGES = {
     "yaml": "yaml",
     "yml": "yaml",
 }
-"""The word behind a fence, by the ending of a name; none for any other."""
+"""Language word of a fence, by the extension of the file's name; none for any other extension."""
 
 _TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def files(query: SourceQuery) -> RetrievalResult:
-    """The files that are open, changed or named by the layer's paths, those that are open first.
+    """The layer's files as fragments: those first that are the most of open, changed, and named by the topic.
 
-    An open file that is not there is a problem.
+    An open file that does not exist is a problem.
     """
     documents: list[Document] = []
     fragments: list[Fragment] = []
@@ -64,22 +64,25 @@ def files(query: SourceQuery) -> RetrievalResult:
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_fragment(read, query))
+            fragments.append(_file_fragment(read, query))
         elif read:
             problems.append(read)
         elif path in query.build.request.open:
             problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
-    fragments.sort(key=lambda each: -sum(value for _, value in each.score))
+    fragments.sort(key=lambda fragment: -sum(value for _, value in fragment.score))
     placed = (
-        tuple(each._replace(display=each.display._replace(place=(n,))) for n, each in enumerate(fragments))
+        tuple(
+            fragment._replace(display=fragment.display._replace(place=(place,)))
+            for place, fragment in enumerate(fragments)
+        )
         if query.layer.ranking.order == "given"
         else ()
     )
     return RetrievalResult(placed or tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _fragment(document: Document, query: SourceQuery) -> Fragment:
-    """A whole file as it stands, front matter and all."""
+def _file_fragment(document: Document, query: SourceQuery) -> Fragment:
+    # Front matter is part of the file here: where there is any, the text is taken from the bytes.
     text = document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n") if document.line > 1 else document.text
     text = text.rstrip("\n")
     return Fragment(
@@ -90,23 +93,26 @@ def _fragment(document: Document, query: SourceQuery) -> Fragment:
             query.layer.heading[0],
             group=fill_template(query.layer.display.group_template, {"title": document.path, "path": document.path}),
             keep=query.layer.overflow.keep,
-            fence=_fence(document.path, text),
+            fence=_opening_fence(document.path, text),
         ),
-        score=_score(document.path, query),
+        score=_file_score(document.path, query),
         verdict=Verdict(excluded=None if text.strip() else Reason("blank")),
     )
 
 
-def _fence(path: str, text: str) -> str:
-    """The line that opens the fence: longer than any fence in the text."""
+def _opening_fence(path: str, text: str) -> str:
+    # Longer than any fence in the text, so that none of them closes it.
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
-    ending = path.rpartition(".")[2].lower()
-    return "`" * (longest + 1) + LANGUAGES.get(ending, "")
+    extension = path.rpartition(".")[2].lower()
+    return "`" * (longest + 1) + LANGUAGES.get(extension, "")
 
 
-def _score(path: str, query: SourceQuery) -> tuple[tuple[str, float], ...]:
-    """Whether a file is open, changed, or named by the topic: each 1 or 0."""
-    topic = query.build.request.topic.casefold()
-    told = bool(topic) and mentions(topic, path.rpartition("/")[2])
+def _file_score(path: str, query: SourceQuery) -> tuple[tuple[str, float], ...]:
     request = query.build.request
-    return (("open", float(path in request.open)), ("changed", float(path in request.changed)), ("named", float(told)))
+    topic = request.topic.casefold()
+    is_named = bool(topic) and mentions(topic, path.rpartition("/")[2])
+    return (
+        ("open", float(path in request.open)),
+        ("changed", float(path in request.changed)),
+        ("named", float(is_named)),
+    )

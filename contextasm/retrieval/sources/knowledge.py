@@ -1,4 +1,7 @@
-"""Source `knowledge`: pages split at their headings, those sections that have to do with the topic."""
+"""Source `knowledge`: sections of pages that match the topic.
+
+Pages are split at their headings. Searches by words alone.
+"""
 
 from __future__ import annotations
 
@@ -14,88 +17,88 @@ from contextasm.text.markdown import blocks, heading, trimmed
 from contextasm.text.templates import fill_template
 
 
-class _Part(NamedTuple):
-    """What stands between two headings of a page."""
+class _PageSection(NamedTuple):
+    """The text between two headings of a page."""
 
     path: str
     line: int
-    """The first line below the heading."""
+    """Line of the file at which the text begins."""
     text: str
     trail: tuple[str, ...]
-    """The page's name, where it has no title, and the headings above the text, the outermost first."""
+    """Headings above the text, the outermost first; the page's name where there are none."""
     day: str
+    """Day of the page, as YYYY-MM-DD; empty for none."""
 
 
 def knowledge(query: SourceQuery) -> RetrievalResult:
-    """The sections of the layer's pages with how well they answer the topic; nothing at all without one.
+    """Sections of the layer's pages as fragments, matching ones with their similarity; none without a topic.
 
-    A hit counts a tenth more for each keyword that it holds, and more if its page is of the day.
+    Each keyword in a section raises its similarity by a tenth, and the day of the page may raise it, too.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
     documents, problems = read_documents(query)
-    parts = [part for document in documents for part in split_sections(document)]
-    hits = _hits(query, parts)
+    sections = [section for document in documents for section in split_sections(document)]
+    similarity_of = _similarities(query, sections)
     words = keywords(query.build.request.topic)
     fragments = []
-    for row, part in enumerate(parts):
-        if row in hits:
-            folded = part.text.casefold()
+    for row, section in enumerate(sections):
+        if row in similarity_of:
+            folded = section.text.casefold()
             score = boosted(
-                hits[row], sum(word in folded for word in words), _hours(part.day, query.build.request.date)
+                similarity_of[row],
+                sum(word in folded for word in words),
+                _age_in_hours(section.day, query.build.request.date),
             )
-            fragments.append(_fragment(part, query)._replace(score=(("similarity", score),)))
+            fragments.append(_section_fragment(section, query)._replace(score=(("similarity", score),)))
         else:
-            fragments.append(_fragment(part, query).exclude(Reason("no-match")))
+            fragments.append(_section_fragment(section, query).exclude(Reason("no-match")))
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _hits(query: SourceQuery, parts: Sequence[_Part]) -> dict[int, float]:
-    """The sections that answer the topic, by their places, with how well."""
+def _similarities(query: SourceQuery, sections: Sequence[_PageSection]) -> dict[int, float]:
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
-    entries = [IndexEntry("\n".join((*part.trail, part.text)), "", part.day) for part in parts]
+    entries = [IndexEntry("\n".join((*section.trail, section.text)), "", section.day) for section in sections]
     return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
 
 
-def _hours(day: str, today: date) -> float:
-    """The age of a page in hours; without end where it names no day."""
+def _age_in_hours(day: str, today: date) -> float:
     return (today - date.fromisoformat(day)).days * 24.0 if day else inf
 
 
-def split_sections(document: Document) -> Iterator[_Part]:
-    """The texts between the headings of a page; a heading with nothing below it has none."""
+def split_sections(document: Document) -> Iterator[_PageSection]:
+    """Sections of a page, in its order; a heading without text below it makes none."""
     lines = document.text.split("\n")
     name = document.path.rpartition("/")[2].removesuffix(".md")
-    day = _day(document)
+    day = _page_day(document)
     trail: list[tuple[int, str]] = []
-    start, at = 0, 0
+    start, end = 0, 0
     for block in blocks(lines):
         if block.levels:
-            yield from _part(document, lines[start : block.first], start, _named(trail, name), day)
+            yield from _section_unless_blank(document, lines[start : block.first], start, _titles(trail, name), day)
             start = block.body
             for line in lines[block.first : block.body]:
                 if title := heading(line):
-                    trail = [each for each in trail if each[0] < title[0]] + [title]
-        at = block.stop
-    yield from _part(document, lines[start:at], start, _named(trail, name), day)
+                    trail = [outer for outer in trail if outer[0] < title[0]] + [title]
+        end = block.stop
+    yield from _section_unless_blank(document, lines[start:end], start, _titles(trail, name), day)
 
 
-def _named(trail: Sequence[tuple[int, str]], name: str) -> tuple[str, ...]:
-    """The headings above a text."""
+def _titles(trail: Sequence[tuple[int, str]], name: str) -> tuple[str, ...]:
     return tuple(title for _, title in trail if title) or (name,)
 
 
-def _part(document: Document, lines: Sequence[str], start: int, trail: tuple[str, ...], day: str) -> Iterator[_Part]:
-    """A section, if it holds anything."""
+def _section_unless_blank(
+    document: Document, lines: Sequence[str], start: int, trail: tuple[str, ...], day: str
+) -> Iterator[_PageSection]:
     blank, text = trimmed("\n".join(lines))
     if text:
-        yield _Part(document.path, document.line + start + blank, text, trail, day)
+        yield _PageSection(document.path, document.line + start + blank, text, trail, day)
 
 
-def _day(document: Document) -> str:
-    """The day that the front matter says the page is of; empty for none."""
+def _page_day(document: Document) -> str:
     for key in ("updated", "date", "created"):
         written = document.front.get(key)
         try:
@@ -106,17 +109,17 @@ def _day(document: Document) -> str:
     return ""
 
 
-def _fragment(part: _Part, query: SourceQuery) -> Fragment:
-    """A section under the headings that lead to it."""
+def _section_fragment(section: _PageSection, query: SourceQuery) -> Fragment:
     layer = query.layer
+    names = {"title": " / ".join(section.trail), "path": section.path}
     return Fragment(
-        f"{part.path}:{part.line}",
-        Location(part.path, part.line),
-        part.text,
+        f"{section.path}:{section.line}",
+        Location(section.path, section.line),
+        section.text,
         FragmentDisplay(
             layer.heading[0],
-            group=fill_template(layer.display.group_template, {"title": " / ".join(part.trail), "path": part.path}),
+            group=fill_template(layer.display.group_template, names),
             keep=layer.overflow.keep,
         ),
-        labels=Labels(day=part.day),
+        labels=Labels(day=section.day),
     )

@@ -1,4 +1,7 @@
-"""Sources `search_memories`, `recent_memories` and `weighed_memories`: memories that match the topic, all of them, or all with scores."""
+"""Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores.
+
+How memories are read and ordered is in `memory_pool`, and how a large pool is searched in `memory_search`.
+"""
 
 from __future__ import annotations
 
@@ -34,119 +37,117 @@ if TYPE_CHECKING:
 
 
 def recent_memories(query: SourceQuery) -> RetrievalResult:
-    """Every memory of the layer's files; those that do not count say why."""
-    return search_pool(query, lambda pool: _found(query, pool)[0], all_rows, _shown_alone)
+    """Memories of the layer's files as fragments; each excluded one has its reason."""
+    return search_pool(query, lambda pool: _pool_fragments(query, pool)[0], all_rows, _scored_fragment)
 
 
 def search_memories(query: SourceQuery) -> RetrievalResult:
-    """The memories of the layer's files, those that match the request's topic with the parts of their scores.
-
-    Nothing at all where there is no topic.
-    """
+    """Memories of the layer's files as fragments, those that match the topic with scores; none without a topic."""
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    return search_pool(query, partial(_searched, query), topic_scores, _shown_alone)
+    return search_pool(query, partial(_topic_fragments, query), topic_scores, _scored_fragment)
 
 
-def _shown_alone(memory: Memory, layer: Layer, score: Score) -> Fragment:
-    """A memory that counts, in the form in which the layer shows it."""
+def _scored_fragment(memory: Memory, layer: Layer, score: Score) -> Fragment:
     return memory_fragment(GroupedMemory(memory, ()), layer, None)._replace(score=score)
 
 
-def _searched(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
-    """Every memory of the layer's files, those that match with their scores."""
-    found, own = _found(query, pool)
-    asked = [number for number, each in enumerate(found.fragments) if each.verdict.excluded is None]
-    hits, problems = _hits(query, [own[number] for number in asked])
-    fragments = [*found.fragments]
-    for row, number in enumerate(asked):
+def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
+    result, memories = _pool_fragments(query, pool)
+    candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
+    hits, problems = _hits(query, [memories[number] for number in candidates])
+    fragments = [*result.fragments]
+    for row, number in enumerate(candidates):
         if hit := hits.get(row):
-            score = (*_parts(own[number], hit.similarity, query), *hit.parts, *_own_parts(own[number], query))
+            memory = memories[number]
+            score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *_weighted_parts(memory, query))
             fragments[number] = fragments[number]._replace(score=score)
         else:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
-    return found._replace(fragments=tuple(fragments), problems=(*found.problems, *problems))
+    return result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
 
 
-def _hits(query: SourceQuery, pool: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
-    """The memories that answer the topic, by their place: by words, and by meaning too where that can be asked."""
+def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
+    # By position; by words, and by embeddings, too, where these are configured and in time.
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.hybrid import HybridHit, fuse
     from contextasm.retrieval.search.inverted_index import build_index
 
-    topic, floor = query.build.request.topic, query.layer.query.min_match
-    entries = [index_entry(each) for each in pool]
-    postings = build_index(entries)
-    words = similarities(topic, postings, floor)
-    near = query.build.semantics(topic, [each.text for each in pool]) if query.build.semantics and pool else ()
-    if isinstance(near, Problem) or not near:
-        problems = (near,) if isinstance(near, Problem) else ()
-        return {row: HybridHit(similarity) for row, similarity in words.items()}, problems
-    return fuse(words, similarities(topic, postings, 0.0), near, floor, entries), ()
+    topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
+    entries = [index_entry(memory) for memory in memories]
+    index = build_index(entries)
+    word_hits = similarities(topic, index, min_match)
+    nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
+    if isinstance(nearness, Problem) or not nearness:
+        problems = (nearness,) if isinstance(nearness, Problem) else ()
+        return {row: HybridHit(similarity) for row, similarity in word_hits.items()}, problems
+    return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
-    """Every memory of the layer's files, with the parts of its score that no topic decides."""
-    found, own = _found(query, read_pool(query.build.workspace, [*query_paths(query)]))
+    """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
+    result, memories = _pool_fragments(query, read_pool(query.build.workspace, [*query_paths(query)]))
     fragments = []
-    for each, memory in zip(found.fragments, own, strict=True):
-        fragments.append(each._replace(score=_parts(memory, 0.0, query)[1:] + _own_parts(memory, query)))
-    return found._replace(fragments=tuple(fragments))
+    for fragment, memory in zip(result.fragments, memories, strict=True):
+        parts = _common_parts(memory, 0.0, query)[1:] + _weighted_parts(memory, query)
+        fragments.append(fragment._replace(score=parts))
+    return result._replace(fragments=tuple(fragments))
 
 
-def _own_parts(memory: Memory, query: SourceQuery) -> tuple[tuple[str, float], ...]:
-    """Further parts, as far as the layer weighs them: how sure a memory is, whether it names a file that is open."""
-    weighed = dict(query.layer.ranking.weights)
-    further = (("confidence", memory.confidence), ("open", float(names_open(memory, query.build.request))))
-    return tuple(part for part in further if part[0] in weighed)
+def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
+    inputs = score_inputs(memory)
+    return memory_score(similarity, inputs.importance, inputs.last, query.build.request.date)
+
+
+def _weighted_parts(memory: Memory, query: SourceQuery) -> Score:
+    # Parts that a memory gets only where the layer gives them a weight.
+    weights = dict(query.layer.ranking.weights)
+    parts = (("confidence", memory.confidence), ("open", float(names_open(memory, query.build.request))))
+    return tuple(part for part in parts if part[0] in weights)
 
 
 def names_open(memory: Memory, request: Request) -> bool:
-    """Whether a memory names a file that is open, by its path or by its name."""
+    """Whether a memory names an open file of the request, by its path or by its name."""
     names = {name for path in request.open for name in (path, path.rpartition("/")[2])}
     folded = memory.text.casefold()
     return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
-    """The parts of a memory's score that every layer knows."""
-    own = score_inputs(memory)
-    return memory_score(similarity, own.importance, own.last, query.build.request.date)
+def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
+    # With the memories of the fragments, in the same order.
+    exclusions = {
+        memory.id: reason for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True) if reason
+    }
+    members, problems = group_memories(pool.all_memories, query.layer, exclusions)
+    fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
+    result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
+    return result, tuple(member.memory for member in members)
 
 
-def _found(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
-    """Every memory of the layer as a fragment, and as it stands."""
-    out = {memory.id: reason for memory, reason in zip(pool.every, pool.outs, strict=True) if reason}
-    chosen, unfit = group_memories(pool.every, query.layer, out)
-    fragments = tuple(memory_fragment(each, query.layer, out.get(each.memory.id)) for each in chosen)
-    return RetrievalResult(fragments, pool.documents, (*pool.problems, *unfit)), tuple(each.memory for each in chosen)
-
-
-def memory_fragment(placed: GroupedMemory, layer: Layer, out: Reason | None) -> Fragment:
-    """A memory in the form in which the layer shows it."""
-    memory = placed.memory
-    text = fill_template(layer.display.item_template, _shown(memory)) if layer.display.item_template else memory.text
+def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | None) -> Fragment:
+    """A memory as the layer shows it; with an `exclusion`, it is excluded."""
+    memory = member.memory
+    template = layer.display.item_template
+    text = fill_template(template, _item_values(memory)) if template else memory.text
+    key = memory_key(memory)
     return Fragment(
         memory.id,
         Location(memory.path, memory.line),
         "\n".join(line.rstrip() for line in text.split("\n")),
         FragmentDisplay(
             layer.heading[0],
-            group=fill_template(
-                layer.display.group_template, {"key": memory_key(memory), "name": group_name(memory_key(memory))}
-            ),
-            place=placed.place,
+            group=fill_template(layer.display.group_template, {"key": key, "name": group_name(key)}),
+            place=member.place,
             keep=layer.overflow.keep,
         ),
         statement=memory.text,
         labels=Labels(day=memory.created, tags=memory.tags, kind=memory.type, key=memory.key, dedup=memory.dedup),
-        verdict=Verdict(excluded=out),
+        verdict=Verdict(excluded=exclusion),
     )
 
 
-def _shown(memory: Memory) -> dict[str, str]:
-    """What a layer's line may say of a memory."""
+def _item_values(memory: Memory) -> dict[str, str]:
     text = memory.text.replace("\n", "\n  ")
-    title, mark, rest = text.partition("\n")
+    title, line_end, rest = text.partition("\n")
     confidence = f"{memory.confidence:.2f}"
-    return {"type": memory.type, "text": text, "title": title, "rest": mark + rest, "confidence": confidence}
+    return {"type": memory.type, "text": text, "title": title, "rest": line_end + rest, "confidence": confidence}

@@ -1,8 +1,11 @@
-"""Source `patterns`: ways of working that have proved themselves, those that fit what is asked."""
+"""Source `patterns`: ways of working, with their rates of success; those that fit the topic.
+
+A pattern fits by its keywords, intents and entities; its text is not searched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from contextasm.model import (
@@ -22,7 +25,7 @@ from contextasm.text.rows import parse_rows
 from contextasm.text.templates import fill_template
 
 LINE = "**{name}**: {text}"
-"""The form of a pattern where the layer names none."""
+"""Template of a pattern where the layer has no `item`."""
 
 
 class Pattern(NamedTuple):
@@ -35,41 +38,49 @@ class Pattern(NamedTuple):
     keywords: tuple[str, ...]
     intents: tuple[str, ...]
     entities: tuple[str, ...]
-    """Types of entities."""
+    """Types of entities that it fits."""
     applied: int
     succeeded: int
 
     @property
     def rate(self) -> float:
-        """How often it worked, drawn towards a half where it was seldom tried; 0 where it never was (001-16)."""
+        """Rate of success, from 0 to 1, nearer to a half the fewer the tries; 0 where it was never tried (001-16)."""
         return (self.succeeded + 1) / (self.applied + 2) if self.applied else 0.0
 
 
 def patterns(query: SourceQuery) -> RetrievalResult:
-    """The patterns of the layer's files, those that fit the topic by how often they worked.
+    """Patterns of the layer's files as fragments, those that fit the topic first, by rate of success.
 
-    One fits by a keyword, by the intent, or by the type of an entity that the topic names (`layer.start`).
+    One fits by a keyword, by the intent, or by the type of an entity that the topic names (`start_from`).
     """
-    read, problems = read_data(query)
-    known = [pattern for data in read for pattern in _patterns(data, problems)]
-    words, meant, types = set(keywords(query.build.request.topic)), intent(query.build.request.topic), _types(query)
+    files, problems = read_data(query)
+    all_patterns = [pattern for data in files for pattern in _patterns(data, problems)]
+    topic = query.build.request.topic
+    words, topic_intent, types = set(keywords(topic)), intent(topic), _named_entity_types(query)
     fragments = []
-    for number, pattern in enumerate(known):
-        by_word = bool(words & {word.casefold() for word in pattern.keywords})
-        fits = by_word or meant in pattern.intents or bool(types & {each.casefold() for each in pattern.entities})
-        fragments.append(_fragment(pattern, query, number, fits=fits))
-    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("rate", 0.0), each.text))
-    return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+    for number, pattern in enumerate(all_patterns):
+        fits = (
+            bool(words & {word.casefold() for word in pattern.keywords})
+            or topic_intent in pattern.intents
+            or bool(types & {type_.casefold() for type_ in pattern.entities})
+        )
+        fragments.append(_pattern_fragment(pattern, query, number, fits=fits))
+    fragments.sort(
+        key=lambda fragment: (
+            fragment.verdict.excluded is not None,
+            -dict(fragment.score).get("rate", 0.0),
+            fragment.text,
+        )
+    )
+    return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
-def _types(query: SourceQuery) -> set[str]:
-    """The types of the entities that the topic names."""
-    found: Sequence[Fragment] = [each for layer in query.found.values() for each in layer.fragments]
-    return {each.labels.kind.casefold() for each in found if dict(each.score).get("named")}
+def _named_entity_types(query: SourceQuery) -> set[str]:
+    fragments = [fragment for result in query.found.values() for fragment in result.fragments]
+    return {fragment.labels.kind.casefold() for fragment in fragments if dict(fragment.score).get("named")}
 
 
 def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
-    """The patterns of one file."""
     for row in parse_rows(data, "patterns", problems):
         name = row.word("name") or row.word("text")
         applied, succeeded = row.count("applied"), row.count("succeeded")
@@ -91,14 +102,13 @@ def _patterns(data: Data, problems: list[Problem]) -> Iterator[Pattern]:
         )
 
 
-def _fragment(pattern: Pattern, query: SourceQuery, number: int, *, fits: bool) -> Fragment:
-    """A pattern as a list item."""
+def _pattern_fragment(pattern: Pattern, query: SourceQuery, number: int, *, fits: bool) -> Fragment:
     tried = f"worked {pattern.succeeded} of {pattern.applied} times" if pattern.applied else "not tried yet"
-    given = {"name": pattern.name, "text": " ".join(pattern.text.split()), "tried": tried}
+    values = {"name": pattern.name, "text": " ".join(pattern.text.split()), "tried": tried}
     return Fragment(
         f"{pattern.path}#{number}",
         Location(pattern.path, pattern.line, rows=1),
-        fill_template(query.layer.display.item_template or LINE, given),
+        fill_template(query.layer.display.item_template or LINE, values),
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=(("rate", pattern.rate),) if fits else (),
         verdict=Verdict(excluded=None if fits else Reason("no-match")),

@@ -1,6 +1,6 @@
-"""Source `relations`: what joins the entities that earlier layers found, followed step by step.
+"""Source `relations`: relations between entities, followed step by step from those that earlier layers found.
 
-Needs those layers to be done: `layer.start` names them.
+Needs the results of those layers: `start_from` names them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from contextasm.text.rows import parse_rows
 from contextasm.text.templates import fill_template
 
 LINE = "{source} --[{type}]--> {target}"
-"""The form of a relation where the layer names none (digest 2.1)."""
+"""Template of a relation where the layer has no `item` (digest 2.1)."""
 
 WEIGHT = 0.5
-"""Of a relation that does not say."""
+"""Weight of a relation that gives none."""
 
 HALVED = 0.5
-"""What is left of a weight with each step away from where it began (digest 001-15)."""
+"""Factor of a weight for each step after the first (digest 001-15)."""
 
 
 class Relation(NamedTuple):
@@ -47,45 +47,50 @@ class Relation(NamedTuple):
 
     @property
     def edge(self) -> tuple[str, str, str]:
-        """What makes two relations the same."""
+        """Case-folded source, type and target: two relations with the same ones are the same."""
         return self.source.casefold(), self.type.casefold(), self.target.casefold()
 
 
 def relations(query: SourceQuery) -> RetrievalResult:
-    """Every relation of the layer's files, those within `layer.depth` steps with their scores, nearest first.
+    """Relations of the layer's files as fragments, those within `depth` steps first, by score.
 
-    An edge that stands there twice is merged into its first row; one out of reach says so.
+    An edge that is written twice is merged into its first row; one out of reach is excluded.
     """
-    read, problems = read_data(query)
-    known = [relation for data in read for relation in _relations(data, problems)]
-    first: dict[tuple[str, str, str], Relation] = {}
-    for relation in known:
-        first.setdefault(relation.edge, relation)
-    steps = _steps([*first.values()], _begun(query), query.layer.query.depth)
-    far = Reason.of("not-reached", depth=query.layer.query.depth)
+    files, problems = read_data(query)
+    all_relations = [relation for data in files for relation in _relations(data, problems)]
+    first_of: dict[tuple[str, str, str], Relation] = {}
+    for relation in all_relations:
+        first_of.setdefault(relation.edge, relation)
+    steps = _steps([*first_of.values()], _start_entities(query), query.layer.query.depth)
+    not_reached = Reason.of("not-reached", depth=query.layer.query.depth)
     fragments = []
-    for number, relation in enumerate(known):
-        kept = first[relation.edge]
-        if kept is not relation:
-            out: Reason | None = Reason.of("repeated", line=kept.line)
+    for number, relation in enumerate(all_relations):
+        first = first_of[relation.edge]
+        if first is not relation:
+            exclusion: Reason | None = Reason.of("repeated", line=first.line)
         else:
-            out = None if relation.edge in steps else far
-        fragments.append(
-            _fragment(relation, query, steps.get(relation.edge, 0), out)._replace(id=f"{relation.path}#{number}")
-        )
-    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("weight", 0.0)))
-    return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+            exclusion = None if relation.edge in steps else not_reached
+        fragment = _relation_fragment(relation, query, steps.get(relation.edge, 0), exclusion)
+        fragments.append(fragment._replace(id=f"{relation.path}#{number}"))
+    fragments.sort(
+        key=lambda fragment: (fragment.verdict.excluded is not None, -dict(fragment.score).get("weight", 0.0))
+    )
+    return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
-def _begun(query: SourceQuery) -> set[str]:
-    """The ids of the entities from which relations are followed: those that the topic names, else all that count."""
-    found = [each for layer in query.found.values() for each in layer.fragments if each.verdict.excluded is None]
-    named = [each for each in found if dict(each.score).get("named")]
-    return {each.id.casefold() for each in named or found}
+def _start_entities(query: SourceQuery) -> set[str]:
+    # Those that the topic names, else all that are not excluded.
+    entities = [
+        fragment
+        for result in query.found.values()
+        for fragment in result.fragments
+        if fragment.verdict.excluded is None
+    ]
+    named = [entity for entity in entities if dict(entity.score).get("named")]
+    return {entity.id.casefold() for entity in named or entities}
 
 
 def _relations(data: Data, problems: list[Problem]) -> Iterator[Relation]:
-    """The relations of one file."""
     for row in parse_rows(data, "relations", problems):
         source, target = row.word("source"), row.word("target")
         if source and target:
@@ -95,41 +100,40 @@ def _relations(data: Data, problems: list[Problem]) -> Iterator[Relation]:
             row.report(f"has no `{'target' if source else 'source'}`")
 
 
-def _steps(known: Sequence[Relation], begun: set[str], depth: int) -> Mapping[tuple[str, str, str], int]:
-    """Each edge within reach with the number of its step, from 1: breadth first, along both directions.
+def _steps(relations: Sequence[Relation], start: set[str], depth: int) -> Mapping[tuple[str, str, str], int]:
+    """Number of the step, from 1, at which each edge is reached: breadth first, in both directions.
 
-    An entity is left once only, so a circle ends.
+    Each entity is left once, so a circle ends.
     """
-    at: dict[str, list[Relation]] = {}
-    for relation in known:
+    relations_of: dict[str, list[Relation]] = {}
+    for relation in relations:
         source, _, target = relation.edge
-        at.setdefault(source, []).append(relation)
-        at.setdefault(target, []).append(relation)
+        relations_of.setdefault(source, []).append(relation)
+        relations_of.setdefault(target, []).append(relation)
     steps: dict[tuple[str, str, str], int] = {}
-    visited, border = set(begun), begun
+    visited, border = set(start), start
     for step in range(1, depth + 1):
-        beyond: set[str] = set()
+        neighbours: set[str] = set()
         for entity in border:
-            for relation in at.get(entity, ()):
+            for relation in relations_of.get(entity, ()):
                 steps.setdefault(relation.edge, step)
-                beyond |= {relation.edge[0], relation.edge[2]}
-        border = beyond - visited
+                neighbours |= {relation.edge[0], relation.edge[2]}
+        border = neighbours - visited
         visited |= border
         if not border:
             break
     return steps
 
 
-def _fragment(relation: Relation, query: SourceQuery, step: int, out: Reason | None) -> Fragment:
-    """A relation in one line."""
-    given = {"source": relation.source, "type": relation.type, "target": relation.target}
-    score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and out is None else ()
+def _relation_fragment(relation: Relation, query: SourceQuery, step: int, exclusion: Reason | None) -> Fragment:
+    values = {"source": relation.source, "type": relation.type, "target": relation.target}
+    score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and exclusion is None else ()
     return Fragment(
         f"{relation.path}:{relation.line}",
         Location(relation.path, relation.line, rows=1),
-        fill_template(query.layer.display.item_template or LINE, given) if out is None else "",
+        fill_template(query.layer.display.item_template or LINE, values) if exclusion is None else "",
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=score,
         labels=Labels(kind=relation.type),
-        verdict=Verdict(excluded=out),
+        verdict=Verdict(excluded=exclusion),
     )

@@ -1,4 +1,7 @@
-"""Sources `root-goal`, `ancestor-goals`, `sibling-results` and `current-goal`: the stack of tasks, part by part."""
+"""Sources `root-goal`, `ancestor-goals`, `sibling-results` and `current-goal`: the parts of a stack of tasks.
+
+Changes no task.
+"""
 
 from __future__ import annotations
 
@@ -10,46 +13,47 @@ from contextasm.text.task_stack import Task, TaskStack, parse_task_stack, task_l
 
 
 def root_goal(query: SourceQuery) -> RetrievalResult:
-    """What all of it is for; nothing where that is the current task itself."""
-    return _part(query, lambda stack: stack.path()[:-1][:1])
+    """The task that all others serve; none where it is the current one."""
+    return _task_fragments(query, lambda stack: stack.path()[:-1][:1])
 
 
 def ancestor_goals(query: SourceQuery) -> RetrievalResult:
-    """The tasks between the root and the current one, the nearest to it first."""
-    return _part(query, lambda stack: stack.path()[1:-1][::-1])
+    """The tasks between the root and the current one, those nearest to the current one first."""
+    return _task_fragments(query, lambda stack: stack.path()[1:-1][::-1])
 
 
 def sibling_results(query: SourceQuery) -> RetrievalResult:
-    """The results of the completed tasks beside the current one, the latest first."""
-    return _part(query, TaskStack.siblings)
+    """The completed tasks beside the current one with their results, the latest first."""
+    return _task_fragments(query, TaskStack.siblings)
 
 
 def current_goals(query: SourceQuery) -> RetrievalResult:
-    """The task that is worked on."""
-    return _part(query, lambda stack: stack.path()[-1:])
+    """The current task; none for an empty stack."""
+    return _task_fragments(query, lambda stack: stack.path()[-1:])
 
 
-def _part(query: SourceQuery, choose: Callable[[TaskStack], Sequence[Task]]) -> RetrievalResult:
-    """Some of the tasks that the layer's files hold, each as a list item."""
-    read, problems = read_data(query)
+def _task_fragments(query: SourceQuery, choose: Callable[[TaskStack], Sequence[Task]]) -> RetrievalResult:
+    files, problems = read_data(query)
     fragments: list[Fragment] = []
-    for data in read:
-        frames = choose(parse_task_stack(data, problems))
-        fragments += (_fragment(frame, data.document.path, query) for frame in frames)
-    documents = tuple(data.document for data in read)
+    for data in files:
+        tasks = choose(parse_task_stack(data, problems))
+        fragments += (_task_fragment(task, data.document.path, query) for task in tasks)
+    documents = tuple(data.document for data in files)
     return RetrievalResult(
-        tuple(each._replace(display=each.display._replace(place=(-n,))) for n, each in enumerate(fragments)),
+        tuple(
+            fragment._replace(display=fragment.display._replace(place=(-number,)))
+            for number, fragment in enumerate(fragments)
+        ),
         documents,
         tuple(problems),
     )
 
 
-def _fragment(frame: Task, path: str, query: SourceQuery) -> Fragment:
-    """A task as a list item."""
-    text = "- " + task_line(frame).replace("\n", "\n  ")
+def _task_fragment(task: Task, path: str, query: SourceQuery) -> Fragment:
+    text = "- " + task_line(task).replace("\n", "\n  ")
     return Fragment(
-        f"task {frame.id}",
-        Location(path, frame.line, rows=1),
+        f"task {task.id}",
+        Location(path, task.line, rows=1),
         text,
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
     )

@@ -1,4 +1,7 @@
-"""Source `threads`: the stories that go on, a file each, told apart by `status` in their front matter."""
+"""Source `threads`: stories that go on, one file for each, with a `status` in its front matter.
+
+Excludes threads that are not active. Knows nothing of their text.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,20 @@ from contextasm.text.templates import fill_template
 
 
 def threads(query: SourceQuery) -> RetrievalResult:
-    """The threads of the layer's files, the one that was last updated first; only active ones are in question."""
+    """Threads of the layer's files as fragments, the last updated first; those that are not active are excluded."""
     documents, problems = read_documents(query)
-    fragments = sorted((_fragment(document, query) for document in documents), key=lambda each: each.location.path)
-    fragments.sort(key=lambda each: each.labels.day, reverse=True)
+    fragments = sorted(
+        (_thread_fragment(document, query) for document in documents), key=lambda fragment: fragment.location.path
+    )
+    fragments.sort(key=lambda fragment: fragment.labels.day, reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _fragment(document: Document, query: SourceQuery) -> Fragment:
-    """All of a thread, the blank lines at its ends left off."""
+def _thread_fragment(document: Document, query: SourceQuery) -> Fragment:
     blank, text = trimmed(document.text)
-    status = _front(document, "status") or "none"
-    name = _front(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
-    out = None if text else Reason("blank")
+    status = _front_text(document, "status") or "none"
+    name = _front_text(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
+    exclusion = None if text else Reason("blank")
     return Fragment(
         document.path,
         Location(document.path, document.line + blank),
@@ -43,19 +47,17 @@ def _fragment(document: Document, query: SourceQuery) -> Fragment:
             group=fill_template(query.layer.display.group_template, {"title": name, "path": document.path}),
             keep=query.layer.overflow.keep,
         ),
-        labels=Labels(day=_day(_front(document, "updated"))),
-        verdict=Verdict(excluded=out if status.casefold() == "active" else Reason.of("status", status=status)),
+        labels=Labels(day=_iso_day(_front_text(document, "updated"))),
+        verdict=Verdict(excluded=exclusion if status.casefold() == "active" else Reason.of("status", status=status)),
     )
 
 
-def _front(document: Document, key: str) -> str:
-    """A word of the front matter; empty where it is not there."""
+def _front_text(document: Document, key: str) -> str:
     value = document.front.get(key, "")
     return value if isinstance(value, str) else ", ".join(value)
 
 
-def _day(written: str) -> str:
-    """A date as YYYY-MM-DD; empty for anything else."""
+def _iso_day(written: str) -> str:
     try:
         return date.fromisoformat(written[:10]).isoformat()
     except ValueError:

@@ -1,4 +1,7 @@
-"""Source `tools`: what an agent can call, from lists of tools as MCP servers and model APIs give them."""
+"""Source `tools`: tools that an agent can call, from lists in the formats of MCP servers and model APIs.
+
+Reads files; asks no server.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ from contextasm.retrieval.reading import read_data
 from contextasm.text.templates import fill_template
 
 LINE = "**{name}**: {text}{arguments}"
-"""The form of a tool where the layer names none."""
+"""Template of a tool where the layer has no `item`."""
 
 SCHEMAS = ("inputSchema", "input_schema", "parameters", "args_schema")
-"""Under which of a tool's keys the schema of its arguments may stand."""
+"""Keys of a tool that may hold the schema of its arguments."""
 
 
 class Tool(NamedTuple):
-    """One tool of a list."""
+    """A tool of a list."""
 
     path: str
     line: int
@@ -36,41 +39,44 @@ class Tool(NamedTuple):
     text: str
     """Its description, in one line."""
     arguments: tuple[str, ...]
-    """Each with its type, and a mark where it may be left out."""
+    """Each with its type; optional ones in square brackets."""
 
 
 def tools(query: SourceQuery) -> RetrievalResult:
-    """The tools of the layer's files; with a topic, those that have to do with it, with how much."""
-    read, problems = read_data(query)
-    known = [tool for data in read for tool in _tools(data, problems)]
-    hits = _hits(query, known)
+    """Tools of the layer's files as fragments; those that do not match the topic are excluded, if any matches.
+
+    Matching ones have their similarity, the most similar first.
+    """
+    files, problems = read_data(query)
+    all_tools = [tool for data in files for tool in _tools(data, problems)]
+    similarity_of = _similarities(query, all_tools)
     fragments = []
-    for number, tool in enumerate(known):
-        fragment = _fragment(tool, query, number)
-        if hits is not None:
-            matches = number in hits
-            score = (("similarity", hits[number]),) if matches else ()
+    for number, tool in enumerate(all_tools):
+        fragment = _tool_fragment(tool, query, number)
+        if similarity_of is not None:
+            matches = number in similarity_of
+            score = (("similarity", similarity_of[number]),) if matches else ()
             fragment = fragment._replace(
                 score=score, verdict=fragment.verdict._replace(excluded=None if matches else Reason("no-match"))
             )
         fragments.append(fragment)
-    fragments.sort(key=lambda each: -dict(each.score).get("similarity", 0.0))
-    return RetrievalResult(tuple(fragments), tuple(each.document for each in read), tuple(problems))
+    fragments.sort(key=lambda fragment: -dict(fragment.score).get("similarity", 0.0))
+    return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
-def _hits(query: SourceQuery, known: Sequence[Tool]) -> dict[int, float] | None:
-    """The tools that answer the topic, by their places; None where all count: without a topic, or with no hit."""
-    if not query.build.request.topic.strip() or not known:
+def _similarities(query: SourceQuery, tools: Sequence[Tool]) -> dict[int, float] | None:
+    # By position; None without a topic, or where no tool matches.
+    if not query.build.request.topic.strip() or not tools:
         return None
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
-    entries = [IndexEntry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in known]
+    entries = [IndexEntry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in tools]
     return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match) or None
 
 
 def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
-    """The tools of one file: a list, a list under `tools`, or a single one."""
+    # A file holds a list, a list under `tools`, or a single tool.
     value = data.value
     if isinstance(value, Mapping):
         value = value.get("tools", value.get("result", value))
@@ -79,9 +85,9 @@ def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
     if not isinstance(value, list):
         problems.append(Problem("bad-data", data.document.path, 1, "is no list of tools"))
         return
-    lines = _lines(data.document)
-    for number, each in enumerate(value, 1):
-        tool = each.get("function", each) if isinstance(each, Mapping) else None
+    lines = _lines_of_names(data.document)
+    for number, item in enumerate(value, 1):
+        tool = item.get("function", item) if isinstance(item, Mapping) else None
         name = (tool.get("name") or tool.get("title")) if isinstance(tool, Mapping) else None
         if not isinstance(tool, Mapping) or not isinstance(name, str) or not name.strip():
             problems.append(Problem("bad-row", data.document.path, 1, f"tool {number} has no `name`"))
@@ -91,39 +97,37 @@ def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
         yield Tool(data.document.path, lines.get(name, 1), name.strip(), text, tuple(_arguments(tool)))
 
 
-def _lines(document: Document) -> Mapping[str, int]:
-    """The first line at which each `"name": "..."` stands."""
-    found: dict[str, int] = {}
-    at = line = 0
+def _lines_of_names(document: Document) -> Mapping[str, int]:
+    lines: dict[str, int] = {}
+    position = line = 0
     for match in re.finditer(r'"(?:name|title)"\s*:\s*"([^"\\]*)"', document.text):
-        line += document.text.count("\n", at, match.start())
-        at = match.start()
-        found.setdefault(match[1], document.line + line)
-    return found
+        line += document.text.count("\n", position, match.start())
+        position = match.start()
+        lines.setdefault(match[1], document.line + line)
+    return lines
 
 
 def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
-    """The arguments that a tool's schema names, those that it needs first."""
+    # Required ones first.
     schema = next((tool[key] for key in SCHEMAS if isinstance(tool.get(key), Mapping)), tool)
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping):
         return
-    needed = schema.get("required") if isinstance(schema, Mapping) else None
-    needed = needed if isinstance(needed, list) else []
-    for name in sorted(properties, key=lambda name: name not in needed):
-        own = properties[name]
-        kind = own.get("type") if isinstance(own, Mapping) else None
-        told = f"{name}: {kind}" if isinstance(kind, str) else str(name)
-        yield told if name in needed else f"[{told}]"
+    required = schema.get("required") if isinstance(schema, Mapping) else None
+    required = required if isinstance(required, list) else []
+    for name in sorted(properties, key=lambda name: name not in required):
+        values = properties[name]
+        type_ = values.get("type") if isinstance(values, Mapping) else None
+        argument = f"{name}: {type_}" if isinstance(type_, str) else str(name)
+        yield argument if name in required else f"[{argument}]"
 
 
-def _fragment(tool: Tool, query: SourceQuery, number: int) -> Fragment:
-    """A tool in one line."""
+def _tool_fragment(tool: Tool, query: SourceQuery, number: int) -> Fragment:
     arguments = f" ({', '.join(tool.arguments)})" if tool.arguments else ""
-    given = {"name": tool.name, "text": tool.text or "no description", "arguments": arguments}
+    values = {"name": tool.name, "text": tool.text or "no description", "arguments": arguments}
     return Fragment(
         f"{tool.path}#{number}",
         Location(tool.path, tool.line, rows=1),
-        fill_template(query.layer.display.item_template or LINE, given),
+        fill_template(query.layer.display.item_template or LINE, values),
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
     )
