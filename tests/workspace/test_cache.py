@@ -217,7 +217,7 @@ def test_every_encoding_has_its_table(name: str) -> None:
 
 def test_missing_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Naming the file that ought to be there."""
-    monkeypatch.setattr(tables, "_TABLES", tmp_path)
+    monkeypatch.setattr(tables, "_TOKEN_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read .*--tokenizer estimate"):
         load_token_table(NAME)
 
@@ -227,6 +227,6 @@ def test_damaged_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pyte
     data = bytearray(load_token_table(NAME))
     data[1000] ^= 1
     (tmp_path / f"{NAME}.bin").write_bytes(data)
-    monkeypatch.setattr(tables, "_TABLES", tmp_path)
+    monkeypatch.setattr(tables, "_TOKEN_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table is damaged: install ctxasm again"):
         load_token_table(NAME)
