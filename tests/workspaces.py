@@ -1,6 +1,6 @@
 """What tests start from: workspaces made of a dict, builds in one line, and random workspaces.
 
-`Files` is one like `contextasm.workspace.Folder`; that the two agree is tested in `test_laws.py`.
+`Files` is one like `contextasm.workspace.folder.Folder`; that the two agree is tested in `workspace/test_folder.py`.
 """
 
 from __future__ import annotations
@@ -72,6 +72,15 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     if first == "**":
         return bool(rest) and (_matches(parts, rest) or (not hidden and _matches(parts[1:], pattern)))
     return not hidden and bool(re.match(translate(first), parts[0])) and _matches(parts[1:], rest)
+
+
+def write(root: Path, files: Mapping[str, Content]) -> None:
+    """Write the files of a workspace to the disk."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        assert not isinstance(content, Problem)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def request(**asked: Any) -> Request:

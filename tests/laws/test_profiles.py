@@ -21,7 +21,7 @@ from contextasm.model import OUTCOME, Build, Context, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.tokens import ESTIMATE
-from tests.laws.test_laws import lines_of
+from tests.laws.lines import lines_of
 from tests.workspaces import Content, Files, budgets, codes, law, limits, memory_lists, request, texts, workspaces
 
 SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if name != "default"}

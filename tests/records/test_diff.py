@@ -19,8 +19,8 @@ from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git import GitWorkspace
 from tests.command import LUNA, clean, fill, inside, refused
-from tests.laws.test_laws import PATTERNS, trees, write
-from tests.workspaces import Content, budgets, build, law, profiles, workspaces
+from tests.workspace.test_folder import PATTERNS, trees
+from tests.workspaces import Content, budgets, build, law, profiles, workspaces, write
 
 SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8")
