@@ -1,7 +1,8 @@
 """Quality of the search for memories, on labelled data: `python benchmarks/retrieval.py FOLDER [--model DIR]`.
 
-Prints recall, hits and mean reciprocal rank of our similarity, of the whole score, and of simple baselines. Ships no
-data: the folder holds memories.jsonl with questions.jsonl (turns), and bullets.jsonl with bullet-questions.jsonl.
+Prints recall, hits and mean reciprocal rank of our similarity, of the whole score, and of plain baselines; with --model
+also those of our similarity and a sentence-transformers model, half and half, which needs the extra `semantic`. Ships
+no data: the folder holds memories.jsonl with questions.jsonl (turns), and bullets.jsonl with bullet-questions.jsonl.
 """
 
 from __future__ import annotations
@@ -13,20 +14,24 @@ import random
 import re
 import sqlite3
 import string
+from array import array
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
-from operator import add
+from operator import add, mul
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
-from contextasm.model import Layer, memory_score, weighted_total
+from contextasm.model import EmbedderConfig, Layer, memory_score, weighted_total
+from contextasm.retrieval.embeddings.local_model import embed_by_folder
+from contextasm.retrieval.embeddings.request import EmbeddingRequest
 from contextasm.retrieval.search.analyzer import analyze
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex, build_index
 from contextasm.retrieval.search.word_lists import STOP
+from contextasm.workspace.processes import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,15 +70,13 @@ def main() -> None:
     """Measure every ranker on every set."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "--model", type=Path, help="directory of a sentence-transformers model, for a hybrid similarity"
-    )
+    parser.add_argument("--model", type=Path, help="folder of a sentence-transformers model with an ONNX file")
     chosen = parser.parse_args()
     rankers = dict(RANKERS)
-    if chosen.model:
-        rankers["similarity and model"] = hybrid_ranker(chosen.model)
     for name, memories, questions, kernel in SETS:
         labelled = load(chosen.folder / memories, chosen.folder / questions, kernel)
+        if chosen.model:
+            rankers["similarity and model"] = hybrid_ranker(chosen.model.resolve(), labelled)
         print(f"\n{name}, kernel {kernel}: {len(labelled)} questions\n{'':36}  R@5  R@10 hit@5   MRR")
         for label, ranker in rankers.items():
             show(label, labelled, ranker)
@@ -191,24 +194,14 @@ def token_set_ratio(query: str, pool: Pool) -> Scores:
     return {row: ratio(query, entry.text, processor=utils.default_process) for row, entry in enumerate(pool.entries)}
 
 
-def hybrid_ranker(model: Path) -> Ranker:
-    """Ranker by our similarity and a sentence model's in equal shares."""
-    from minilm import Encoder
-
-    encoder = Encoder(model)
-
-    @cache
-    def vectors(pool: Pool) -> Any:
-        return encoder.encode([entry.text for entry in pool.entries])
+def hybrid_ranker(model: Path, questions: Sequence[Question]) -> Ranker:
+    """Our similarity and that of a sentence model, half and half."""
+    texts = {entry.text for question in questions for entry in question.pool.entries}
+    vectors = embed(model, [*texts, *{nameless(question.query, question.pool) for question in questions}])
 
     def ranker(query: str, pool: Pool) -> Scores:
-        names = {entry.author.casefold() for entry in pool.entries}
-        bare = re.sub(
-            r"\w+(?:['’]s)?",
-            lambda word: "" if analyze(word[0])[:1] and analyze(word[0])[0] in names else word[0],
-            query,
-        )
-        cosines = (vectors(pool) @ encoder.encode([bare])[0]).tolist()
+        topic = vectors[nameless(query, pool)]
+        cosines = [sum(map(mul, topic, vectors[entry.text])) for entry in pool.entries]
         smooth = [near + shared(cosines, row, pool) for row, near in enumerate(cosines)]
         # Similarity is cubed for the whole score; squared, its best hits stand out about as far as cosines' do.
         ours = similarity(query, pool)
@@ -216,6 +209,29 @@ def hybrid_ranker(model: Path) -> Ranker:
         return dict(enumerate(map(add, words, standard(smooth))))
 
     return ranker
+
+
+def nameless(query: str, pool: Pool) -> str:
+    """A query without the names of the pool's authors."""
+    names = {entry.author.casefold() for entry in pool.entries}
+    return re.sub(
+        r"\w+(?:['’]s)?",
+        lambda word: "" if analyze(word[0])[:1] and analyze(word[0])[0] in names else word[0],
+        query,
+    )
+
+
+def embed(model: Path, texts: Sequence[str]) -> dict[str, array[float]]:
+    """Vectors of length one, by the package's own embedder."""
+    config = EmbedderConfig("folder", 0, folder=str(model))
+    vectors = embed_by_folder(EmbeddingRequest(config, "", {}, texts, math.inf, run_program))
+    return {text: array("d", unit(vector)) for text, vector in zip(texts, vectors, strict=True)}
+
+
+def unit(vector: Sequence[float]) -> Iterator[float]:
+    """A vector at length one."""
+    norm = math.hypot(*vector)
+    return (value / norm for value in vector)
 
 
 def standard(values: Sequence[float]) -> list[float]:

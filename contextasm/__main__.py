@@ -44,7 +44,7 @@ def _version() -> int:
     except BrokenPipeError:
         return 141
     except OSError as error:
-        os.write(2, f"ctxasm: error: standard output: {error.strerror}: give it somewhere to go\n".encode())
+        os.write(2, f"ctxasm: error: standard output: {error.strerror}: redirect it to a file\n".encode())
         return 2
     return 0
 

@@ -14,15 +14,22 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple, TextIO, cast
+from typing import NamedTuple, NoReturn, TextIO, cast
 from unittest.mock import patch
 
 from contextasm.cli.app import run
 
 COMMAND = (sys.executable, "-m", "contextasm")
 
-SAMPLE = Path(__file__).parent.parent / "sample_workspace"
+ROOT = Path(__file__).resolve().parent.parent
+"""The repository."""
+
+CASES = ROOT / "tests" / "cases"
+"""The files with the golden cases."""
+
+SAMPLE = ROOT / "sample_workspace"
 """The workspace that comes with the source; its `ctxasm.yaml` names the day."""
 
 LUNA = ("-w", str(SAMPLE), "-a", "luna", "-t", "q1")
@@ -37,7 +44,8 @@ SMALL_TEXT = "## Identity\nI am a.\n\n## Instructions\nDo it.\n"
 TIMEOUT = 30.0
 """Seconds after which a process counts as hanging."""
 
-_HOME = tempfile.TemporaryDirectory(prefix="ctxasm-home-")
+HOME = ""
+"""Home folder of every run; `conftest.py` makes one for the session."""
 
 _ERROR = re.compile(r"ctxasm: error: \S.*?: \S.*: \S.*\n")
 
@@ -53,10 +61,9 @@ class Result(NamedTuple):
 
 def clean(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of every run, with what a test adds."""
-    home = _HOME.name
     # Where the tests are told to find the package, its processes find it too.
     path = {key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ}
-    plain = {"PATH": os.defpath, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "LANG": "C.UTF-8"}
+    plain = {"PATH": os.defpath, "HOME": HOME, "XDG_CACHE_HOME": f"{HOME}/cache", "LANG": "C.UTF-8"}
     return {**plain, **path, **(env or {})}
 
 
@@ -99,18 +106,41 @@ def _run(command: Sequence[str], *, cwd: Path | str, env: Mapping[str, str]) -> 
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def inside(*words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
+def inside(
+    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | None = None
+) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
-    terminate = signal.getsignal(signal.SIGTERM)
-    with _redirected(1) as out, _redirected(2) as err:
-        try:
-            with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
-                code = run([str(word) for word in words])
-            out.flush()
-            err.flush()
-        finally:
-            signal.signal(signal.SIGTERM, terminate)
+    with _restored_signals(), _redirected(1) as out, _redirected(2) as err, _input(stdin):
+        with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
+            code = run([str(word) for word in words])
+        out.flush()
+        err.flush()
         return Result(code, *(Path(stream.name).read_bytes().decode() for stream in (out, err)))
+
+
+@contextmanager
+def _restored_signals() -> Iterator[None]:
+    """Put back the handler that a command replaces, and interrupt a command that hangs."""
+    terminate = signal.getsignal(signal.SIGTERM)
+    alarm = signal.signal(signal.SIGALRM, _hangs)
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
+        signal.signal(signal.SIGTERM, terminate)
+
+
+def _hangs(*_: object) -> NoReturn:
+    raise TimeoutError(f"no end after {TIMEOUT} seconds")
+
+
+@contextmanager
+def _input(text: str | None) -> Iterator[None]:
+    """Let standard input hold a text."""
+    with patch("sys.stdin", sys.stdin if text is None else TextIOWrapper(BytesIO(text.encode()))):
+        yield
 
 
 @contextmanager

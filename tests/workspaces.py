@@ -1,18 +1,19 @@
 """What tests start from: workspaces made of a dict, builds in one line, and random workspaces.
 
-`Files` is one like `contextasm.workspace.Folder`; that the two agree is tested in `test_laws.py`.
+`Files` is one like `contextasm.workspace.folder.Folder`; that the two agree is tested in `workspace/test_folder.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from contextasm.config.build import load_token_table
@@ -71,6 +72,15 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     if first == "**":
         return bool(rest) and (_matches(parts, rest) or (not hidden and _matches(parts[1:], pattern)))
     return not hidden and bool(re.match(translate(first), parts[0])) and _matches(parts[1:], rest)
+
+
+def write(root: Path, files: Mapping[str, Content]) -> None:
+    """Write the files of a workspace to the disk."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        assert not isinstance(content, Problem)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def request(**asked: Any) -> Request:
@@ -148,6 +158,35 @@ class Remembered(dict[str, int]):
 def o200k() -> TokenCounter:
     """An exact counter, loaded once for all tests."""
     return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered())
+
+
+def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator: draw this number of examples in the profile `full`, and its share of them in any other.
+
+    `settings().max_examples` is the share of a profile in per cent (`conftest.py`).
+    """
+    return settings(
+        max_examples=examples * settings().max_examples // 100,
+        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+FULL = settings().max_examples == 100
+
+
+def law_of_counters(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator: a law whose examples draw one of the `counters`.
+
+    The estimate gets this number of them, an exact counter a third of it, but in the profile `full` the same number:
+    all that it adds is that the tokens of parts do not add up.
+    """
+    return law(examples * 2 if FULL else examples * 4 // 3)
+
+
+counters: st.SearchStrategy[TokenCounter] = st.sampled_from((False, True) if FULL else (False, False, False, True)).map(
+    lambda exact: o200k() if exact else ESTIMATE
+)
 
 
 # Random workspaces. Blocks are drawn from a list and not letter by letter: that is fast, and shrinks to what matters.

@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""The command line: options and words in, text and exit codes out."""

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and the one place where an error becomes a line and an exit code."""
+"""The command line: the table of commands, and the one boundary where an error becomes a message and an exit code."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from typer.main import get_command
 from contextasm.model import ContextasmError
 
 COMMANDS: Mapping[str, str] = {
-    "build": "Write the assembled context to standard output, or to a file.",
-    "explain": "Say what happened to every fragment, or to one line of a file, and why.",
-    "watch": "Build, and build again whenever something changes.",
-    "check": "Say whether the workspace is sound: settings, dates, budgets, hidden text, secrets, outputs.",
-    "plan": "Show what each of several budgets would keep.",
-    "task": "Push, pop, block or show the tasks that are worked on.",
+    "build": "Write the assembled context to standard output or to a file.",
+    "explain": "Show each fragment with its decision, tokens and reason.",
+    "watch": "Build, and build again whenever an input changes.",
+    "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
+    "plan": "Show the tokens of each layer under several budgets.",
+    "task": "Push, pop, block or show tasks.",
     "search": "Find memories for a topic, with the parts of their scores.",
-    "remember": "Add a memory; one that says the same already is reinforced instead.",
-    "log": "Append to the log of the day.",
-    "show": "Print a memory and where it stands.",
+    "remember": "Add a memory, or reinforce the memory that says the same.",
+    "log": "Append an entry to the log of the day.",
+    "show": "Print a memory with its place and fields.",
     "edit": "Open a memory in your editor.",
     "replay": "Build a record again: the same bytes, or the inputs that changed.",
-    "diff": "Show what entered and left the context between two records, days, budgets or git revisions.",
-    "init": "Make a workspace, an agent or a team; nothing is overwritten.",
-    "rules": "List the rules, or show which fire for a request.",
-    "profiles": "List the profiles, or show one.",
-    "tokenizers": "List the ways of counting tokens.",
+    "diff": "Compare the contexts of two records, days, budgets or git revisions.",
+    "init": "Create a workspace, an agent or a team; overwrite nothing.",
+    "rules": "List the rules, or show which of them fire for a request.",
+    "profiles": "List the profiles, or print one.",
+    "tokenizers": "List the tokenizers.",
     "config": "Show the settings in force.",
     "completion": "Print a completion script for bash, zsh or fish.",
 }
-"""Every command, each a module of `contextasm.commands`, with the line that `--help` gives it."""
+"""Every command, each a module of `contextasm.cli.commands`, with its line in `--help`."""
 
 BUG = 70
+"""Exit code of an error that is not the user's."""
 
 
 class _Terminated(BaseException):
-    """The process was asked to end."""
+    """The process received SIGTERM."""
 
 
 class _Commands(TyperGroup):
-    """The commands, each imported when it is asked for."""
+    """The commands, each imported at its first use."""
 
     def list_commands(self, _context: Any) -> list[str]:
         return list(COMMANDS)
@@ -56,33 +57,35 @@ class _Commands(TyperGroup):
         if name not in COMMANDS:
             return None
         module = import_module(f"contextasm.cli.commands.{name}")
-        own = typer.Typer(add_completion=False, rich_markup_mode=None)
-        own.command(name, help=module.run.__doc__, short_help=COMMANDS[name])(module.run)
-        return get_command(own)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name, help=module.run.__doc__, short_help=COMMANDS[name])(module.run)
+        return get_command(app)
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
         from contextasm.config.values import require_known
 
-        if words and not words[0].startswith("-"):
+        if words and not words[0].startswith("-") and not context.resilient_parsing:
             require_known(words[0], COMMANDS, "ctxasm", "command")
         return super().resolve_command(context, words)
 
 
 def group() -> Any:
-    """The whole command line."""
+    """The whole command line as one command group of typer."""
     app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
     @app.callback()
     def ctxasm(
-        _version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True, callback=_version),
+        _version: bool = typer.Option(
+            False, "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
     ) -> None:
         """Assemble the context that an LLM agent starts from: layered, inside a hard token budget, with a receipt."""
 
     return get_command(app)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(flag: bool) -> None:
+    if flag:
         from contextasm import __version__
 
         typer.echo(f"ctxasm {__version__}")
@@ -90,76 +93,84 @@ def _version(asked: bool) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command line; the exit code (docs/DESIGN.md section 6)."""
+    """Run a command line; returns the exit code (docs/DESIGN.md section 6)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
-        _flush()
+        code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)
+        _flush_stdout()
     except BaseException as error:  # noqa: BLE001 - the one boundary
-        return _ended(error)
+        return _exit_code(error)
+    return code
+
+
+def _run_command(words: Sequence[str]) -> int:
+    code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
     return code if isinstance(code, int) else 0
 
 
-def _ended(error: BaseException) -> int:
-    """What an error amounts to: a line for the person, where there is something to say, and the exit code."""
+def _complete() -> int:
+    from contextasm.cli.commands.completion import complete
+
+    return complete(group())
+
+
+def _exit_code(error: BaseException) -> int:
+    """The exit code of an error, with a message on standard error where a person can act on it."""
     match error:
         case ContextasmError():
-            code = _failed(str(error), error.code)
+            code = _report(str(error), error.code)
         case TyperException():
-            code = _failed(_usage(error), 2)
+            code = _report(_usage_message(error), 2)
         case KeyboardInterrupt() | typer.Abort():
             code = 130
         case _Terminated():
             code = 143
-        case BrokenPipeError() | SystemExit():  # typer leaves by the second when the reader of a help text has gone
-            _forget_stdout()
+        case BrokenPipeError() | SystemExit():  # typer exits with the second when the reader of a help text has gone
+            _discard_stdout()
             code = 141
         case OSError():
-            _forget_stdout()
-            code = _failed(f"{error.filename or 'output'}: {error.strerror or error}: put that right and try again", 2)
+            _discard_stdout()
+            code = _report(f"{error.filename or 'output'}: {error.strerror or error}: correct this and try again", 2)
         case _:
-            code = _bug(error)
+            code = _report_bug(error)
     return code
 
 
-def _flush() -> None:
-    """Have everything written that typer printed."""
+def _flush_stdout() -> None:
     if sys.stdout:
         sys.stdout.flush()
 
 
-def _failed(message: str, code: int) -> int:
-    """Tell of an error in one line."""
+def _report(message: str, code: int) -> int:
+    """Write an error message in one line; returns the exit code."""
     from contextasm.cli.output import write_stderr
 
     write_stderr(f"ctxasm: error: {' '.join(message.split())}")
     return code
 
 
-def _usage(error: TyperException) -> str:
-    """What was wrong with the command line."""
+def _usage_message(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
     return f"{command}: {what}: see `{command} --help`"
 
 
-def _bug(error: BaseException) -> int:
-    """Tell of a mistake of ours."""
+def _report_bug(error: BaseException) -> int:
     if os.environ.get("CTXASM_DEBUG"):
         import traceback
 
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}"
-    return _failed(f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
+    return _report(f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:
     raise _Terminated
 
 
-def _forget_stdout() -> None:
-    """Have the interpreter not complain at its end about output that nobody takes."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+def _discard_stdout() -> None:
+    """Redirect standard output to the null device, so that the interpreter does not fail when it flushes at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)

@@ -1,4 +1,4 @@
-"""Output of commands: text to standard output, messages to standard error, tables and JSON."""
+"""Standard streams of a command: text from standard input and to standard output, messages, tables and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_stdin(where: str, kind: str) -> str:
-    """All of standard input, as text; `kind` is what is expected there. Raises `ContextasmError`."""
+    """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
     try:
@@ -25,7 +25,7 @@ def read_stdin(where: str, kind: str) -> str:
 
 
 def write_stdout(text: str) -> None:
-    """Write all of a text to standard output. Raises as `write_stdout_bytes` does."""
+    """Write text to standard output, to the last byte."""
     from contextasm.workspace.atomic import as_bytes
 
     write_stdout_bytes(as_bytes(text))
@@ -33,6 +33,7 @@ def write_stdout(text: str) -> None:
 
 def write_stdout_bytes(data: bytes) -> None:
     """Write to standard output. Raises `BrokenPipeError` where the reader has gone, else `ContextasmError`."""
+    from contextasm.model import ContextasmError
     from contextasm.workspace.atomic import emit
 
     try:
@@ -40,14 +41,12 @@ def write_stdout_bytes(data: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        from contextasm.model import ContextasmError
-
-        hint = "free some space" if error.errno == errno.ENOSPC else "give it somewhere to go, or use -o FILE"
+        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
         raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def write_stderr(line: str) -> None:
-    """Write a line to standard error; where nobody takes it, it is lost."""
+    """Write a line to standard error; the line is lost where standard error can't be written."""
     from contextasm.workspace.atomic import as_bytes, emit
 
     with suppress(OSError):
@@ -55,7 +54,7 @@ def write_stderr(line: str) -> None:
 
 
 def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
-    """Tell of problems, one a line."""
+    """Write each problem as a line to standard error."""
     from contextasm.rendering.wording import problem_line
 
     for problem in problems:
@@ -63,7 +62,7 @@ def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns: drawn on a terminal, plain in a pipe. `right` are the columns of figures."""
+    """Rows in columns: with lines on a terminal, plain in a pipe. `right` are the columns aligned to the right."""
     if not (sys.stdout and sys.stdout.isatty()):
         from contextasm.rendering.wording import format_columns
 
@@ -75,26 +74,26 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, title in enumerate(header):
-        drawn.add_column(title, justify="right" if number in right else "left", overflow="fold")
+        table.add_column(title, justify="right" if number in right else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell) for cell in row))
     out = StringIO()
     width = Console().width
-    Console(file=out, width=width, force_terminal=True).print(drawn)
+    Console(file=out, width=width, force_terminal=True).print(table)
     return out.getvalue()
 
 
 def format_json(value: object) -> str:
-    """A value as JSON for people and programs."""
+    """A value as indented JSON."""
     import json
 
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def strict_failure(context: Context) -> int:
-    """Tell that nothing is emitted because of problems; the exit code."""
+    """Write the problems that prevent a strict build to standard error; returns the exit code."""
     show_problems(context.problems, "error")
     count = len(context.problems)
     write_stderr(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")

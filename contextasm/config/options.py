@@ -1,54 +1,64 @@
-"""What was typed and what a process finds itself in, before anything is checked."""
+"""The options of a request as they are typed, and the process that they are typed in; nothing is resolved here.
+
+`Options` is the one table of these flags: `cli` makes the command line's parameters from it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from contextasm.config import values
 from contextasm.model import ContextasmError, Filters
 
 
-class Options(NamedTuple):
-    """What was typed, nothing checked yet; None for what was not."""
+class Flag(NamedTuple):
+    """Spelling and help text of one field of `Options` on the command line."""
 
-    workspace: str | None = None
-    agent: str | None = None
-    team: str | None = None
-    topic: str | None = None
-    profile: str | None = None
-    budget: str | None = None
-    tokenizer: str | None = None
-    date: str | None = None
-    tz: str | None = None
-    format: str | None = None
-    layers: tuple[str, ...] = ()
-    """`ID=N`, one for each `--layer`."""
-    strategy: str | None = None
-    scope: str | None = None
-    session: str | None = None
-    open: tuple[str, ...] = ()
-    additional: str | None = None
-    since: str | None = None
-    event_types: tuple[str, ...] = ()
-    entity_types: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    prefer: tuple[str, ...] = ()
-    deadline: str | None = None
-    """Milliseconds."""
-    variables: tuple[str, ...] = ()
-    """`NAME=VALUE`, one for each `--var`."""
+    names: str
+    """Further names beside `--FIELD`, or, with a long name among them, all names; separated by blanks."""
+    metavar: str
+    help: str
+
+
+class Options(NamedTuple):
+    """The typed options, unchecked; None or empty for each that was not typed."""
+
+    agent: Annotated[str | None, Flag("-a", "NAME", "The agent.")] = None
+    team: Annotated[str | None, Flag("-t", "NAME", "The team; an empty name means no team.")] = None
+    topic: Annotated[str | None, Flag("", "TEXT", "The topic of the conversation; - reads standard input.")] = None
+    profile: Annotated[str | None, Flag("-p", "NAME|FILE", "The profile (see ctxasm profiles).")] = None
+    budget: Annotated[str | None, Flag("-b", "N", "Token budget of the whole document, such as 8k.")] = None
+    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (see ctxasm tokenizers).")] = None
+    date: Annotated[str | None, Flag("", "YYYY-MM-DD", "The date to use as today; `today` is the current date.")] = None
+    tz: Annotated[str | None, Flag("", "ZONE", "The time zone of the current date, such as Europe/Berlin.")] = None
+    layers: Annotated[tuple[str, ...], Flag("--layer", "ID=N", "Limit a layer to N tokens; repeatable.")] = ()
+    strategy: Annotated[str | None, Flag("", "NAME", "A named variant of the profile, such as coding.")] = None
+    scope: Annotated[str | None, Flag("", "ID,...", "Build only these layers and the required ones.")] = None
+    session: Annotated[str | None, Flag("", "ID", "The session to continue (default: the latest).")] = None
+    open: Annotated[tuple[str, ...], Flag("--open --active-file", "FILE", "A file that is open; repeatable.")] = ()
+    since: Annotated[str | None, Flag("", "YYYY-MM-DD", "Leave out entries dated before this day.")] = None
+    event_types: Annotated[tuple[str, ...], Flag("--event-type", "TYPE", "Only events of this type; repeatable.")] = ()
+    entity_types: Annotated[
+        tuple[str, ...], Flag("--entity-type", "TYPE", "Only entities of this type; repeatable.")
+    ] = ()
+    exclude: Annotated[tuple[str, ...], Flag("", "ID|GLOB", "Leave out this id or these files; repeatable.")] = ()
+    prefer: Annotated[tuple[str, ...], Flag("", "ID", "The id that wins a conflict; repeatable.")] = ()
+    deadline: Annotated[str | None, Flag("", "MS", "Leave out what is not found within MS milliseconds.")] = None
+    additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
+    variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
+    format: Annotated[str | None, Flag("-f", "NAME", "Output format: markdown, xml, json or messages.")] = None
+    workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
 
 class ProcessEnvironment(NamedTuple):
-    """What a process finds itself in."""
+    """Environment variables, current folder and clock of this process."""
 
     environment: Mapping[str, str]
     folder: Path
-    """The current one."""
     now: Callable[[], float]
-    """The time in seconds since 1970; asked for once, and only where nothing else names the day."""
+    """Seconds since 1970; called once, and only where no option or setting names the day."""
 
 
 def parse_filters(
@@ -60,9 +70,11 @@ def parse_filters(
 
 
 def parse_deadline(deadline: str | None) -> float | None:
-    """The time that `--deadline` gives in milliseconds; None for no end."""
+    """Seconds of `--deadline`, which is typed in milliseconds; None for no deadline."""
     if deadline is None:
         return None
     if not deadline.isdecimal() or not 0 < int(deadline) <= values.LARGEST:
-        raise ContextasmError("--deadline", f"{deadline} is no time in milliseconds", "give one above 0, such as 500")
+        raise ContextasmError(
+            "--deadline", f"{deadline} is not a number of milliseconds", "give one above 0, such as 500"
+        )
     return int(deadline) / 1000

@@ -84,7 +84,7 @@ def prepare_build(
     check_team(settings["team"], profile, recording)
     settings["date"] = resolve_date(settings, process)
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
-    request = _resolve_request(options, settings, profile, workspace, process)
+    request = _resolve_request(options, settings, profile, workspace, process.environment)
     if not request.topic:
         request = request._replace(topic=current_goal(profile, recording, load_yaml))
     is_cached = is_cache_allowed(process.environment)
@@ -124,7 +124,7 @@ def _resolve_request(
     settings: Mapping[str, Setting],
     profile: Profile,
     workspace: Folder | GitWorkspace,
-    process: ProcessEnvironment,
+    environment: Mapping[str, str],
 ) -> Request:
     day = settings["date"].value
     assert isinstance(day, date)
@@ -138,7 +138,7 @@ def _resolve_request(
         format=str(settings["format"].value),
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
-        changed=changed_files(workspace.root, process.environment) if uses_placeholder(profile, "changed") else (),
+        changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
         additional=options.additional or "",
         filters=parse_filters(options.since, options.event_types, options.entity_types, options.exclude),
         prefer=options.prefer,

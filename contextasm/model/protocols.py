@@ -57,7 +57,7 @@ class EmbedderConfig(NamedTuple):
     key_env: str = ""
     """Environment variable that holds a server's key; empty for none."""
     folder: str = ""
-    """Folder of a sentence-transformers model, relative to the workspace or absolute."""
+    """Folder of a sentence-transformers model with an ONNX file, relative to the workspace or absolute."""
     timeout: float = 5.0
     """Seconds that one search may wait for its vectors."""
     near: float = 0.35

@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""The commands: one module each, with a function `run`."""

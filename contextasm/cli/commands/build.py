@@ -1,4 +1,4 @@
-"""`ctxasm build`: the assembled context, to standard output or into a file."""
+"""`ctxasm build`: write the assembled context to standard output or to files."""
 
 from __future__ import annotations
 
@@ -8,105 +8,96 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.options import QuietOption, prepare_request, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
+from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import Options
     from contextasm.model import Context
     from contextasm.workspace.outputs import OutputFile, PendingWrite
     from contextasm.workspace.recording import RecordingWorkspace
 
 
 def build(
-    request: Options,
+    options: Options,
     *,
-    form: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="markdown, xml, json or messages.")
-    ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead; - is standard output.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file; - is standard output.")
     ] = None,
     into: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Write into a managed block of this file; repeatable.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a managed block that was edited by hand.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="The table of decisions too, on standard error.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the table of decisions on standard error.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a file is stale.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Any problem: write nothing and exit 1.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Write nothing and exit 1 if there is a problem.")] = False,
     if_none_match: Annotated[
-        str | None, typer.Option(metavar="ETAG", help="Write nothing and exit 3 if the etag is this one.")
+        str | None, typer.Option(metavar="ETAG", help="Write nothing and exit 3 if the context has this etag.")
     ] = None,
     manifest: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens here.")
+        str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens to this file.")
     ] = None,
     touch: Annotated[
-        bool, typer.Option("--touch", help="Note in each memory shown that it was, as accessed=DATE.")
+        bool, typer.Option("--touch", help="Set accessed=DATE in each memory that the context shows.")
     ] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Write a record too, under .ctxasm/records/, for replay and diff.")
+        bool, typer.Option("--record", help="Write a record to .ctxasm/records/, for replay and diff.")
     ] = False,
     record_inputs: Annotated[
-        bool, typer.Option("--record-inputs", help="The same, and store the inputs' bytes with it.")
+        bool, typer.Option("--record-inputs", help="Write a record and store the bytes of its inputs with it.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors on standard error.")] = False,
+    quiet: QuietOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Settings, sections and time taken, on standard error.")
+        bool, typer.Option("--verbose", "-v", help="Print settings, sections and time on standard error.")
     ] = False,
 ) -> int:
-    """Write the assembled context to standard output, or to a file.
+    """Write the assembled context to standard output or to a file.
 
-    Everything else, such as the receipt and warnings, goes to standard error.
+    The receipt and all messages go to standard error.
     """
     from contextasm.rendering.formats import FORMATS
 
-    targets = _targets(output, into or (), check=check, force=force, touch=touch)
-    started = _clock()
-    job = prepare_request(request, form)
-    noted = _noted(job) if (record or record_inputs) and not check else None
-    build = job.in_full if manifest or explain or noted or touch else job.build
-    context = job.run(build._replace(workspace=noted) if noted else build)
+    targets = _output_files(output, into or (), check=check, force=force, touch=touch)
+    started = _seconds()
+    job = prepare_request(options)
+    recording = _recording_workspace(job) if (record or record_inputs) and not check else None
+    chosen = job.in_full if manifest or explain or recording or touch else job.build
+    context = job.run(chosen._replace(workspace=recording) if recording else chosen)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
         show_problems(context.problems)
-        _talk(job, context, explain=explain, verbose=verbose)
+        _write_summary(job, context, explain=explain, verbose=verbose)
     if if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag:
         return 3
-    if noted:
-        kept = _record(job, context, noted, inputs=record_inputs)
+    if recording:
+        path = _write_record(job, context, recording, inputs=record_inputs)
         if not quiet:
-            write_stderr(f"{kept}: recorded")
+            write_stderr(f"{path}: recorded")
     text = FORMATS[context.request.format](context)
-    files = _due(targets, job, context, text, force=force)
-    code = _checked(files) if check else _written(files, quiet=quiet)
+    files = _pending_writes(targets, job, context, text, force=force)
+    code = _check_files(files) if check else _write_files(files, quiet=quiet)
     if not check and (output == "-" or not targets):
         write_stdout(text)
     if manifest and not check:
-        from contextasm.cli.output import format_json
-        from contextasm.rendering.formats import manifest_data
-        from contextasm.workspace.atomic import as_bytes, write
-
-        write(Path(manifest), as_bytes(format_json(manifest_data(context))))
+        _write_manifest(manifest, context)
     if touch:
-        from contextasm.workspace.editing.memories import touch_memories as note
-        from contextasm.workspace.folder import Folder
-
-        assert isinstance(job.workspace, Folder)
-        note(job.workspace, context)
+        _touch_memories(job, context)
     if verbose and not quiet:
-        write_stderr(f"{(_clock() - started) * 1000:.0f} ms")
+        write_stderr(f"{(_seconds() - started) * 1000:.0f} ms")
     return code
 
 
-run = takes_request(build)
+run = takes_options(build)
 
 
-def _targets(output: str | None, into: Sequence[str], *, check: bool, force: bool, touch: bool) -> Sequence[OutputFile]:
-    """The files to write; none where the text only goes to standard output."""
+def _output_files(
+    output: str | None, into: Sequence[str], *, check: bool, force: bool, touch: bool
+) -> Sequence[OutputFile]:
+    """The files to write; none where the text goes to standard output only. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
     if check and touch:
@@ -122,48 +113,47 @@ def _targets(output: str | None, into: Sequence[str], *, check: bool, force: boo
     return output_files(output, into)
 
 
-def _talk(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
-    """What a person wants to know about a build."""
+def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
+    """Write the receipt to standard error, after the tables that are asked for."""
     from contextasm.rendering.wording import decision_table, format_columns, receipt, section_rows
 
     if explain:
         header, rows, right = decision_table(context.decisions, every=verbose)
         write_stderr(format_columns(header, rows, right).rstrip("\n"))
     if verbose:
-        settings = {
-            key: f"{setting.value or '-'} ({setting.origin})" for key, setting in job.settings.items() if "." not in key
-        }
-        write_stderr(
-            format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings.items()], ()).rstrip(
-                "\n"
-            )
-        )
-        write_stderr(
-            format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,)).rstrip("\n")
-        )
+        settings = [
+            (key, f"{setting.value or '-'} ({setting.origin})")
+            for key, setting in job.settings.items()
+            if "." not in key
+        ]
+        table = format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
+        write_stderr(table.rstrip("\n"))
+        table = format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,))
+        write_stderr(table.rstrip("\n"))
     write_stderr(receipt(context))
 
 
-def _noted(job: PreparedBuild) -> RecordingWorkspace:
-    """The job's workspace, with each of its answers noted."""
+def _recording_workspace(job: PreparedBuild) -> RecordingWorkspace:
     from contextasm.workspace.recording import RecordingWorkspace
 
     return RecordingWorkspace(job.build.workspace)
 
 
-def _record(job: PreparedBuild, context: Context, noted: RecordingWorkspace, *, inputs: bool) -> Path:
-    """Write the record of a build; its path."""
+def _write_record(job: PreparedBuild, context: Context, recording: RecordingWorkspace, *, inputs: bool) -> Path:
+    """Write the record of a build; returns its path."""
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
-    own = make_record(context, build_facts(job.build.counter, job.settings, job.build.profile, job.build.rules), noted)
-    return save_record(Path(job.workspace.root), own, noted.reads if inputs else {})
+    record = make_record(
+        context, build_facts(job.build.counter, job.settings, job.build.profile, job.build.rules), recording
+    )
+    return save_record(Path(job.workspace.root), record, recording.reads if inputs else {})
 
 
-def _due(
+def _pending_writes(
     targets: Sequence[OutputFile], job: PreparedBuild, context: Context, text: str, *, force: bool
 ) -> Sequence[PendingWrite]:
-    """What the files should hold, with nothing written yet."""
+    """The files with the bytes that each should hold. Raises `ContextasmError` for a target that is an input."""
     if not targets:
         return ()
     from contextasm.workspace.atomic import as_bytes
@@ -173,41 +163,56 @@ def _due(
     return pending_writes(targets, as_bytes(text), force=force)
 
 
-def _written(files: Sequence[PendingWrite], *, quiet: bool) -> int:
-    """Write what is stale."""
+def _write_files(files: Sequence[PendingWrite], *, quiet: bool) -> int:
+    """Write the files whose bytes differ; returns the exit code."""
     if not files:
         return 0
     from contextasm.workspace.atomic import write
 
     for file in files:
-        new = write(file.path, file.data)
+        changed = write(file.path, file.data)
         if not quiet:
-            write_stderr(f"{file.path}: {'written' if new else 'unchanged'}")
+            write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
     return 0
 
 
-def _checked(files: Sequence[PendingWrite]) -> int:
-    """Whether every file holds what it should: 0, or 1 with the differences on standard error."""
+def _check_files(files: Sequence[PendingWrite]) -> int:
+    """Write the differences of stale files to standard error; returns the exit code, 1 for a stale file."""
     from contextasm.workspace.outputs import current_bytes
 
     stale = [(file, old) for file in files if (old := current_bytes(file.path)) != file.data]
     for file, old in stale:
-        _show_difference(file, old or b"")
+        _write_file_diff(file, old or b"")
         write_stderr(f"ctxasm: error: {file.path}: stale: run the same command without --check")
     return 1 if stale else 0
 
 
-def _show_difference(file: PendingWrite, old: bytes) -> None:
-    """The lines that differ, on standard error."""
+def _write_file_diff(file: PendingWrite, old: bytes) -> None:
     from difflib import unified_diff
 
-    lines = [text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, file.data)]
-    for line in unified_diff(lines[0], lines[1], f"{file.path} (there)", f"{file.path} (to be)"):
+    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, file.data))
+    for line in unified_diff(before, after, f"{file.path} (current)", f"{file.path} (expected)"):
         write_stderr(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
 
 
-def _clock() -> float:
-    """Seconds, to take a difference of."""
+def _write_manifest(path: str, context: Context) -> None:
+    from contextasm.cli.output import format_json
+    from contextasm.rendering.formats import manifest_data
+    from contextasm.workspace.atomic import as_bytes, write
+
+    write(Path(path), as_bytes(format_json(manifest_data(context))))
+
+
+def _touch_memories(job: PreparedBuild, context: Context) -> None:
+    from contextasm.workspace.editing.memories import touch_memories
+    from contextasm.workspace.folder import Folder
+
+    assert isinstance(job.workspace, Folder)
+    touch_memories(job.workspace, context)
+
+
+def _seconds() -> float:
+    """Seconds of a clock that measures durations."""
     from time import perf_counter
 
     return perf_counter()

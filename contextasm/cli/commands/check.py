@@ -1,4 +1,4 @@
-"""`ctxasm check`: whether the workspace is sound, for people, hooks and CI."""
+"""`ctxasm check`: check the workspace, for people, hooks and CI."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from contextasm.checks.formats import FORMATS
-from contextasm.cli.options import takes_request
+from contextasm.cli.options import all_but, takes_options
 from contextasm.cli.output import write_stderr, write_stdout
+from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.checks.finding import Finding
-    from contextasm.config.options import Options, ProcessEnvironment
+    from contextasm.config.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
 
     FormatName = str
@@ -26,86 +27,86 @@ _NAMES = [*FORMATS]
 
 
 def check(
-    request: Options,
+    options: Options,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH", help="Only what is found in these files and folders.")
+        list[str] | None, typer.Argument(metavar="PATH", help="Show only findings in these files and folders.")
     ] = None,
     *,
     form: Annotated[
         FormatName | None,
         typer.Option("--format", "-f", metavar="NAME", help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
     baseline: Annotated[
         str | None, typer.Option(metavar="FILE", help="Leave out the findings that this file lists as accepted.")
     ] = None,
     update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Make the --baseline file list what is found now.")
+        bool, typer.Option("--update-baseline", help="Write the current findings to the --baseline file.")
     ] = False,
 ) -> int:
-    """Say whether the workspace is sound: settings, dates, budgets, memories, text, outputs.
+    """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
     from contextasm.config.resolve import open_workspace, process_environment
 
     _refuse_update(baseline, paths, update=update_baseline)
-    around = process_environment()
-    folder = open_workspace(request, around)
-    found = _found(request, around, folder, paths or ())
+    process = process_environment()
+    folder = open_workspace(options, process)
+    selected = [_workspace_path(folder, path) for path in paths or ()]
+    findings = _run_checks(options, process, folder, selected)
     if baseline and update_baseline:
-        _update(Path(baseline), found)
+        _write_baseline(Path(baseline), findings)
         return 0
     if baseline:
-        found = _new(Path(baseline), found)
+        findings = _without_accepted(Path(baseline), findings)
     if paths:
-        asked = [_path(folder, path) for path in paths]
-        found = [each for each in found if _among(each, asked)]
+        findings = [finding for finding in findings if _is_selected(finding, selected)]
     if strict:
-        found = [each._replace(severity="error") if each.severity == "warning" else each for each in found]
-    write_stdout(_shown(found, form or _usual_form(around.environment), folder.root))
-    return int(any(each.severity == "error" for each in found))
+        findings = [_as_error(finding) for finding in findings]
+    write_stdout(_findings_text(findings, form or _default_format(process.environment), folder.root))
+    return int(any(finding.severity == "error" for finding in findings))
 
 
-run = takes_request(check)
+run = takes_options(check, all_but("format"))
 
 
 def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update: bool) -> None:
-    """Raise where a baseline can't be made as asked."""
+    """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     from contextasm.model import ContextasmError
 
     if update and not baseline:
         raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
     if update and paths:
-        what = "a baseline lists what is found in the whole workspace"
+        what = "a baseline lists the findings of the whole workspace"
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
-def _found(request: Options, around: ProcessEnvironment, folder: Folder, paths: Sequence[str]) -> list[Finding]:
-    """Everything that is found; files that are named are read wherever they are in the workspace."""
+def _run_checks(
+    options: Options, process: ProcessEnvironment, folder: Folder, selected: Sequence[str]
+) -> Sequence[Finding]:
+    """All findings of the workspace; selected files are read wherever they are in it."""
     from contextasm.checks.inspection import inspect
     from contextasm.checks.registry import run_checks
 
-    asked = [_path(folder, path) for path in paths]
-    return run_checks(inspect(request, around, [path for path in asked if os.path.isfile(f"{folder.root}/{path}")]))
+    files = [path for path in selected if os.path.isfile(f"{folder.root}/{path}")]
+    return run_checks(inspect(options, process, files))
 
 
-def _usual_form(environment: Mapping[str, str]) -> FormatName:
-    """The form of a run that asks for none."""
+def _default_format(environment: Mapping[str, str]) -> FormatName:
     return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
 
 
-def _shown(found: Sequence[Finding], form: FormatName, root: str) -> str:
-    """The findings as they are written."""
+def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
     from contextasm import __version__
 
     if form in {"github", "sarif"}:
-        found = [_from_repository(each, root) for each in found]
-    return FORMATS[form](found, __version__)
+        findings = [_from_repository(finding, root) for finding in findings]
+    return FORMATS[form](findings, __version__)
 
 
-def _path(folder: Folder, typed: str) -> str:
-    """A file or folder of the workspace as it was typed; empty for the workspace itself."""
+def _workspace_path(folder: Folder, typed: str) -> str:
+    """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
     full = os.path.abspath(typed if os.path.lexists(typed) else os.path.join(folder.root, typed))
@@ -116,32 +117,36 @@ def _path(folder: Folder, typed: str) -> str:
     if not full.startswith(folder.root + "/"):
         raise ContextasmError(typed, "is outside the workspace", f"name files below {folder.root}")
     if not os.path.lexists(full):
-        raise ContextasmError(typed, "no such file or folder", "name one that is there")
+        raise ContextasmError(typed, "no such file or folder", "name an existing one")
     return os.path.relpath(full, folder.root)
 
 
 def _real_folder(path: str) -> tuple[str, str]:
-    """The folder of a path, links followed, and the name in it."""
+    """The folder of a path with its links resolved, and the name in it."""
     folder, name = os.path.split(path)
     return os.path.realpath(folder), name
 
 
-def _among(finding: Finding, asked: Sequence[str]) -> bool:
-    """Whether a finding lies in one of the files or folders."""
-    return any(not path or finding.path == path or finding.path.startswith(f"{path}/") for path in asked)
+def _is_selected(finding: Finding, selected: Sequence[str]) -> bool:
+    return any(not path or finding.path == path or finding.path.startswith(f"{path}/") for path in selected)
 
 
-def _update(path: Path, found: Sequence[Finding]) -> None:
-    """Write the findings down as accepted."""
+def _as_error(finding: Finding) -> Finding:
+    """The finding, as an error if it is a warning."""
+    return finding._replace(severity="error") if finding.severity == "warning" else finding
+
+
+def _write_baseline(path: Path, findings: Sequence[Finding]) -> None:
+    """Write the findings to the baseline as accepted."""
     from contextasm.checks.baseline import baseline_text
     from contextasm.workspace.atomic import write
 
-    new = write(path, baseline_text(found).encode())
-    write_stderr(f"{path}: {'written' if new else 'unchanged'}: {len(found)} accepted")
+    changed = write(path, baseline_text(findings).encode())
+    write_stderr(f"{path}: {'written' if changed else 'unchanged'}: {len(findings)} accepted")
 
 
-def _new(path: Path, found: Sequence[Finding]) -> list[Finding]:
-    """The findings that the baseline does not accept."""
+def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Finding]:
+    """The findings that the baseline does not accept. Raises `ContextasmError` for a file that can't be read."""
     from contextasm.checks.baseline import split_accepted
     from contextasm.model import ContextasmError
 
@@ -150,14 +155,15 @@ def _new(path: Path, found: Sequence[Finding]) -> list[Finding]:
     except (OSError, ValueError) as error:
         what = f"can't be read: {error.strerror}" if isinstance(error, OSError) else "is not UTF-8"
         raise ContextasmError(str(path), what, "write it with --update-baseline") from error
-    new, known, gone = split_accepted(text, found, str(path))
-    rest = f", and {len(gone)} no longer found: --update-baseline takes them out" if gone else ""
-    write_stderr(f"{path}: {len(known)} accepted{rest}")
-    return list(new)
+    new, accepted, gone = split_accepted(text, findings, str(path))
+    rest = f", and {len(gone)} no longer found: --update-baseline removes them" if gone else ""
+    write_stderr(f"{path}: {len(accepted)} accepted{rest}")
+    return new
 
 
 def _from_repository(finding: Finding, root: str) -> Finding:
-    """A finding with its path taken from the top of the git repository, which is where GitHub looks."""
-    top = next((str(each) for each in (Path(root), *Path(root).parents) if (each / ".git").exists()), root)
+    """The finding with its path relative to the top of the git repository, as GitHub needs it."""
+    folders = (Path(root), *Path(root).parents)
+    top = next((str(folder) for folder in folders if (folder / ".git").exists()), root)
     prefix = os.path.relpath(root, top)
     return finding if prefix == "." or not finding.path else finding._replace(path=f"{prefix}/{finding.path}")

@@ -1,34 +1,32 @@
-"""`ctxasm config`: the settings in force, and where each comes from."""
+"""`ctxasm config`: show the settings in force and the origin of each."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, write_stdout
-
-if TYPE_CHECKING:
-    from contextasm.config.options import Options
+from contextasm.config.options import Options
 
 
 def config(
-    request: Options,
+    options: Options,
     *,
-    origin: Annotated[bool, typer.Option("--origin", help="Where each value comes from, too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
+    json: JsonOption = False,
 ) -> int:
-    """Show the settings that a build with the same flags would work with."""
-    job = prepare_request(request)
-    shown = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
+    """Show the settings of a build with the same options."""
+    settings = prepare_request(options).settings
+    rows = [(key, setting.words or "-", setting.origin) for key, setting in settings.items()]
     if json:
-        write_stdout(format_json([{"key": key, "value": value, "origin": source} for key, value, source in shown]))
+        write_stdout(format_json([dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]))
     elif origin:
-        write_stdout(format_table(("setting", "value", "from"), shown))
+        write_stdout(format_table(("setting", "value", "from"), rows))
     else:
-        write_stdout(format_table(("setting", "value"), [row[:2] for row in shown]))
+        write_stdout(format_table(("setting", "value"), [row[:2] for row in rows]))
     return 0
 
 
-run = takes_request(config)
+run = takes_options(config, all_but("format"))

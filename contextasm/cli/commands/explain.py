@@ -1,4 +1,4 @@
-"""`ctxasm explain`: what happened to every fragment, or to one line of a file."""
+"""`ctxasm explain`: show each fragment with its decision, tokens and reason, or the trace of one line of a file."""
 
 from __future__ import annotations
 
@@ -6,113 +6,117 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.options import flag_names, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import Options
     from contextasm.model import Context, Workspace
 
 
 def explain(
-    request: Options,
+    options: Options,
     record: Annotated[
-        str | None, typer.Argument(metavar="[RECORD]", help="Of this record (a file, or digits of its id) instead.")
+        str | None,
+        typer.Argument(metavar="[RECORD]", help="Explain this record instead (a file, or the first digits of its id)."),
     ] = None,
     *,
     line: Annotated[
-        str | None, typer.Option(metavar="FILE:LINE", help="Only whether this line is in, and why.")
+        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
     ] = None,
     fragment: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Only this fragment: a file's path or a memory's id.")
+        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
     ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="The format that the tokens are counted in, as for build."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Every decision as JSON (ctxasm.context/1).")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Logs outside the window, one by one.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print all decisions as JSON (ctxasm.context/1).")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")
+    ] = False,
 ) -> int:
-    """Say what happened to every fragment, or to one line of a file, and why."""
+    """Show each fragment with its decision, tokens and reason, or only one line of a file."""
+    if record is not None:
+        opened = _open_record(record, options)
+        if line is not None:
+            return _explain_recorded_line(opened, line, as_json=json)
+        context = opened.record.context
+    else:
+        job = prepare_request(options)
+        context = job.run()
+        if line is not None:
+            write_stdout(_line_text(job.workspace, context, _workspace_line(job, line), as_json=json))
+            return 0
+    _write_decisions(context, fragment, as_json=json, every=verbose)
+    return 0
+
+
+run = takes_options(explain)
+
+
+def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
+    """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
     from contextasm.rendering.formats import context_data
     from contextasm.rendering.wording import decision_table, receipt, rule_trace_table
 
-    if record is None:
-        job = prepare_request(request, form)
-        if line is not None:
-            write_stdout(_line(job.workspace, job.run(), _relative(job, line), as_json=json))
-            return 0
-        context = job.run()
-    else:
-        own = _opened(record, request, form)
-        if line is not None:
-            return _recorded_line(own, line, as_json=json)
-        context = own.record.context
     if fragment is not None:
-        context = _only(context, fragment)
-    if json:
+        context = _only_fragment(context, fragment)
+    if as_json:
         write_stdout(format_json(context_data(context)))
-        return 0
-    write_stdout(format_table(*decision_table(context.decisions, every=verbose or fragment is not None)))
+        return
+    write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None)))
     if fragment is not None:
-        return 0
+        return
     if context.rule_traces:
         write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
     show_problems(context.problems)
     write_stderr(receipt(context))
-    return 0
 
 
-run = takes_request(explain)
-
-
-def _relative(job: PreparedBuild, place: str) -> str:
-    """A FILE:LINE as it was typed, as one of the workspace."""
+def _workspace_line(job: PreparedBuild, place: str) -> str:
+    """A typed FILE:LINE with its path relative to the workspace."""
     path, colon, number = place.rpartition(":")
     return f"{job.workspace.relative(path) if path else ''}{colon}{number}"
 
 
-def _opened(record: str, request: Options, form: str | None) -> OpenedRecord:
-    """The record that is named. Raises `ContextasmError` for flags of a request: it has one already."""
+def _open_record(name: str, options: Options) -> OpenedRecord:
+    """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
     from contextasm.cli.commands.replay import open_record
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
 
-    given = request._replace(format=form)._asdict()
-    for flag in (key for key, value in given.items() if value and key != "workspace"):
+    typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
+    if typed:
         hint = "leave it out; `ctxasm diff` compares a record with another build"
-        raise ContextasmError(f"--{flag.rstrip('s')}", "does not go with a record", hint)
-    return open_record(record, request.workspace, process_environment())
+        raise ContextasmError(flag_names(typed[0])[0], "does not go with a record", hint)
+    return open_record(name, options.workspace, process_environment())
 
 
-def _only(context: Context, fragment: str) -> Context:
+def _only_fragment(context: Context, fragment: str) -> Context:
     """A context with the decisions on one fragment alone. Raises `ContextasmError` if there are none."""
     from contextasm.model import ContextasmError
     from contextasm.text.matching import nearest
 
-    decisions = tuple(each for each in context.decisions if fragment in {each.fragment, each.path})
+    decisions = tuple(decision for decision in context.decisions if fragment in {decision.fragment, decision.path})
     if not decisions:
-        near = nearest(fragment, [each.fragment for each in context.decisions])
+        near = nearest(fragment, [decision.fragment for decision in context.decisions])
         hint = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
         raise ContextasmError("--id", f"no fragment {fragment}", hint)
     return context._replace(decisions=decisions)
 
 
-def _recorded_line(own: OpenedRecord, place: str, *, as_json: bool) -> int:
-    """Tell the fate of one line in a recorded build, which takes building it again; the exit code."""
+def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -> int:
+    """Write the trace of one line in a recorded build, which is built again for it; returns the exit code."""
     from contextasm.cli.commands.replay import replay_record, show_differences
 
-    done = replay_record(own)
-    if not done.context or not done.same:
-        return show_differences(own, done)
-    write_stdout(_line(done.workspace, done.context, place, as_json=as_json))
+    result = replay_record(opened)
+    if not result.context or not result.same:
+        return show_differences(opened, result)
+    write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
     return 0
 
 
-def _line(workspace: Workspace, context: Context, place: str, *, as_json: bool) -> str:
-    """The fate of one line, in one line."""
+def _line_text(workspace: Workspace, context: Context, place: str, *, as_json: bool) -> str:
+    """The trace of one line, as one line of text or as JSON. Raises `ContextasmError` for what is not FILE:LINE."""
     from contextasm.model import ContextasmError
     from contextasm.records.trace import trace_line
     from contextasm.rendering.wording import line_trace_words
@@ -120,9 +124,8 @@ def _line(workspace: Workspace, context: Context, place: str, *, as_json: bool) 
     path, _, number = place.rpartition(":")
     if not path or not number.isdecimal() or not int(number):
         raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
-    fate = trace_line(workspace, context, path, int(number))
+    trace = trace_line(workspace, context, path, int(number))
+    reason = line_trace_words(trace.decision, trace.code)
     if as_json:
-        return format_json(
-            {"in": fate.shown, "layer": fate.layer, "reason": line_trace_words(fate.decision, fate.code)}
-        )
-    return f"{'in' if fate.shown else 'out'} {fate.layer or '-'} {line_trace_words(fate.decision, fate.code)}\n"
+        return format_json({"in": trace.shown, "layer": trace.layer, "reason": reason})
+    return f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"

@@ -1,12 +1,14 @@
-"""`ctxasm init`: the first files of a workspace, an agent or a team; what is there stays as it is."""
+"""`ctxasm init`: create the first files of a workspace, an agent or a team; existing files stay as they are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextasm.cli.options import QuietOption
 from contextasm.cli.output import write_stdout_bytes
 
 if TYPE_CHECKING:
@@ -18,29 +20,31 @@ FIRST_AGENT = "assistant"
 def run(
     folder: Annotated[
         str | None,
-        typer.Argument(metavar="[DIR]", help="The workspace; else this folder, or with -a or -t the nearest upwards."),
+        typer.Argument(
+            metavar="[DIR]", help="The workspace (default: this folder; with -a or -t, the nearest one upwards)."
+        ),
     ] = None,
     agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", metavar="NAME", help="Make this agent; repeatable.")
+        list[str] | None, typer.Option("--agent", "-a", metavar="NAME", help="Create this agent; repeatable.")
     ] = None,
     team: Annotated[
-        list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Make this team; repeatable.")
+        list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Create this team; repeatable.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not list what was made and what was kept.")] = False,
+    quiet: QuietOption = False,
 ) -> int:
-    """Make a workspace, an agent or a team; nothing is overwritten.
+    """Create a workspace, an agent or a team; overwrite nothing.
 
-    Without -a and -t it makes a workspace with one agent, `assistant`, so that `ctxasm build` works at once.
+    Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once.
     """
     import os
 
     from contextasm.workspace.scaffold import create_file
 
-    agents, teams = _names(agent, "--agent"), _names(team, "--team")
+    agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
     root = _root(folder, named=bool(agents or teams))
     lines: list[str] = []
     try:
-        for path, text in _plan(root, agents, teams):
+        for path, text in _starter_files(root, agents, teams):
             made = create_file(root, path, text)
             lines.append(f"{'made' if made else 'kept'} {root / path}{'/' if text is None else ''}\n")
     finally:
@@ -49,47 +53,49 @@ def run(
     return 0
 
 
-def _names(given: list[str] | None, flag: str) -> list[str]:
-    """The names, each a sound one. Raises `ContextasmError`."""
+def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
     from contextasm.config.values import parse_name
     from contextasm.model import ContextasmError
 
-    if "" in (given or ()):
+    if "" in (names or ()):
         raise ContextasmError(flag, "the name is empty", "give a name")
-    return [parse_name(each, flag) for each in given or ()]
+    return [parse_name(name, flag) for name in names or ()]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:
-    """The folder to make things in, as a person here would write it."""
+    """The folder to create files in, relative to the current folder where it was found upwards."""
     import os
 
     from contextasm.config.options import Options
     from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.model import ContextasmError
 
-    around = process_environment()
+    process = process_environment()
     if folder is not None or not named:
         return Path(folder or ".")
     try:
-        return Path(os.path.relpath(open_workspace(Options(), around).root))
+        return Path(os.path.relpath(open_workspace(Options(), process).root))
     except ContextasmError:
-        if around.environment.get("CTXASM_WORKSPACE"):
+        if process.environment.get("CTXASM_WORKSPACE"):
             raise
         return Path()  # no workspace here or above: this folder becomes one
 
 
-def _plan(root: Path, agents: list[str], teams: list[str]) -> list[StarterFile]:
-    """What is to be made. A folder that is no workspace becomes one; a workspace without agents gets its first."""
+def _starter_files(root: Path, agents: Sequence[str], teams: Sequence[str]) -> Sequence[StarterFile]:
+    """The files of a new workspace, where `root` is none yet, and of the agents and teams.
+
+    Without names, a workspace that has no agent but `assistant` gets the files of that one.
+    """
     from contextasm.workspace.folder import MARKS
     from contextasm.workspace.scaffold import agent_files, team_files, workspace_files
 
-    bare = not agents and not teams
-    known = {path.name for path in (root / "agents").glob("*") if path.is_dir()}
-    if bare and known <= {FIRST_AGENT}:
+    unnamed = not agents and not teams
+    existing = {path.name for path in (root / "agents").glob("*") if path.is_dir()}
+    if unnamed and existing <= {FIRST_AGENT}:
         agents = [FIRST_AGENT]
-    files = workspace_files() if bare or not any((root / mark).exists() for mark in MARKS) else []
-    for each in agents:
-        files += agent_files(each)
-    for each in teams:
-        files += team_files(each)
+    files = workspace_files() if unnamed or not any((root / mark).exists() for mark in MARKS) else []
+    for name in agents:
+        files += agent_files(name)
+    for name in teams:
+        files += team_files(name)
     return files

@@ -1,4 +1,4 @@
-"""`ctxasm log`: one more entry in the log of the day."""
+"""`ctxasm log`: append an entry to the log of the day."""
 
 from __future__ import annotations
 
@@ -6,36 +6,28 @@ from typing import Annotated
 
 import typer
 
+from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import read_stdin, write_stdout
-from contextasm.cli.owner import (
-    AgentOption,
-    DateOption,
-    OwnerOptions,
-    QuietOption,
-    TeamOption,
-    WorkspaceOption,
-    ZoneOption,
-    find_owner,
-    storable_text,
-)
+from contextasm.cli.owner import OWNER_AND_DAY, find_owner, storable_text
+from contextasm.config.options import Options
 
 
-def run(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What happened; - reads standard input.")],
-    agent: AgentOption = None,
-    team: TeamOption = None,
-    date: DateOption = None,
-    tz: ZoneOption = None,
-    workspace: WorkspaceOption = None,
+def log(
+    options: Options,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; - reads standard input.")],
+    *,
     quiet: QuietOption = False,
 ) -> int:
-    """Append to the log of the day, a blank line between; the log is made if need be."""
+    """Append an entry to the log of the day, after a blank line; a missing log is created."""
     from contextasm.workspace.editing.files import append_log
 
     entry = storable_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
-    owner = find_owner(OwnerOptions(agent, team, workspace, date, tz))
+    owner = find_owner(options)
     path = f"{owner.path}/daily/{owner.day}.md"
     made = append_log(owner.workspace, path, entry)
     if not quiet:
         write_stdout(f"{'made' if made else 'appended to'} {path}\n")
     return 0
+
+
+run = takes_options(log, OWNER_AND_DAY)

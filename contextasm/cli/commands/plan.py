@@ -1,30 +1,28 @@
-"""`ctxasm plan`: what each of several budgets would keep."""
+"""`ctxasm plan`: show the tokens of each layer under several budgets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import prepare_request, takes_request
+from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stdout
-
-if TYPE_CHECKING:
-    from contextasm.config.options import Options
+from contextasm.config.options import Options
 
 
 def plan(
-    request: Options,
+    options: Options,
     *,
     budgets: Annotated[str, typer.Option(metavar="N,N,...", help="The budgets to compare.")] = "4k,8k,16k,32k",
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: JsonOption = False,
 ) -> int:
-    """Show what each of several budgets would keep, layer by layer."""
+    """Show the tokens of each layer under several budgets."""
     from contextasm.config.values import parse_tokens
     from contextasm.rendering.wording import plan_data, plan_table
 
-    sizes = [parse_tokens(each, "--budgets") for each in budgets.split(",")]
-    job = prepare_request(request)
+    sizes = [parse_tokens(budget, "--budgets") for budget in budgets.split(",")]
+    job = prepare_request(options)
     contexts = [job.run(job.build._replace(request=job.build.request._replace(budget=size))) for size in sizes]
     if json:
         write_stdout(format_json(plan_data(contexts)))
@@ -34,4 +32,4 @@ def plan(
     return 0
 
 
-run = takes_request(plan)
+run = takes_options(plan, all_but("format"))

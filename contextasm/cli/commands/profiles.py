@@ -1,4 +1,4 @@
-"""`ctxasm profiles`: those in the package, or the text of one."""
+"""`ctxasm profiles`: list the profiles of the package, or print one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from typing import Annotated
 
 import typer
 
+from contextasm.cli.options import JsonOption, completer
 from contextasm.cli.output import format_json, format_table, write_stdout
 
 
 def run(
-    name: Annotated[str | None, typer.Argument(help="Print this profile's file, to start one of your own.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="The list as JSON.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Print the file of this profile.", autocompletion=completer("profile")),
+    ] = None,
+    json: JsonOption = False,
 ) -> int:
-    """List the profiles, or print the file of one."""
+    """List the profiles, or print the file of one, to start a profile from."""
     from pathlib import Path
 
     from contextasm.config.profile_loader import SHIPPED, load_profile, shipped
@@ -23,15 +27,11 @@ def run(
         path = SHIPPED / f"{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
         write_stdout(path.read_text(encoding="utf-8"))
         return 0
-    found = [load_profile(each, "profiles", Path()) for each in shipped()]
+    profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]
     if json:
-        write_stdout(
-            format_json([{"name": each.name, "budget": each.budget, "summary": each.summary} for each in found])
-        )
+        fields = ("name", "budget", "summary")
+        write_stdout(format_json([{field: getattr(profile, field) for field in fields} for profile in profiles]))
     else:
-        write_stdout(
-            format_table(
-                ("profile", "budget", "what it is for"), [(p.name, f"{p.budget:,}", p.summary) for p in found], (1,)
-            )
-        )
+        rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
+        write_stdout(format_table(("profile", "budget", "what it is for"), rows, (1,)))
     return 0

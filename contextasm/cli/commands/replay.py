@@ -1,6 +1,6 @@
-"""`ctxasm replay`: a recorded build again, to the same bytes, or the inputs that changed.
+"""`ctxasm replay`: build a record again, to the same bytes or to a list of the inputs that changed.
 
-What other commands do with a record they do with `open_record`.
+`explain` and `diff` read and replay records with the functions of this module.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from contextasm.cli.options import QuietOption
 from contextasm.cli.output import write_stderr, write_stdout
 
 if TYPE_CHECKING:
@@ -19,78 +20,81 @@ if TYPE_CHECKING:
 
 
 def run(
-    record: Annotated[str, typer.Argument(metavar="RECORD", help="Its file, or the first digits of its id.")],
+    record: Annotated[
+        str, typer.Argument(metavar="RECORD", help="The file of a record, or the first digits of its id.")
+    ],
     *,
     workspace: Annotated[
-        str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else the record's own.")
+        str | None,
+        typer.Option("--workspace", "-w", metavar="DIR", help="The workspace (default: that of the record)."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors on standard error.")] = False,
+    quiet: QuietOption = False,
 ) -> int:
-    """Build again what a record tells of, and write it to standard output if it is the same, byte for byte.
+    """Build a record again and write the context to standard output if it has the same bytes.
 
-    Inputs that were stored with the record are taken from there, all others from the workspace. Where the bytes
-    differ nothing is written, each changed input is named, and the exit code is 1.
+    Inputs that are stored with the record are read from there, all others from the workspace. If the bytes differ,
+    nothing is written, each changed input is named, and the exit code is 1.
     """
     from contextasm.config.resolve import process_environment
     from contextasm.rendering.formats import FORMATS
 
-    own = open_record(record, workspace, process_environment())
-    done = replay_record(own)
-    if not done.context or not done.same:
-        return show_differences(own, done)
+    opened = open_record(record, workspace, process_environment())
+    result = replay_record(opened)
+    if not result.context or not result.same:
+        return show_differences(opened, result)
     if not quiet:
-        for change in done.changes:
+        for change in result.changes:
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}, but the bytes are the same")
-        source = "the stored inputs" if done.stored else "the workspace"
-        write_stderr(f"same {len(done.context.text.encode()):,} bytes from {source}; etag {done.context.etag}")
-    write_stdout(FORMATS[done.context.request.format](done.context))
+        source = "the stored inputs" if result.stored else "the workspace"
+        write_stderr(f"same {len(result.context.text.encode()):,} bytes from {source}; etag {result.context.etag}")
+    write_stdout(FORMATS[result.context.request.format](result.context))
     return 0
 
 
 class OpenedRecord(NamedTuple):
-    """A record that was found and read."""
+    """A record with its file and workspace."""
 
     path: Path
     record: Record
     root: Path | None
-    """The workspace that it belongs to; None where none was found."""
+    """The workspace of the record; None where there is none."""
 
 
-def open_record(name: str, workspace: str | None, around: ProcessEnvironment) -> OpenedRecord:
-    """The record that a path or the first digits of an id mean. Raises `ContextasmError` if there is none."""
-    found = find_opened_record(name, workspace, around)
-    if found:
-        return found
+def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord:
+    """The record of a path, or of the first digits of an id. Raises `ContextasmError` if there is none."""
+    opened = find_opened_record(name, workspace, process)
+    if opened:
+        return opened
     from contextasm.model import ContextasmError
 
     hint = "give its file, or the first digits of its id; `ctxasm build --record` writes one"
     raise ContextasmError(name, "no such record", hint)
 
 
-def find_opened_record(name: str, workspace: str | None, around: ProcessEnvironment) -> OpenedRecord | None:
-    """The same, but None where there is no such record."""
+def find_opened_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord | None:
+    """The record of a path, or of the first digits of an id; None if there is none."""
     from contextasm.config.options import Options
     from contextasm.config.resolve import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.records.replay import FOLDER, find_record, load_record
 
     try:
-        root = Path(open_workspace(Options(workspace=workspace), around).root)
+        root = Path(open_workspace(Options(workspace=workspace), process).root)
     except ContextasmError:
         if workspace:
             raise
         root = None
-    path = find_record(name, root, around.folder)
+    path = find_record(name, root, process.folder)
     if path is None:
         return None
-    home = path.absolute().parent.parent
-    if not workspace and home.name == FOLDER:
-        root = home.parent
+    folder = path.absolute().parent.parent
+    if not workspace and folder.name == FOLDER:
+        root = folder.parent
     return OpenedRecord(path, load_record(path), root)
 
 
-def replay_record(own: OpenedRecord) -> Replay:
-    """Build a record again. Raises `ContextasmError` where nothing is there to build it from."""
+def replay_record(opened: OpenedRecord) -> Replay:
+    """Build a record again. Raises `ContextasmError` where there is neither a stored input nor a workspace."""
     from contextasm.config.build import load_counter
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
@@ -98,32 +102,33 @@ def replay_record(own: OpenedRecord) -> Replay:
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.snapshot import SnapshotWorkspace
 
-    counter, counts = load_counter(own.record.request.tokenizer, process_environment().environment)
-    inputs = stored_inputs(own.record, own.path)
-    if inputs is None and own.root is None:
-        hint = "name the workspace with -w DIR"
-        raise ContextasmError(str(own.path), "its inputs are not stored, and there is no workspace here", hint)
+    record = opened.record
+    counter, counts = load_counter(record.request.tokenizer, process_environment().environment)
+    inputs = stored_inputs(record, opened.path)
     if inputs is not None:
-        done = replay(own.record, SnapshotWorkspace(own.record.lists, inputs), counter)._replace(stored=True)
+        result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
+    elif opened.root is not None:
+        result = replay(record, Folder(opened.root), counter)
     else:
-        assert own.root
-        done = replay(own.record, Folder(own.root), counter)
+        what = "its inputs are not stored, and there is no workspace here"
+        raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")
     if counts:
         counts.save()
-    return done
+    return result
 
 
-def show_differences(own: OpenedRecord, done: Replay) -> int:
-    """Tell which inputs changed; the exit code."""
+def show_differences(opened: OpenedRecord, result: Replay) -> int:
+    """Write the inputs that changed to standard error; returns the exit code."""
     from contextasm import __version__
 
-    for change in done.changes:
+    for change in result.changes:
         write_stderr(f"{change.path}: {change.kind}")
-    count = len(done.changes)
+    count = len(result.changes)
     if count:
-        what = f"{count} input{'s' * (count != 1)} changed since: `ctxasm diff {own.path.stem}` shows what came of it"
+        inputs = f"{count} input{'s' * (count != 1)} changed since"
+        what = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
     else:
-        version = dict(own.record.making.versions).get("ctxasm", "unknown")
+        version = dict(opened.record.making.versions).get("ctxasm", "unknown")
         what = f"the inputs are the same, but ctxasm {version} wrote it and this is {__version__}: use that version"
-    write_stderr(f"ctxasm: error: {own.path}: can't be replayed to the same bytes: {what}")
+    write_stderr(f"ctxasm: error: {opened.path}: can't be replayed to the same bytes: {what}")
     return 1

@@ -1,139 +1,140 @@
-"""`ctxasm search`: memories for a topic, as a build with this topic would rank them, with the parts of each score."""
+"""`ctxasm search`: find memories for a topic, ranked as a build with this topic ranks them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import takes_request
+from contextasm.cli.options import JsonOption, all_but, takes_options
 from contextasm.cli.output import format_json, read_stdin, show_problems, write_stderr, write_stdout
+from contextasm.config.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import Options
     from contextasm.model import Memory, Problem, Profile, Score
 
 EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
-"""Where memories lie, whoever's they are."""
+"""The memories of every agent, every team and the project."""
 
 
 def search(
-    request: Options,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for; - reads standard input.")],
+    options: Options,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for; - reads standard input.")],
     *,
-    every: Annotated[
-        bool, typer.Option("--all", help="The memories of every agent, every team and the project.")
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Search the memories of every agent, every team and the project.")
     ] = False,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many are shown.")] = 5,
-    json: Annotated[bool, typer.Option("--json", help="A list of objects as JSON.")] = False,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N memories.")] = 5,
+    json: JsonOption = False,
 ) -> int:
     """Find memories for a topic, with the parts of their scores.
 
-    Of the agent or the team that is named, of both, or of those that a build would take. Ends with 1 if none matches.
+    The memories are those of the agent or team that is named, or of both; without a name, those that a build would
+    search. Exits 1 if none matches.
     """
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.model import ContextasmError
 
     topic = read_stdin("search -", "text").strip() if text == "-" else text.strip()
     if not topic:
-        raise ContextasmError("search", "the text is blank", "give some words to look for")
-    if every and (request.agent or request.team):
-        raise ContextasmError("--all", "looks everywhere", "leave out --agent and --team")
-    job = prepare_build(
-        request._replace(topic=topic), process_environment(), restrict_profile=_narrowing(request, every=every, top=top)
-    )
-    found, rows, problems = _hits(job, top)
+        raise ContextasmError("search", "the text is blank", "give some words to search for")
+    if everywhere and (options.agent or options.team):
+        raise ContextasmError("--all", "searches every agent and team", "leave out --agent and --team")
+    narrow = _narrowing(options, everywhere=everywhere, top=top)
+    job = prepare_build(options._replace(topic=topic), process_environment(), restrict_profile=narrow)
+    hits, rows, problems = _search_layers(job, top)
     if json:
-        write_stdout(format_json([_data(*each) for each in found]))
-    elif found:
-        write_stdout(_table(found))
+        write_stdout(format_json([_hit_data(*hit) for hit in hits]))
+    elif hits:
+        write_stdout(_hit_table(hits))
     show_problems(problems)
-    if not found:
+    if not hits:
         write_stderr(f"ctxasm: none of {rows:,} memories matches" if rows else "ctxasm: there is no memory to search")
-    return 0 if found else 1
+    return 0 if hits else 1
 
 
-run = takes_request(search, without=("topic", "budget", "tokenizer", "layer"))
+run = takes_options(search, all_but("topic", "budget", "tokenizer", "layers", "format"))
 
 Hit = tuple["Memory", "Score"]
 
 
-def _narrowing(request: Options, *, every: bool, top: int) -> Callable[[Profile], Profile]:
-    """What of a profile is searched: the layers that show memories, of whom the command line names."""
+def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Profile], Profile]:
+    """A function that leaves of a profile the layers that search the memories of the named owners."""
     from contextasm.model import ContextasmError
     from contextasm.text.templates import placeholders
 
-    wanted = {kind for kind in ("agent", "team") if getattr(request, kind)} or {"agent", "team"}
+    kinds = [kind for kind in ("agent", "team") if getattr(options, kind)] or ["agent", "team"]
 
-    def narrowed(profile: Profile) -> Profile:
-        layers = [
+    def narrow(profile: Profile) -> Profile:
+        searching = [
             layer._replace(ranking=layer.ranking._replace(top=top))
             for layer in profile.layers
             if "search" in layer.query.sources
         ]
-        if every:
-            layers = [layer._replace(query=layer.query._replace(paths=EVERYWHERE)) for layer in layers[:1]]
-        own = [
-            layer for layer in layers if {name for path in layer.query.paths for name in placeholders(path)} <= wanted
+        if everywhere:
+            searching = [layer._replace(query=layer.query._replace(paths=EVERYWHERE)) for layer in searching[:1]]
+        layers = [
+            layer
+            for layer in searching
+            if all(name in kinds for path in layer.query.paths for name in placeholders(path))
         ]
-        if not own:
-            what = "searches no memories" if not layers else f"searches no memories of the {' and '.join(wanted)} alone"
+        if not layers:
+            what = f"searches no memories of the {' and '.join(kinds)} alone" if searching else "searches no memories"
             raise ContextasmError(f"profile {profile.name}", what, "name another profile with -p, or use --all")
-        return profile._replace(layers=tuple(own))
+        return profile._replace(layers=tuple(layers))
 
-    return narrowed
+    return narrow
 
 
-def _hits(job: PreparedBuild, top: int) -> tuple[list[Hit], int, Sequence[Problem]]:
-    """The best of all layers; how many memories were searched; what is wrong with their files."""
+def _search_layers(job: PreparedBuild, top: int) -> tuple[Sequence[Hit], int, Sequence[Problem]]:
+    """The best hits of all layers, the number of memories searched, and the problems of their files."""
     from contextasm.model import SourceQuery
     from contextasm.retrieval.memory_search import topic_hits
 
-    asked = [topic_hits(SourceQuery(job.build, layer)) for layer in job.build.profile.layers]
-    found = [each for own in asked for each in own.found]
-    found.sort(key=lambda hit: (hit[0].path, -hit[0].line))
-    found.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
-    problems = dict.fromkeys(problem for own in asked for problem in own.problems)
-    return found[:top], sum(own.rows for own in asked), [*problems]
+    results = [topic_hits(SourceQuery(job.build, layer)) for layer in job.build.profile.layers]
+    hits = [hit for result in results for hit in result.found]
+    hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
+    hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
+    problems = dict.fromkeys(problem for result in results for problem in result.problems)
+    return hits[:top], sum(result.rows for result in results), [*problems]
 
 
-def _data(memory: Memory, score: Score) -> dict[str, object]:
-    """A hit as plain values."""
+def _hit_data(memory: Memory, score: Score) -> Mapping[str, object]:
+    """A hit as values for JSON."""
     parts = dict(score)
-    whole = parts.pop("total")
-    own = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
-    return {**own, "score": whole, "parts": parts}
+    total = parts.pop("total")
+    fields = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
+    return {**fields, "score": total, "parts": parts}
 
 
-def _table(found: Sequence[Hit]) -> str:
-    """The hits as a table; on a terminal, texts are cut to its width."""
+def _hit_table(hits: Sequence[Hit]) -> str:
+    """The hits as a table; on a terminal, texts are truncated to its width."""
     from contextasm.rendering.wording import format_columns, hit_rows
 
-    header, rows, right = hit_rows(found)
-    plain = format_columns(header[:-1], [row[:-1] for row in rows], right)
-    room = _width() - max(len(line) for line in plain.split("\n")) - 2
-    return format_columns(header, [(*row[:-1], _shortened(row[-1], room)) for row in rows], right)
+    header, rows, right = hit_rows(hits)
+    without_texts = format_columns(header[:-1], [row[:-1] for row in rows], right)
+    columns = _terminal_columns() - max(len(line) for line in without_texts.split("\n")) - 2
+    return format_columns(header, [(*row[:-1], _shortened(row[-1], columns)) for row in rows], right)
 
 
-def _width() -> int:
-    """The columns of the terminal; of a pipe, more than any text has."""
+def _terminal_columns() -> int:
+    """The columns of the terminal; for a pipe, more than any text has."""
     import shutil
     import sys
 
     return shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else 1 << 30
 
 
-def _shortened(text: str, room: int) -> str:
-    """As much of a text as fits that many columns, at least a few words of it."""
+def _shortened(text: str, columns: int) -> str:
+    """The beginning of a text that fits the columns, of which there are at least 30."""
     from unicodedata import east_asian_width
 
-    room = max(room, 30)
-    taken = 0
+    columns = max(columns, 30)
+    used = 0
     for place, letter in enumerate(text):
-        taken += 2 if east_asian_width(letter) in {"W", "F"} else 1
-        if taken >= room and place + 1 < len(text):
+        used += 2 if east_asian_width(letter) in {"W", "F"} else 1
+        if used >= columns and place + 1 < len(text):
             return text[:place].rstrip() + "…"
     return text

@@ -1,4 +1,4 @@
-"""`ctxasm task`: the stack of tasks, one active chain that lasts from run to run."""
+"""`ctxasm task`: show and change the stack of tasks, one active chain that lasts from run to run."""
 
 from __future__ import annotations
 
@@ -8,29 +8,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.output import show_problems, write_stderr, write_stdout
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.output import format_json, show_problems, write_stderr, write_stdout
+from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.text.task_stack import TaskStack
 
 
-def run(
-    action: Annotated[str, typer.Argument(metavar="push|pop|block|show", help="What to do.")] = "show",
+def task(
+    options: Options,
+    action: Annotated[
+        str, typer.Argument(metavar="push|pop|block|show", help="Push a goal, pop the task, block it, or show all.")
+    ] = "show",
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="The goal, the result or what blocks; '' unblocks.")
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="The goal, the result, or the reason of a block; '' unblocks."),
     ] = None,
-    workspace: Annotated[
-        str | None, typer.Option("--workspace", "-w", metavar="DIR", help="The workspace; else searched upwards.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The stack as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not show the stack after a change.")] = False,
+    *,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
-    """Keep the stack of tasks: push a goal, pop it with its result, say what blocks it, or show where things stand.
+    """Push a goal, pop the current task with its result, block it with a reason, or show the stack of tasks.
 
-    It is kept in tasks.yaml. A profile that shows it takes the current goal for the topic, where no other is named.
+    The stack is stored in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic
+    names one.
     """
-    from contextasm.cli.output import format_json
-    from contextasm.config.options import Options
     from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.values import require_known
     from contextasm.config.yaml_loader import load_yaml
@@ -40,42 +43,46 @@ def run(
     from contextasm.workspace.editing.tasks import TASK_FILE, task_file_text
 
     require_known(action, (*_changes(), "show"), "task", "action")
-    folder = open_workspace(Options(workspace=workspace), process_environment())
+    folder = open_workspace(options, process_environment())
     read = folder.read(TASK_FILE)
-    stack = _read(parse_data(read, load_yaml) if isinstance(read, Document) else read, strict=action != "show")
+    stack = _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read, strict=action != "show")
     if action != "show":
-        stack = _changes()[action](stack, _needed(action, text))
+        stack = _changes()[action](stack, _required_text(action, text))
         write(Path(folder.root) / TASK_FILE, as_bytes(task_file_text(stack)))
     if json:
-        write_stdout(format_json({"current": stack.current, "tasks": [each._asdict() for each in stack.frames]}))
+        write_stdout(format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]}))
     elif action == "show":
-        write_stdout(_shown(stack))
+        write_stdout(_stack_text(stack))
     elif not quiet:
-        write_stderr(_shown(stack).rstrip("\n"))
+        write_stderr(_stack_text(stack).rstrip("\n"))
     return 0
 
 
+run = takes_options(task, ("workspace",))
+
+
 def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
-    """What can be done to a stack, by name."""
+    """The changes of a stack by the name of their action."""
     from contextasm.text.task_stack import block, pop, push
 
     return {"push": push, "pop": pop, "block": block}
 
 
-def _needed(action: str, text: str | None) -> str:
-    """The text that an action asks for, in one line. Raises `ContextasmError`."""
+def _required_text(action: str, text: str | None) -> str:
+    """The text of an action, in one line. Raises `ContextasmError` where it is missing."""
     from contextasm.model import ContextasmError
 
     if text is None or (not text.strip() and action != "block"):
-        what = {"push": "the goal", "pop": "the result", "block": "the reason"}[action]
-        raise ContextasmError(f"task {action}", f"{what} is missing", f'write ctxasm task {action} "..."')
+        missing = {"push": "the goal", "pop": "the result", "block": "the reason"}[action]
+        raise ContextasmError(f"task {action}", f"{missing} is missing", f'write ctxasm task {action} "..."')
     return " ".join(text.split())
 
 
-def _read(data: object, *, strict: bool) -> TaskStack:
-    """The stack as its file has it, empty where there is none.
+def _task_stack(data: object, *, strict: bool) -> TaskStack:
+    """The stack that the file holds; empty where there is no file.
 
-    Raises `ContextasmError` for a file that can't be read, or that would lose something when it is written again.
+    Raises `ContextasmError` for a file that can't be read and, with `strict`, for one that would lose content when it
+    is written again.
     """
     from contextasm.model import ContextasmError, Data, Problem
     from contextasm.text.task_stack import TaskStack, parse_task_stack
@@ -93,8 +100,8 @@ def _read(data: object, *, strict: bool) -> TaskStack:
     return stack
 
 
-def _shown(stack: TaskStack) -> str:
-    """The chain from the root on, each task below the one it serves, and what is complete beside the current one."""
+def _stack_text(stack: TaskStack) -> str:
+    """One line for each task: the chain from the root down, and completed tasks beside the current one."""
     from contextasm.text.task_stack import list_tasks, task_line
 
     marks = {"active": "-", "complete": "x", "blocked": "!"}

@@ -1,16 +1,13 @@
-"""`ctxasm tokenizers`: the ways of counting tokens."""
+"""`ctxasm tokenizers`: list the tokenizers."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
+from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, format_table, write_stdout
 
 
-def run(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> int:
-    """List the ways of counting tokens. All work without a network."""
+def run(json: JsonOption = False) -> int:
+    """List the tokenizers. All of them work without a network."""
     from contextasm.selection.tokens import TOKENIZERS
 
     if json:

@@ -1,4 +1,4 @@
-"""`ctxasm watch`: build, and build again on change."""
+"""`ctxasm watch`: build, and build again whenever an input changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import takes_request
+from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import show_problems, write_stderr
+from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
-    from contextasm.config.options import Options, ProcessEnvironment
+    from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Problem
     from contextasm.workspace.outputs import OutputFile
     from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
@@ -25,102 +26,105 @@ if TYPE_CHECKING:
 
 
 def watch(
-    request: Options,
+    options: Options,
     *,
-    form: Annotated[str | None, typer.Option("--format", "-f", metavar="NAME", help="As for build.")] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Keep this file up to date.")
     ] = None,
     into: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="Keep the managed block of this file so; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Keep the managed block of this file up to date; repeatable."),
     ] = None,
     command: Annotated[
         str | None, typer.Option("--exec", metavar="CMD", help="Run this in a shell after each change of a file.")
     ] = None,
     poll: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Look every so often instead of being told of changes.")
+        float | None, typer.Option(metavar="SECONDS", help="Scan the files at this interval instead of using events.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors on standard error.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Why each build was made, and time taken.")] = False,
+    quiet: QuietOption = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the reason and the time of each build.")
+    ] = False,
 ) -> int:
-    """Build, and build again whenever something that the build depends on changes, until interrupted.
+    """Build, and build again whenever an input of the build changes, until interrupted.
 
     The files are written only where their content changes. After an error they stay as they are, and the watch goes on.
     """
     from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
 
-    wish = _wish(request._replace(format=form), _targets(output, into or (), poll))
-    with _line(quiet=quiet) as show:
-        speech = _Speech(wish.targets, show, quiet=quiet, verbose=verbose)
-        hello = f"ctxasm: watching {wish.root}; Ctrl-C ends it"
-        ready = (lambda: None) if quiet else (lambda: write_stderr(hello))
-        return watch_workspace(wish, WatchReporter(ready, speech.turn, speech.warn), command or "", poll)
+    spec = _watch_spec(options, _output_files(output, into or (), poll))
+    with _status_line(quiet=quiet) as show:
+        messages = _Messages(spec.targets, show, quiet=quiet, verbose=verbose)
+        ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
+        write_ready = (lambda: None) if quiet else (lambda: write_stderr(ready))
+        reporter = WatchReporter(write_ready, messages.report, messages.warn)
+        return watch_workspace(spec, reporter, command or "", poll)
 
 
-run = takes_request(watch)
+run = takes_options(watch)
 
 
-def _targets(output: str | None, into: Sequence[str], poll: float | None) -> Sequence[OutputFile]:
-    """The files to write, at least one."""
+def _output_files(output: str | None, into: Sequence[str], poll: float | None) -> Sequence[OutputFile]:
+    """The files to write, at least one. Raises `ContextasmError`, also for a `poll` that is no interval."""
     from contextasm.model import ContextasmError
     from contextasm.workspace.outputs import output_files
 
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
-        raise ContextasmError("--poll", f"{poll:g} is no number of seconds above 0", "write one such as 2 or 0.5")
-    if found := output_files(output, into):
-        return found
+        raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
+    if targets := output_files(output, into):
+        return targets
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
 
 
-def _wish(flags: Options, targets: Sequence[OutputFile]) -> WatchSpec:
-    """What is asked for, with everything that a build needs bound to it."""
+def _watch_spec(options: Options, targets: Sequence[OutputFile]) -> WatchSpec:
+    """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
     from contextasm.config.profile_loader import profile_files
     from contextasm.config.resolve import process_environment
     from contextasm.workspace.folder import Folder, find_workspace
     from contextasm.workspace.watch.rebuild import WatchSpec
 
-    around = process_environment()
-    named = flags.workspace or around.environment.get("CTXASM_WORKSPACE")
-    root = around.folder / named if named else find_workspace(around.folder)
+    process = process_environment()
+    named = options.workspace or process.environment.get("CTXASM_WORKSPACE")
+    root = process.folder / named if named else find_workspace(process.folder)
     Folder(root)  # raises where it is none
     root = Path(os.path.abspath(root))
     counters: Counters = {}
-    profile = flags.profile or around.environment.get("CTXASM_PROFILE") or ""
+    profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
     return WatchSpec(
         root=root,
-        build=lambda disk: _built(flags, around, disk, counters),
+        build=lambda disk: _build_once(options, process, disk, counters),
         targets=targets,
-        others=lambda: profile_files(profile, around.folder),
+        others=lambda: profile_files(profile, process.folder),
     )
 
 
-def _built(flags: Options, around: ProcessEnvironment, disk: Rescan, counters: Counters) -> BuildResult:
-    """One build, and what it depends on besides the workspace."""
+def _build_once(options: Options, process: ProcessEnvironment, disk: Rescan, counters: Counters) -> BuildResult:
+    """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.profile_loader import profile_files
     from contextasm.config.resolve import prepare_build
     from contextasm.rendering.formats import FORMATS
     from contextasm.workspace.watch.rebuild import BuildResult
 
-    job = prepare_build(flags, around, disk, counters)
+    job = prepare_build(options, process, disk, counters)
     context = job.run()
     profile = job.settings["profile"]
-    folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else around.folder
+    folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
-    return BuildResult(context, FORMATS[context.request.format](context), _day(job, around), files)
+    return BuildResult(context, FORMATS[context.request.format](context), _current_day(job, process), files)
 
 
-def _day(job: PreparedBuild, around: ProcessEnvironment) -> Callable[[], date] | None:
-    """What tells which day it is; None where the build's day is named."""
+def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[], date] | None:
+    """A function that returns the day of the clock; None where an option or setting names the day."""
     from contextasm.config.resolve import today
 
     if not job.settings["date"].origin.startswith("the clock"):
         return None
     zone = str(job.settings["tz"].value)
-    return lambda: today(zone, around.now())
+    return lambda: today(zone, process.now())
 
 
-class _Speech:
-    """What a person is told, of which much is the same from turn to turn."""
+class _Messages:
+    """The messages of a watch; a problem that the previous build had is not repeated."""
 
     def __init__(
         self, targets: Sequence[OutputFile], show: Callable[[str], None], *, quiet: bool, verbose: bool
@@ -129,44 +133,43 @@ class _Speech:
         self._show = show
         self._quiet = quiet
         self._verbose = verbose
-        self._known: frozenset[Problem] = frozenset()
+        self._problems: frozenset[Problem] = frozenset()
 
-    def turn(self, turn: Rebuild) -> None:
-        """One line for the build, and one for each problem that the build before had not."""
-        if turn.error:
-            write_stderr(f"ctxasm: error: {turn.error}")
-        if self._quiet or not turn.context:
+    def report(self, rebuild: Rebuild) -> None:
+        """Write a line for the build and one for each new problem."""
+        if rebuild.error:
+            write_stderr(f"ctxasm: error: {rebuild.error}")
+        if self._quiet or not rebuild.context:
             return
-        show_problems([problem for problem in turn.context.problems if problem not in self._known])
-        self._known = frozenset(turn.context.problems)
-        self._show(_turn_line(turn, self._targets, verbose=self._verbose))
+        show_problems([problem for problem in rebuild.context.problems if problem not in self._problems])
+        self._problems = frozenset(rebuild.context.problems)
+        self._show(_rebuild_line(rebuild, self._targets, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
-        """Tell of what went wrong beside the builds."""
+        """Write a warning that belongs to no build."""
         write_stderr(f"ctxasm: warning: {message}")
 
 
-def _turn_line(turn: Rebuild, targets: Sequence[OutputFile], *, verbose: bool) -> str:
-    """What became of a build that did not fail."""
-    assert turn.context
-    files = ", ".join(str(path) for path in turn.written or [target.path for target in targets])
-    tokens = f"{turn.context.tokens:,} of {turn.context.request.budget:,} tokens"
-    line = f"{files}: {'written' if turn.written else 'unchanged'}: {tokens}"
+def _rebuild_line(rebuild: Rebuild, targets: Sequence[OutputFile], *, verbose: bool) -> str:
+    assert rebuild.context
+    files = ", ".join(str(path) for path in rebuild.written or [target.path for target in targets])
+    tokens = f"{rebuild.context.tokens:,} of {rebuild.context.request.budget:,} tokens"
+    line = f"{files}: {'written' if rebuild.written else 'unchanged'}: {tokens}"
     if not verbose:
         return line
-    more = f" and {len(turn.why) - 3} more" if len(turn.why) > 3 else ""
-    return f"{line} (for {', '.join(turn.why[:3])}{more}; {turn.seconds * 1000:.0f} ms)"
+    more = f" and {len(rebuild.why) - 3} more" if len(rebuild.why) > 3 else ""
+    return f"{line} (for {', '.join(rebuild.why[:3])}{more}; {rebuild.seconds * 1000:.0f} ms)"
 
 
-def _line(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
-    """How to show what is the case: on a terminal one line that is kept current, else a line each."""
+def _status_line(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
+    """A function that shows the latest build: in one line that is updated on a terminal, else in a line for each."""
     if quiet or not sys.stderr or not sys.stderr.isatty():
         return nullcontext(write_stderr)
-    return _Live()
+    return _LiveLine()
 
 
-class _Live:
-    """The last line of a terminal, with the time it was written; what else is told scrolls by above it."""
+class _LiveLine:
+    """The last line of a terminal, with the time of its update; other messages scroll by above it."""
 
     def __init__(self) -> None:
         from rich.console import Console

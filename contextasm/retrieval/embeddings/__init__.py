@@ -1,1 +1,1 @@
-"""Say in one sentence what this room holds."""
+"""Embeddings: vectors by a command, a server or a local model, remembered between builds; cosines to a topic."""

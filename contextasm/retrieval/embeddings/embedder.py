@@ -1,7 +1,7 @@
-"""A second opinion by meaning: how near texts are to a topic, by vectors that somebody else makes.
+"""Semantic similarity of texts to a topic: cosines of vectors that a command, a server or a model in a folder makes.
 
-One of a command, a server and a model's folder makes them; they are remembered between builds. Whatever goes wrong is
-a problem, never an error: the build then goes on without this opinion. Nothing is ever downloaded.
+Vectors are remembered between builds. A failure is a problem, never an error: the build then goes on with the words
+alone. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ EMBEDDERS: Mapping[str, Callable[[EmbeddingRequest], Iterator[Vector]]] = {
     "url": _by_url,
     "folder": _by_folder,
 }
-"""Each kind of embedder: it gives a vector for each text, in order, and raises `EmbeddingFailed` where it can't go on."""
+"""Embedders by their key in the settings: each gives a vector for each text, in order, or raises `EmbeddingFailed`."""
 
 SETTINGS_FILE = "ctxasm.yaml"
 
 
 class EmbeddingSimilarity:
-    """The second opinion of one build (`model.Meaning`); after a failure it is not asked again."""
+    """Semantic similarity for one build (`model.SemanticSimilarity`); an embedder that fails is not used again."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class EmbeddingSimilarity:
         cache: Path | None,
         run_program: RunProgram,
     ) -> None:
-        """Of a workspace at `root`; vectors are remembered in the folder `cache`, None for not at all."""
+        """Embed for the workspace at `root`, and remember vectors in the folder `cache`; None keeps them in memory."""
         self._embedder = embedder
         self._root = root
         self._environment = environment
-        self._cache = cache
+        self._cache_folder = cache
         self._run_program = run_program
-        self._remembered: VectorCache | None = None
+        self._cache: VectorCache | None = None
         self._problem: Problem | None = None
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
-        """The cosine of each text to the topic, less the least that makes an answer."""
+        """Cosine of each text to the topic, less the cosine from which on a text is a match; or the problem."""
         if not self._problem and texts:
             try:
                 vectors = self._vectors([topic, *texts])
@@ -86,59 +86,61 @@ class EmbeddingSimilarity:
         return self._problem or ()
 
     def _vectors(self, texts: Sequence[str]) -> Mapping[str, PackedVector]:
-        """A vector for each text, all of one length: remembered ones, and new ones of those that are not."""
-        self._remembered = self._remembered or VectorCache(self._cache, _name(self._embedder, self._root))
+        """A vector for each text, remembered or new, all of one length."""
+        if not self._cache:
+            self._cache = VectorCache(self._cache_folder, _model_key(self._embedder, self._root))
         distinct = list(dict.fromkeys(texts))
-        known = self._remembered.get(distinct)
-        new = self._made([text for text in distinct if text not in known])
-        if len({len(vector) for vector in (*known.values(), *new.values())}) > 1:
-            # What makes the vectors is another one than it was: nothing that is remembered is worth anything.
-            known, new = {}, self._made(distinct)
-        return {**known, **new}
+        remembered = self._cache.get(distinct)
+        new = self._make([text for text in distinct if text not in remembered])
+        if len({len(vector) for vector in (*remembered.values(), *new.values())}) > 1:
+            # Another model makes the vectors now, under the same name: the remembered ones fit nothing.
+            remembered, new = {}, self._make(distinct)
+        return {**remembered, **new}
 
-    def _made(self, texts: Sequence[str]) -> dict[str, PackedVector]:
-        """New vectors. Sound ones that came before a failure are remembered, so that the next build gets further."""
-        made: dict[str, PackedVector] = {}
+    def _make(self, texts: Sequence[str]) -> dict[str, PackedVector]:
+        """New vectors, which are remembered; after a deadline those in time are, so the next build gets further."""
+        vectors: dict[str, PackedVector] = {}
         if not texts:
-            return made
-        assert self._remembered
+            return vectors
+        assert self._cache
         deadline = monotonic() + self._embedder.timeout
         job = EmbeddingRequest(self._embedder, self._root, self._environment, texts, deadline, self._run_program)
         try:
-            with closing(EMBEDDERS[self._embedder.kind](job)) as vectors:  # type: ignore[type-var]
-                _take(vectors, texts, made)
+            with closing(EMBEDDERS[self._embedder.kind](job)) as answers:  # type: ignore[type-var]
+                _collect(answers, texts, vectors)
         except EmbeddingUnfinished:
-            self._remembered.put(made)
+            self._cache.put(vectors)
             raise
-        self._remembered.put(made)
-        return made
+        self._cache.put(vectors)
+        return vectors
 
 
-def _take(vectors: Iterator[Vector], texts: Sequence[str], made: dict[str, PackedVector]) -> None:
-    """Put each vector to its text. Raises `EmbeddingFailed` where they do not fit each other or the texts."""
-    for values in vectors:
-        if len(made) < len(texts):
-            vector = made[texts[len(made)]] = _unit(values)
-            if len(vector) != len(made[texts[0]]):
-                raise EmbeddingFailed("gave vectors of different lengths")
-        else:
+def _collect(answers: Iterator[Vector], texts: Sequence[str], vectors: dict[str, PackedVector]) -> None:
+    """Put the vector of each text into `vectors`, as the answers come.
+
+    Raises `EmbeddingFailed` for answers that are no vectors, differ in length, or are not one for each text.
+    """
+    for answer in answers:
+        if len(vectors) == len(texts):
             raise EmbeddingFailed(OTHER_NUMBER)
-    if len(made) < len(texts):
+        vector = vectors[texts[len(vectors)]] = _normalize(answer)
+        if len(vector) != len(vectors[texts[0]]):
+            raise EmbeddingFailed("gave vectors of different lengths")
+    if len(vectors) < len(texts):
         raise EmbeddingFailed(OTHER_NUMBER)
 
 
-def _name(embedder: EmbedderConfig, root: str) -> str:
-    """What vectors are remembered under: all that tells one model from another."""
+def _model_key(embedder: EmbedderConfig, root: str) -> str:
+    """Key that vectors are remembered under: another model has another one."""
     place = root if embedder.kind == "command" else ""
-    own = _state(embedder.folder, root) if embedder.kind == "folder" else ""
-    return "\0".join((embedder.kind, *embedder.command, embedder.url, embedder.model, place, own))
+    file = _file_version(embedder.folder, root) if embedder.kind == "folder" else ""
+    return "\0".join((embedder.kind, *embedder.command, embedder.url, embedder.model, place, file))
 
 
-def _state(folder: str, root: str) -> str:
-    """What tells a model's file from another one, or from a later one of the same name."""
-    from contextasm.retrieval.embeddings.local_model import weights_path
+def _file_version(folder: str, root: str) -> str:
+    from contextasm.retrieval.embeddings.local_model import model_path
 
-    path = weights_path(folder, root)
+    path = model_path(folder, root)
     try:
         status = os.stat(path)
     except OSError:
@@ -146,8 +148,8 @@ def _state(folder: str, root: str) -> str:
     return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
 
 
-def _unit(values: Vector) -> PackedVector:
-    """A vector of length one, or of zeros. Raises `EmbeddingFailed` for what is no list of finite numbers."""
+def _normalize(values: Vector) -> PackedVector:
+    """The vector at length one; zeros stay zeros. Raises `EmbeddingFailed` for anything but finite numbers."""
     if not isinstance(values, list) or not values or any(type(value) not in {float, int} for value in values):
         raise EmbeddingFailed("gave something that is no list of numbers")
     try:
@@ -160,6 +162,6 @@ def _unit(values: Vector) -> PackedVector:
 
 
 def _cosine(one: PackedVector, other: PackedVector) -> float:
-    """Of two vectors of length one; rounded, since the last digits of a sum differ between versions of Python."""
+    """Cosine of two vectors of length one, rounded: the last digits of a sum differ between versions of Python."""
     cosine: float = sum(map(mul, one, other))
     return round(cosine, 6)

@@ -1,7 +1,7 @@
 """Vectors by a server that answers as OpenAI's `/v1/embeddings` does: Ollama, llama.cpp, vLLM and others.
 
-Only the configured address is asked, and no redirect followed. Here alone in this package is a socket opened, and only
-where the configuration names an address.
+Requests go to the configured address alone, and no redirect is followed. No other module of the package opens a
+socket.
 """
 
 from __future__ import annotations
@@ -24,50 +24,49 @@ from contextasm.retrieval.embeddings.request import (
     Vector,
 )
 
-_AT_ONCE = 100
+_BATCH = 100
 """Texts in one request."""
 
-_LARGEST = 64 << 20
-"""Bytes of an answer."""
+_MAX_ANSWER = 64 << 20
+"""Bytes."""
 
 
 def embed_by_url(job: EmbeddingRequest) -> Iterator[Vector]:
-    """The vectors of one request after the other; `EmbeddingFailed` where the server can't be asked or answers otherwise."""
-    for start in range(0, len(job.texts), _AT_ONCE):
-        texts = job.texts[start : start + _AT_ONCE]
+    """The vectors of one request after the other. Raises `EmbeddingFailed` where the server gives none."""
+    for start in range(0, len(job.texts), _BATCH):
+        texts = job.texts[start : start + _BATCH]
         yield from _vectors(_answer(job, texts), len(texts))
 
 
 def _answer(job: EmbeddingRequest, texts: Sequence[str]) -> Any:
-    """The answer to one request, by the deadline.
+    """The parsed answer to one request, by the deadline.
 
     The request has a thread of its own: the time-outs of sockets begin anew with every byte, and a name that has to be
     looked up has none.
     """
-    found: list[Any] = []
-    left = job.left()
+    answers: list[Any] = []
+    seconds = job.seconds_left()
 
-    def ask() -> None:
+    def post() -> None:
         try:
-            found.append(_asked(job, texts, left))
+            answers.append(_post(job, texts, seconds))
         except EmbeddingFailed as error:
-            found.append(error)
+            answers.append(error)
 
-    thread = threading.Thread(target=ask, daemon=True)
+    thread = threading.Thread(target=post, daemon=True)
     thread.start()
-    thread.join(left)
-    if not found:
+    thread.join(seconds)
+    if not answers:
         raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s")
-    if isinstance(found[0], EmbeddingFailed):
-        raise found[0]
-    return found[0]
+    if isinstance(answers[0], EmbeddingFailed):
+        raise answers[0]
+    return answers[0]
 
 
-def _asked(job: EmbeddingRequest, texts: Sequence[str], left: float) -> Any:
-    """What the server says, as values."""
-    asked = _request(job, texts)
+def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
+    message = _request(job, texts)
     try:
-        with _opener(job.embedder.url).open(asked, timeout=left) as answer:
+        with _opener(job.embedder.url).open(message, timeout=seconds) as answer:
             data = _read(job, answer)
     except HTTPError as error:
         error.close()
@@ -84,18 +83,17 @@ def _asked(job: EmbeddingRequest, texts: Sequence[str], left: float) -> Any:
 
 
 def _read(job: EmbeddingRequest, answer: Any) -> bytes:
-    """All of an answer."""
     data = bytearray()
     while part := answer.read1(1 << 16):
         data += part
-        job.left()
-        if len(data) > _LARGEST:
+        job.seconds_left()
+        if len(data) > _MAX_ANSWER:
             raise EmbeddingFailed("gave an answer without an end")
     return bytes(data)
 
 
 def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
-    """One request. The key is never told to anybody else, not in a message either."""
+    """One request with its key, which goes nowhere else, not even into a message."""
     body = json.dumps({"model": job.embedder.model, "input": list(texts)}).encode()
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ctxasm"}
     if name := job.embedder.key_env:
@@ -107,9 +105,9 @@ def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
 
 
 def _opener(url: str) -> request.OpenerDirector:
-    """Asks web servers and nothing else, through the proxy of the environment unless the server is this machine."""
+    """An opener for http and https alone, through the proxy of the environment unless the server is this machine."""
     opener = request.OpenerDirector()
-    proxies = request.ProxyHandler({} if _is_here(urlsplit(url).hostname or "") else None)
+    proxies = request.ProxyHandler({} if _is_loopback(urlsplit(url).hostname or "") else None)
     for handler in (
         proxies,
         request.HTTPHandler(),
@@ -121,8 +119,8 @@ def _opener(url: str) -> request.OpenerDirector:
     return opener
 
 
-def _is_here(host: str) -> bool:
-    """Whether a host is this machine by its name or address alone."""
+def _is_loopback(host: str) -> bool:
+    """Whether a host is this machine, by its name or address alone: nothing is looked up."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -132,9 +130,9 @@ def _is_here(host: str) -> bool:
 
 
 def _vectors(answer: Any, count: int) -> list[Vector]:
-    """The vectors of an answer, in the order of the texts."""
+    """The vectors of an answer, in the order of the texts. Raises `EmbeddingFailed` where one is missing."""
     try:
-        by_index = {int(each["index"]): each["embedding"] for each in answer["data"]}
+        by_index = {int(row["index"]): row["embedding"] for row in answer["data"]}
     except (TypeError, KeyError, ValueError) as error:
         raise EmbeddingFailed("gave an answer without vectors") from error
     if sorted(by_index) != list(range(count)) or len(answer["data"]) != count:

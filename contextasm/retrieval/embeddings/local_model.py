@@ -1,209 +1,157 @@
-"""Vectors by a sentence-transformers model that lies in a folder: BERT and its kin, with numpy and tokenizers.
+"""Vectors by a sentence-transformers model in a folder: its ONNX file, run by onnxruntime, and its tokenizer.json.
 
-Reads config.json, tokenizer.json, model.safetensors and the small files beside them. Nothing is downloaded, and no code
-of the folder is run. A model of another build is refused, not guessed at.
+Nothing is downloaded or sent. No code of the folder is run: onnxruntime refuses operators that are not its own, and
+weights that lie outside of the folder.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from shlex import quote
+from typing import Any, NamedTuple
 
 from contextasm.retrieval.embeddings.request import EmbeddingFailed, EmbeddingRequest, Vector
 
-if TYPE_CHECKING:
-    Array = Any  # numpy.ndarray; numpy is an extra, and types are checked without it
+_MODEL_FILES = ("onnx/model.onnx", "model.onnx")
+"""Places of the ONNX file in a folder; the first one is where sentence-transformers writes it."""
 
-_WEIGHTS = "model.safetensors"
+_TEXT_OUTPUT = "sentence_embedding"
+_TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 
-_THREADS = "OPENBLAS_NUM_THREADS"
+_POOLING = {"cls": "first", "pooling_mode_cls_token": "first", "mean": "mean", "pooling_mode_mean_tokens": "mean"}
+"""How the vectors of the tokens become that of the text, by its name in new and in old folders."""
 
-_KINDS = {"F32": "<f4", "F16": "<f2"}
-"""The numbers that a file of weights may hold, by their name there."""
+_NO_LIMIT = 1 << 20
+"""A number of tokens that means none: folders write 10 ** 30."""
 
 
 class _Model(NamedTuple):
-    """A model as loaded."""
-
-    weights: Mapping[str, Array]
+    folder: str
     tokenizer: Any
-    layers: int
-    heads: int
-    epsilon: float
-    by_first: bool
-    """A text's vector is that of its first token; else the mean over its tokens."""
+    session: Any
+    output: str
+    pooling: str
+    """`first` or `mean` of the tokens; empty for an output that is the text's own."""
 
 
-def weights_path(folder: str, root: str) -> str:
-    """Where the numbers of a configured model lie."""
-    return os.path.join(_place(folder, root), _WEIGHTS)
-
-
-def _place(folder: str, root: str) -> str:
-    return os.path.join(root, os.path.expanduser(folder))
+def model_path(folder: str, root: str) -> str:
+    """Path of the ONNX file of a configured folder; where there is none, the path that it should have."""
+    paths = [os.path.join(root, os.path.expanduser(folder), name) for name in _MODEL_FILES]
+    return next(filter(os.path.isfile, paths), paths[0])
 
 
 def embed_by_folder(job: EmbeddingRequest) -> Iterator[Vector]:
-    """The vectors, one text after the other; `EmbeddingFailed` where the model can't be used.
+    """The vector of each text, in order.
 
-    One at a time is as fast as many (measured): what a text is made into then stays in the processor's cache.
+    Raises `EmbeddingFailed` where the model can't be used, `EmbeddingUnfinished` after the deadline.
     """
-    model = _loaded(_place(job.embedder.folder, job.root))
+    model = _load_model(os.path.join(job.root, os.path.expanduser(job.embedder.folder)))
     for text in job.texts:
-        job.left()
-        hidden = _hidden(model, model.tokenizer.encode(text).ids)
-        vector = hidden[0] if model.by_first else hidden.mean(axis=0)
-        yield [float(value) for value in vector]
+        job.seconds_left()
+        yield _embed(model, text)
 
 
-def _loaded(folder: str) -> _Model:
-    """The model of a folder. Raises `EmbeddingFailed` for one that is not there, damaged, or of another build."""
+def _load_model(folder: str) -> _Model:
+    # From 1.29 on, onnxruntime reports to its maker unless this is set before it starts.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
-        with _one_thread():
-            import numpy  # noqa: F401, ICN001 - here for its threads
+        from onnxruntime import InferenceSession, SessionOptions
         from tokenizers import Tokenizer
-
-        config = _json(folder, "config.json")
-        _refuse_other(config, _json(folder, "modules.json"))
-        tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(_json(folder, "sentence_bert_config.json")["max_seq_length"])
-        model = _Model(
-            weights=_weights(os.path.join(folder, _WEIGHTS)),
-            tokenizer=tokenizer,
-            layers=config["num_hidden_layers"],
-            heads=config["num_attention_heads"],
-            epsilon=config["layer_norm_eps"],
-            by_first=_by_first(_json(folder, "1_Pooling/config.json")),
-        )
-        _hidden(model, tokenizer.encode("whole?").ids)
-    except EmbeddingFailed:
-        raise
     except ImportError as error:
-        raise EmbeddingFailed(f"needs what `pip install contextasm[semantic]` brings ({error})") from error
-    except OSError as error:
-        raise EmbeddingFailed(f"can't be used: {error.filename}: {error.strerror}") from error
-    except Exception as error:  # tokenizers raises nothing narrower, and a damaged model has many ways to fail
-        raise EmbeddingFailed(
-            f"can't be used: it is damaged, or of another build ({type(error).__name__}: {error})"
-        ) from error
+        raise EmbeddingFailed(f"needs what `pip install 'contextasm[semantic]'` brings ({error})") from error
+    path = _require_model_file(folder)
+    with _convert_failures(folder):
+        tokenizer = Tokenizer.from_file(_require(folder, "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(_read_max_tokens(folder))
+        options = SessionOptions()
+        options.log_severity_level = 4  # what goes wrong is raised
+        # On a busy machine two threads took twice the time of one, and batches no less than one text at a time.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        session = InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        model = _Model(folder, tokenizer, session, *_choose_output(folder, session))
+    _embed(model, "This shows whether the parts fit.")
     return model
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Have numpy, if it is imported here for the first time, multiply in one thread.
-
-    The matrices of a sentence are small: on a busy machine waiting for each other made two threads five times slower
-    (measured). A number that the environment names stands.
-    """
-    if _THREADS in os.environ:
-        yield
-        return
-    os.environ[_THREADS] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_THREADS]
+def _embed(model: _Model, text: str) -> Vector:
+    with _convert_failures(model.folder):
+        tokens = model.tokenizer.encode(text)
+        arrays = {"input_ids": tokens.ids, "attention_mask": tokens.attention_mask, "token_type_ids": tokens.type_ids}
+        inputs = {entry.name: [arrays[entry.name]] for entry in model.session.get_inputs()}
+        vector = model.session.run([model.output], inputs)[0][0]
+        if model.pooling:
+            vector = vector[0] if model.pooling == "first" else vector.mean(axis=0)
+        numbers: list[float] = vector.tolist()
+        return numbers
 
 
-def _json(folder: str, name: str) -> Any:
-    """What one of the small files says."""
-    with open(os.path.join(folder, name), encoding="utf-8") as file:
+def _choose_output(folder: str, session: Any) -> tuple[str, str]:
+    """Name of the output that vectors are made of, and its pooling."""
+    names = [output.name for output in session.get_outputs()]
+    if _TEXT_OUTPUT in names:
+        return _TEXT_OUTPUT, ""
+    for name in _TOKEN_OUTPUTS:
+        if name in names:
+            return name, _read_pooling(folder)
+    raise EmbeddingFailed(f"can't use the model in {folder}: its outputs are {', '.join(names)}")
+
+
+def _read_pooling(folder: str) -> str:
+    modules = [module["type"].rpartition(".")[2] for module in _read_json(folder, "modules.json")]
+    if modules not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        raise EmbeddingFailed(f"can't use the model in {folder}: it is made of {', '.join(modules)}")
+    config = _read_json(folder, "1_Pooling/config.json")
+    flags = [key for key, value in config.items() if key.startswith("pooling_mode_") and value]
+    modes = [config["pooling_mode"]] if "pooling_mode" in config else flags
+    if len(modes) != 1 or modes[0] not in _POOLING:
+        raise EmbeddingFailed(f"can't use the model in {folder}: its pooling is {' and '.join(map(str, modes))}")
+    return _POOLING[modes[0]]
+
+
+def _read_max_tokens(folder: str) -> int:
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        limit = _read_json(folder, name).get(key) if os.path.isfile(os.path.join(folder, name)) else None
+        if isinstance(limit, int) and limit < _NO_LIMIT:
+            return limit
+    raise EmbeddingFailed(f"finds no max_seq_length in {folder}; write it into sentence_bert_config.json")
+
+
+def _read_json(folder: str, name: str) -> Any:
+    with open(_require(folder, name), encoding="utf-8") as file:
         return json.load(file)
 
 
-def _refuse_other(config: Mapping[str, Any], modules: Sequence[Mapping[str, str]]) -> None:
-    """Raise for a model that does more, or something else, than is done here."""
-    expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
-    for key, value in expected.items():
-        if config.get(key, value) != value:
-            raise EmbeddingFailed(f"can't be used: its {key} is {config[key]}, not {value}")
-    steps = [module["type"].rpartition(".")[2] for module in modules]
-    if steps not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
-        raise EmbeddingFailed(f"can't be used: it is made of {', '.join(steps)}")
+def _require(folder: str, name: str) -> str:
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        raise EmbeddingFailed(f"finds no {name} in {folder}; copy all files of the sentence-transformers model")
+    return path
 
 
-def _by_first(pooling: Mapping[str, Any]) -> bool:
-    """Whether a text's vector is that of its first token. Raises for a model that takes neither that nor the mean."""
-    modes = {name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen}
-    if modes not in ({"pooling_mode_cls_token"}, {"pooling_mode_mean_tokens"}):
+def _require_model_file(folder: str) -> str:
+    path = model_path(folder, "")
+    if not os.path.isdir(folder):
+        raise EmbeddingFailed(f"finds no folder {folder}; copy a sentence-transformers model to it")
+    if not os.path.isfile(path):
+        export = "optimum-cli export onnx --library transformers --task feature-extraction --model"
         raise EmbeddingFailed(
-            f"can't be used: it takes {', '.join(sorted(modes)) or 'neither the first token nor the mean'}"
+            f"finds no {' or '.join(_MODEL_FILES)} in {folder}; make one with "
+            f"`{export} {quote(folder)} {quote(os.path.dirname(path))}`"
         )
-    return "pooling_mode_cls_token" in modes
+    return path
 
 
-def _weights(path: str) -> dict[str, Array]:
-    """The tensors of a safetensors file: a length, a JSON table of places, the numbers."""
-    import mmap
-
-    import numpy as np
-
-    with open(path, "rb") as file:
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    start = 8 + int.from_bytes(data[:8], "little")
-    found: dict[str, Array] = {}
-    for name, at in json.loads(bytes(data[8:start])).items():
-        if at.get("dtype") in _KINDS:
-            first, behind = at["data_offsets"]
-            numbers = np.frombuffer(data[start + first : start + behind], _KINDS[at["dtype"]])
-            found[name.removeprefix("bert.")] = numbers.reshape(at["shape"]).astype(np.float32, copy=False)
-    return found
-
-
-def _hidden(model: _Model, ids: Sequence[int]) -> Array:
-    """What the last layer makes of a text, a row for each token."""
-    weights = model.weights
-    hidden = weights["embeddings.word_embeddings.weight"][list(ids)]
-    hidden = hidden + weights["embeddings.position_embeddings.weight"][: len(ids)]
-    hidden = hidden + weights["embeddings.token_type_embeddings.weight"][0]
-    hidden = _normed(model, hidden, "embeddings.LayerNorm")
-    for number in range(model.layers):
-        layer = f"encoder.layer.{number}."
-        hidden = _normed(model, hidden + _attention(model, hidden, layer), f"{layer}attention.output.LayerNorm")
-        inner = _gelu(_linear(model, hidden, f"{layer}intermediate.dense"))
-        hidden = _normed(model, hidden + _linear(model, inner, f"{layer}output.dense"), f"{layer}output.LayerNorm")
-    return hidden
-
-
-def _attention(model: _Model, hidden: Array, layer: str) -> Array:
-    """What each token takes from the others."""
-    import numpy as np
-
-    length, width = hidden.shape
-    query, key, value = (
-        _linear(model, hidden, f"{layer}attention.self.{part}").reshape(length, model.heads, -1).swapaxes(0, 1)
-        for part in ("query", "key", "value")
-    )
-    scores = query @ key.swapaxes(1, 2) / np.float32((width // model.heads) ** 0.5)
-    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    mixed = (scores / scores.sum(axis=-1, keepdims=True)) @ value
-    return _linear(model, mixed.swapaxes(0, 1).reshape(length, width), f"{layer}attention.output.dense")
-
-
-def _linear(model: _Model, values: Array, name: str) -> Array:
-    result: Array = values @ model.weights[f"{name}.weight"].T + model.weights[f"{name}.bias"]
-    return result
-
-
-def _normed(model: _Model, values: Array, name: str) -> Array:
-    """The rows with mean 0 and variance 1, scaled and shifted as the model has it."""
-    import numpy as np
-
-    centred = values - values.mean(axis=-1, keepdims=True)
-    scaled = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(model.epsilon))
-    result: Array = scaled * model.weights[f"{name}.weight"] + model.weights[f"{name}.bias"]
-    return result
-
-
-def _gelu(values: Array) -> Array:
-    """By the hyperbolic tangent: numpy has no error function, and the cosines differ in the fourth digit."""
-    import numpy as np
-
-    inner = np.float32(0.7978845608) * (values + np.float32(0.044715) * values * values * values)
-    result: Array = np.float32(0.5) * values * (1 + np.tanh(inner))
-    return result
+@contextmanager
+def _convert_failures(folder: str) -> Iterator[None]:
+    """Raise any failure as `EmbeddingFailed`: neither library raises anything narrower for a damaged model."""
+    try:
+        yield
+    except EmbeddingFailed:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).rpartition(" : ")[2].split())[:300]
+        raise EmbeddingFailed(f"can't use the model in {folder} ({type(error).__name__}: {reason})") from error

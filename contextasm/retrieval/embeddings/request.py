@@ -1,4 +1,4 @@
-"""What an embedder is given to do, and how it says that it can't."""
+"""The request that every kind of embedder gets, and the two ways in which it can fail."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import NamedTuple
 from contextasm.model import EmbedderConfig, RunProgram
 
 Vector = Sequence[float]
-"""A vector as an embedder gives it, nothing checked yet."""
+"""A vector as an embedder gives it, not checked yet."""
 
 
 OTHER_NUMBER = "gave another number of vectors than there were texts"
 
 
 class EmbeddingFailed(Exception):  # noqa: N818 - it is no error of the build
-    """Why there are no vectors: the rest of a sentence that begins with the embedder's name."""
+    """Reason why there are no vectors: the rest of a sentence that begins with "the embedder"."""
 
 
 class EmbeddingUnfinished(EmbeddingFailed):
-    """As much, where the vectors that came before are sound: too late, or a server that broke off."""
+    """Reason why vectors are missing, where those that came before are sound: a deadline, a connection that broke."""
 
 
 class EmbeddingRequest(NamedTuple):
-    """Texts to make vectors of."""
+    """Texts to make vectors of, and the embedder that is to make them."""
 
     embedder: EmbedderConfig
     root: str
-    """The workspace's folder."""
+    """Folder of the workspace."""
     environment: Mapping[str, str]
     texts: Sequence[str]
     deadline: float
-    """On the clock that only goes on (`time.monotonic`)."""
+    """Time of `time.monotonic`, in seconds."""
     run_program: RunProgram
-    """Runs the embedder, where that is a command."""
+    """Runs the embedder where it is a command."""
 
-    def left(self) -> float:
-        """Seconds until the deadline. Raises `EmbeddingUnfinished` where it is over."""
-        left = self.deadline - monotonic()
-        if left <= 0:
+    def seconds_left(self) -> float:
+        """Seconds until the deadline, above 0. Raises `EmbeddingUnfinished` after it."""
+        seconds = self.deadline - monotonic()
+        if seconds <= 0:
             raise EmbeddingUnfinished(f"took longer than {self.embedder.timeout:g} s")
-        return left
+        return seconds

@@ -18,7 +18,9 @@ def embed_by_command(job: EmbeddingRequest) -> Iterator[Vector]:
     """A vector for each line of output; `EmbeddingFailed` where the command can't be run, fails or takes too long."""
     given = (json.dumps(text).encode() + b"\n" for text in job.texts)
     try:
-        with closing(job.run_program(job.embedder.command, job.root, job.environment, given, job.left)) as lines:
+        with closing(
+            job.run_program(job.embedder.command, job.root, job.environment, given, job.seconds_left)
+        ) as lines:
             for line in lines:
                 if line.strip():
                     yield _vector(line)

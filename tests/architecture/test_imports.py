@@ -1,0 +1,100 @@
+"""The law of imports: rooms import downwards only, lazily and for types too; steps are pure; a library has one home."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import Counter
+from graphlib import TopologicalSorter
+
+from tests.architecture.source import PACKAGE, imports, inside, trees
+
+ROOMS = "__main__ cli integrations api checks upkeep records config pipeline workspace steps text model".split()
+STEPS = {"rendering", "selection", "ranking", "rules", "retrieval"}
+ADAPTERS = ("retrieval.embeddings", "retrieval.memory_index", "retrieval.deadline", "selection.summarizer")
+HOMES = {
+    "typer rich": "cli",
+    "yaml": "config workspace.editing",
+    "watchdog": "workspace.watch",
+    "tiktoken": "selection.tokens",
+    "snowballstemmer": "retrieval.search.analyzer",
+    "numpy tokenizers onnxruntime": "retrieval.embeddings",
+    "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
+    "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
+    "rapidfuzz": "text.similarity retrieval.search.bm25 ranking.deduplicate",
+    "regex": "text selection rules.operators config.rules",
+    "importlib.import_module": "cli.app retrieval.registry",  # tables of commands and of sources
+}
+HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich")
+WORLD = "os sys io time random locale socket subprocess logging pathlib shutil tempfile asyncio threading".split()
+WORLD += "concurrent multiprocessing urllib http secrets uuid signal platform glob sqlite3 importlib.resources".split()
+CALLS = set("print open input exec eval breakpoint __import__ now today utcnow fromtimestamp".split())
+OURS = {(each.module, each.target) for each in imports() if each.ours and each.module and each.target}
+PURE = {m for m in trees() if inside(m, *STEPS, "text", "model", "pipeline") and not inside(m, *ADAPTERS)}
+
+
+def room(module: str) -> int:
+    """Position of a module's room in the list; the steps share one."""
+    top = module.partition(".")[0]
+    return ROOMS.index("steps" if top in STEPS else top)
+
+
+def test_every_name_in_the_package_is_a_room() -> None:
+    """There are at most 13."""
+    names = {path.stem for path in PACKAGE.iterdir()} - {"__init__", "__main__", "__pycache__", "py"}
+    assert names <= {*ROOMS, *STEPS}
+    assert len(names) <= 13
+
+
+def test_imports_go_down_and_never_from_step_to_step() -> None:
+    """A room may import itself; the whole package imports the API at most."""
+    across = {(a, b) for a, b in OURS if a.partition(".")[0] != b.partition(".")[0]}
+    assert {(a, b) for a, b in across if room(a) >= room(b)} == set()
+    assert {each.target for each in imports() if each.ours and not each.module} <= {"api"}
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    """Inside a room, too."""
+    TopologicalSorter({module: {b for a, b in OURS if a == module} for module in trees()}).prepare()
+
+
+def test_adapters_are_imported_by_the_configuration_only() -> None:
+    """Which hands them to the steps as values."""
+    users = {(a, b) for adapter in ADAPTERS for a, b in OURS if inside(b, adapter) and not inside(a, adapter)}
+    assert {(a, b) for a, b in users if not inside(a, "config")} == set()
+
+
+def test_steps_see_nothing_of_the_world() -> None:
+    """No disk, clock, environment, network, process, chance or print, but in the adapters."""
+    calls = [(module, node) for module in PURE for node in ast.walk(trees()[module]) if isinstance(node, ast.Call)]
+    names = {(module, ast.unparse(call.func).rpartition(".")[2]) for module, call in calls}
+    assert {(module, name) for module, name in names if name in CALLS} == set()
+    assert {(i.module, i.target) for i in imports() if i.module in PURE and inside(i.target, *WORLD)} == set()
+
+
+def test_every_library_is_imported_at_its_home_only() -> None:
+    """And a heavy one inside functions only, so that no one else waits for it."""
+    foreign = [each for each in imports() if not each.ours]
+    for names, homes in HOMES.items():
+        users = {i.module for i in foreign if inside(i.target, *names.split())}
+        assert {module for module in users if not inside(module, *homes.split())} == set(), names
+    libraries = {*sys.stdlib_module_names, *" ".join(HOMES).split()}
+    assert {i.target for i in foreign if not inside(i.target, *libraries)} == set()
+    assert {(i.module, i.target) for i in foreign if inside(i.target, *HEAVY) and not i.lazy} == set()
+
+
+def test_an_init_module_holds_a_docstring_only() -> None:
+    """The model's also passes on its names; the whole package's has its version and the lazy API."""
+    allowed = {"": r"__version__ = |def __getattr__\(", "model": r"from contextasm\.model\.|__all__ = "}
+    for name in {name for name in trees() if (PACKAGE / name.replace(".", "/")).is_dir()}:
+        code = [ast.unparse(node) for node in trees()[name].body[1:]]
+        assert [text for text in code if not re.match(allowed.get(name, "$"), text)] == [], name
+
+
+def test_public_names_are_defined_once() -> None:
+    """A `run` is a command's."""
+    nodes = [(module, node) for module, tree in trees().items() for node in tree.body]
+    defined = {(node.name, module) for module, node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    names = Counter(name for name, _ in defined if name != "run" and name[0] != "_")
+    assert {name for name, count in names.items() if count > 1} == set()

@@ -1,0 +1,157 @@
+"""The papers: the manual pages say all that the program knows, and what they show works."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contextasm import __version__
+from contextasm.cli.app import COMMANDS, group, run
+from contextasm.config.layers import LAYER_KEYS
+from contextasm.config.profile_loader import KEYS
+from contextasm.config.providers import COMMON, KINDS
+from contextasm.config.settings import FILE_KEYS, SETTINGS
+from contextasm.text.memory_parser import FIELDS
+from tests.command import ROOT
+
+PAGES = ("ctxasm.1", "ctxasm.yaml.5")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of the person who runs the tests."""
+    for name in [name for name in os.environ if name.startswith("CTXASM_")]:
+        monkeypatch.delenv(name)
+
+
+def page(name: str) -> str:
+    """A manual page as a reader sees it, without fonts."""
+    text = (ROOT / "man" / name).read_text(encoding="utf-8")
+    text = re.sub(r"\\f[BIR]", "", text).replace("\\-", "-").replace("\\(ga", "`").replace("\\(aq", "'")
+    return re.sub(r"^\.(?:B|I|[BIR]{2}) ", "", text, flags=re.MULTILINE)
+
+
+def part(name: str, heading: str) -> str:
+    """What stands under one heading of a page."""
+    return page(name).partition(f"\n.SH {heading}\n")[2].partition("\n.SH ")[0]
+
+
+def examples(name: str) -> list[str]:
+    """The texts that a page sets apart."""
+    return re.findall(r"\.nf\n(.*?)\.fi\n", part(name, "EXAMPLES"), re.DOTALL)
+
+
+def flags(command: str) -> list[str]:
+    """Every name of every flag of a command, such as `-a` and `--agent`; without a name, those of `ctxasm` itself."""
+    whole = group()
+    parameters = (whole.get_command(None, command) if command else whole).params
+    return [name for each in parameters if each.param_type_name == "option" for name in each.opts]
+
+
+def test_the_options_of_the_manual_page_are_those_of_the_program() -> None:
+    """`python tools/man_options.py` puts them right."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "man_options.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_manual_page_has_every_command(command: str) -> None:
+    """Each with a paragraph of its own."""
+    assert re.search(rf"^\.TP\n{command}\n", part("ctxasm.1", "COMMANDS"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_the_manual_page_has_every_flag(command: str) -> None:
+    """Whole words: `--line` is not found in `--lines`."""
+    written = part("ctxasm.1", "OPTIONS")
+    for name in flags(command):
+        assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", written), name
+
+
+@pytest.mark.parametrize("key", SETTINGS)
+def test_the_manual_page_has_every_variable(key: str) -> None:
+    """Each setting may be set by one."""
+    assert f"CTXASM_{key.upper()}" in part("ctxasm.1", "ENVIRONMENT")
+
+
+@pytest.mark.parametrize(
+    ("heading", "key"),
+    [
+        *(("SETTINGS", key) for key in FILE_KEYS),
+        *(("PROFILES", key) for key in (*KEYS, *LAYER_KEYS)),
+        *(("MEANING", key) for key in (*COMMON, *(key for keys in KINDS.values() for key in keys))),
+        *(("MEMORIES", key) for key in FIELDS),
+    ],
+    ids=str,
+)
+def test_the_page_of_the_files_has_every_key(heading: str, key: str) -> None:
+    """Each under its own heading, in bold."""
+    source = (ROOT / "man" / "ctxasm.yaml.5").read_text(encoding="utf-8")
+    own = source.partition(f".SH {heading}\n")[2].partition(".SH")[0]
+    bold = re.findall(r"^\.(?:B|BR|RB) (.*)$", own, re.MULTILINE)
+    assert key in re.findall(r"\w+", " ".join(bold))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_manual_pages_are_of_this_version(name: str) -> None:
+    """As `--version` says."""
+    assert f'"ctxasm {__version__}"' in page(name).split("\n.SH")[0]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_formatter_has_nothing_to_complain_of(name: str) -> None:
+    """Skipped where there is none."""
+    try:
+        done = subprocess.run(
+            ["groff", "-man", "-ww", "-z", "-Tutf8", ROOT / "man" / name], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        pytest.skip("groff is not installed")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_lists_every_flag(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And ends well."""
+    assert run([*([command] if command else []), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in flags(command) if name not in shown] == []
+
+
+def test_the_examples_of_the_manual_page_work(tmp_path: Path) -> None:
+    """One after the other, in an empty folder."""
+    script = tmp_path / "examples.sh"
+    script.write_text(f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n' + "".join(examples("ctxasm.1")))
+    done = subprocess.run(["bash", "-e", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_examples_of_the_page_of_the_files_work(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Settings and profile together."""
+    settings, profile = examples("ctxasm.yaml.5")
+    root = str(tmp_path)
+    assert run(["init", root, "-a", "luna", "-t", "q1", "-q"]) == 0
+    (tmp_path / "ctxasm.yaml").write_text(settings, encoding="utf-8")
+    (tmp_path / "notes.yaml").write_text(profile, encoding="utf-8")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.md").write_text("A note.\n", encoding="utf-8")
+    assert run(["build", "-w", root, "-q", "--strict"]) == 0
+    assert run(["build", "-w", root, "-q", "--strict", "-p", f"{root}/notes.yaml"]) == 0
+    assert "## Project Notes\nA note." in capfd.readouterr().out
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    """The classifiers of the package, and the table of the workflow."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    promised = [name.rpartition(" :: ")[2] for name in project["classifiers"] if " :: Python :: " in name]
+    assert workflow["jobs"]["check"]["strategy"]["matrix"]["python-version"] == promised

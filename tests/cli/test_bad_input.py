@@ -1,0 +1,490 @@
+"""What is wrong is told in one line that says where, what and what to do; the rest of a build goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, clean, ctxasm, fill, inside, refused, shell, start
+
+IDENTITY = "agents/a/IDENTITY.md"
+
+NEEDS_FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+
+
+def test_place_without_workspace_is_refused(tmp_path: Path) -> None:
+    """Searched upwards in vain, with the way to make one."""
+    refused(inside("build", cwd=tmp_path), str(tmp_path), "no workspace here or above", "-w DIR", "ctxasm init")
+
+
+@pytest.mark.parametrize("named", ["flag", "variable"])
+def test_named_workspace_that_is_not_there_is_refused(tmp_path: Path, named: str) -> None:
+    """It is not searched for anywhere else, though one lies around us."""
+    gone = tmp_path / "gone"
+    words = ["-w", str(gone)] if named == "flag" else []
+    env = {} if named == "flag" else {"CTXASM_WORKSPACE": str(gone)}
+    refused(inside("build", *words, cwd=fill(tmp_path, {}), env=env), str(gone), "does not exist")
+
+
+def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """A slip for the file inside."""
+    fill(tmp_path, {"ctxasm.yaml": ""})
+    refused(inside("build", "-w", tmp_path / "ctxasm.yaml"), "ctxasm.yaml", "is no folder")
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        pytest.param(("bild",), ("unknown command bild", "did you mean build?"), id="command"),
+        pytest.param(("build", "--agnt", "luna"), ("--agnt", "--agent", "ctxasm build --help"), id="option"),
+        pytest.param(("build", "-a"), ("-a", "requires an argument"), id="option without its value"),
+        pytest.param(("build", "luna"), ("unexpected extra argument", "luna"), id="argument too many"),
+        pytest.param(("build", "-a", "lnua"), ("--agent", "unknown agent lnua", "mean luna?", "kenji"), id="agent"),
+        pytest.param(("build", "-t", "platfrom"), ("--team", "platfrom", "did you mean platform?", "q1"), id="team"),
+        pytest.param(("build", "-p", "defalt"), ("--profile", "defalt", "did you mean default?"), id="profile"),
+        pytest.param(("build", "-p", "./no.yaml"), ("--profile", "no.yaml", "No such file"), id="profile's file"),
+        pytest.param(("build", "--tokenizer", "o200k"), ("--tokenizer", "mean o200k_base?"), id="tokenizer"),
+        pytest.param(("build", "-f", "markdwn"), ("--format", "did you mean markdown?", "xml, json"), id="format"),
+        pytest.param(("build", "--layer", "L9=5"), ("--layer", "unknown layer L9", "L1, L2, L3"), id="layer"),
+        pytest.param(("build", "--layer", "L1=5"), ("--layer", "L1 is required and never cut"), id="required layer"),
+        pytest.param(("build", "--layer", "L6=5"), ("--layer", "L6 is reserved"), id="reserved layer"),
+        pytest.param(("build", "--layer", "L3"), ("--layer", "L3 has no =", "L3=1500"), id="layer without limit"),
+        pytest.param(("build", "--layer", "L3=x"), ("--layer L3", "x is no number of tokens"), id="limit in words"),
+        pytest.param(("build", "-b", "-1"), ("--budget", "-1", "4000 or 4k"), id="negative budget"),
+        pytest.param(("build", "-b", "abc"), ("--budget", "abc", "4000 or 4k"), id="budget in words"),
+        pytest.param(("build", "-b", "4.5"), ("--budget", "4.5 is no number"), id="half a token"),
+        pytest.param(("build", "-b", "4.0005k"), ("--budget", "4.0005k"), id="half a token in thousands"),
+        pytest.param(("build", "-b", "99999999999"), ("--budget", "99999999999"), id="budget beyond reason"),
+        pytest.param(("build", "-b", "9" * 400), ("--budget", "no number of tokens"), id="budget beyond any number"),
+        pytest.param(("build", "-b", ""), ("--budget", "no number"), id="empty budget"),
+        pytest.param(("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "YYYY-MM-DD"), id="date of no day"),
+        pytest.param(
+            ("build", "--date", "14.3.2025"), ("--date", "14.3.2025", "YYYY-MM-DD"), id="date of another form"
+        ),
+        pytest.param(("build", "--date", "today", "--tz", "Mars"), ("--tz", "Mars", "Europe/Berlin"), id="time zone"),
+        pytest.param(("build", "--date", "today", "--tz", "../x"), ("--tz", "../x", "or UTC"), id="zone that climbs"),
+        pytest.param(("build", "--check"), ("--check", "no file to check", "-o FILE"), id="check of nothing"),
+        pytest.param(("explain", "--line", "x"), ("--line", "x names no line", "FILE:LINE"), id="place without line"),
+        pytest.param(("explain", "--line", "no.md:1"), ("no.md", "no such file"), id="line of no file"),
+        pytest.param(("explain", "--line", "ctxasm.yaml:999"), ("ctxasm.yaml:999", "lines"), id="line beyond the end"),
+        pytest.param(
+            ("plan", "--budgets", "4k,,8k"), ("--budgets", "no number of tokens"), id="empty budget of a plan"
+        ),
+        pytest.param(("profiles", "defalt"), ("profiles", "did you mean default?"), id="profile to show"),
+    ],
+)
+def test_slip_on_the_command_line_is_refused_with_the_nearest_right_word(
+    words: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    """One line, exit code 2, nothing on standard output."""
+    own = () if words[-2:-1] in {("-a",), ("--agnt",)} or words == ("build", "-a") else ("-a", "luna")
+    requests = words[0] in {"build", "explain", "plan"}
+    refused(inside(words[0], *(own if requests else ()), *words[1:], cwd=SAMPLE), *parts)
+
+
+@pytest.mark.parametrize("flag", ["--agent", "--team"])
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "..", "a b", "a\n", "a\0b", "*", "~"])
+def test_name_that_is_no_single_folder_is_refused(flag: str, name: str) -> None:
+    """A name never leaves `agents/` or `teams/`."""
+    refused(inside("build", "-a", "luna", flag, name, cwd=SAMPLE), flag, "can't be a name", "does not begin with `.`")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "part"),
+    [
+        ("CTXASM_AGENT", "../x", "can't be a name"),
+        ("CTXASM_BUDGET", "much", "no number of tokens"),
+        ("CTXASM_TOKENIZER", "words", "unknown tokenizer"),
+        ("CTXASM_DATE", "tomorrow", "is no date"),
+        ("SOURCE_DATE_EPOCH", "yesterday", "seconds since 1970"),
+        ("SOURCE_DATE_EPOCH", "1" * 30, "seconds since 1970"),
+        ("SOURCE_DATE_EPOCH", "", "seconds since 1970"),
+    ],
+)
+def test_variable_that_can_not_be_used_is_named(variable: str, value: str, part: str) -> None:
+    """Who set it has to find it."""
+    refused(inside("build", "-w", SAMPLE, env={"CTXASM_AGENT": "luna", variable: value}), variable, part)
+
+
+@pytest.mark.parametrize("words", [(), ("--no-such",)])
+def test_command_line_without_command_is_refused_or_helped(words: tuple[str, ...]) -> None:
+    """Code 2, nothing on standard output, no traceback and no talk of a bug."""
+    result = inside(*words, cwd=SAMPLE)
+    assert (result.code, result.out) == (2, "")
+    assert "Usage" in result.err or "--help" in result.err
+    assert "Traceback" not in result.err
+    assert "bug" not in result.err
+
+
+@pytest.mark.parametrize("words", [("--help",), ("build", "--help"), ("explain", "--help")])
+def test_help_is_on_standard_output(words: tuple[str, ...]) -> None:
+    """It is what was asked for."""
+    result = inside(*words)
+    assert (result.code, result.err) == (0, "")
+    assert "Usage: ctxasm" in result.out
+
+
+def test_budget_of_nothing_keeps_required_layers_and_says_so() -> None:
+    """A limit of 0 is a limit; what is required stands whole."""
+    result = inside("build", *LUNA, "-b", "0")
+    assert result.code == 0
+    assert result.out.startswith("## Identity\n")
+    assert result.out.count("\n## ") == 1
+    assert "[over-budget]" in result.err
+
+
+def test_strict_build_over_budget_writes_nothing(tmp_path: Path) -> None:
+    """The answer is no: code 1."""
+    result = inside("build", *LUNA, "-b", "0", "--strict", "-o", tmp_path / "out.md")
+    assert (result.code, result.out, [*tmp_path.iterdir()]) == (1, "", [])
+    assert "[over-budget]" in result.err
+    assert "--strict: " in result.err
+
+
+@pytest.mark.parametrize(("written", "tokens"), [("4k", "4,000"), ("4.5K", "4,500"), ("4_000", "4,000"), ("12", "12")])
+def test_budget_may_be_written_in_thousands(written: str, tokens: str) -> None:
+    """`4k` is 4,000."""
+    result = inside("build", *LUNA, "-b", written)
+    assert result.code == 0
+    assert f" of {tokens} tokens (estimate)" in result.err
+
+
+def test_missing_file_of_an_agent_is_refused(tmp_path: Path) -> None:
+    """Named by its path, with what to do."""
+    (fill(tmp_path, {}) / "agents/a/INSTRUCTIONS.md").unlink()
+    refused(inside("build", "-a", "a", cwd=tmp_path), "agents/a/INSTRUCTIONS.md: is missing", "ctxasm init --agent a")
+
+
+def test_missing_identity_is_refused(tmp_path: Path) -> None:
+    """The agent's folder is there, so it is the file that is missing."""
+    (fill(tmp_path, {}) / IDENTITY).unlink()
+    refused(inside("build", "-a", "a", cwd=tmp_path), f"{IDENTITY}: is missing")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", b"---\ntitle: x\n---\n"])
+def test_empty_identity_is_a_problem(tmp_path: Path, content: bytes) -> None:
+    """The section is left out, the build goes on; `--strict` stops it."""
+    fill(tmp_path, {IDENTITY: content})
+    result = inside("build", cwd=tmp_path)
+    assert (result.code, result.out) == (0, "## Instructions\nDo it.\n")
+    assert f"{IDENTITY}: is empty" in result.err
+    assert inside("build", "--strict", cwd=tmp_path).code == 1
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def _out(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+def _out_with_dots(path: Path) -> None:
+    path.symlink_to("../../../../../../../../../../etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [
+        pytest.param(_folder, "a folder", id="folder"),
+        pytest.param(os.mkfifo, "a pipe", id="pipe"),
+        pytest.param(_device, "leads out of the workspace", id="device"),
+        pytest.param(_out, "leads out of the workspace", id="link out"),
+        pytest.param(_out_with_dots, "leads out of the workspace", id="relative link out"),
+        pytest.param(_loop, "", id="link to itself"),
+    ],
+)
+@pytest.mark.parametrize("path", [IDENTITY, "agents/a/KNOWLEDGE.md", "agents/a/memories/m.md"])
+def test_what_is_no_file_of_the_workspace_is_never_waited_for_nor_read(
+    tmp_path: Path, path: str, make: Callable[[Path], None], part: str
+) -> None:
+    """In a required layer it ends the build, elsewhere it is a problem."""
+    target = fill(tmp_path, {}) / path
+    target.unlink(missing_ok=True)
+    target.parent.mkdir(exist_ok=True)
+    if make is _folder and "memories" in path:
+        pytest.skip("a pattern finds files only, so a folder of that name is none of its matches")
+    make(target)
+    result = inside("build", "--date", "2025-03-14", cwd=tmp_path)
+    if path == IDENTITY:
+        refused(result, path, part)
+    else:
+        assert (result.code, result.out) == (0, SMALL_TEXT)
+        assert f"ctxasm: warning: {path}: " in result.err
+        assert part in result.err
+        assert inside("build", "--date", "2025-03-14", "--strict", cwd=tmp_path).code == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file, whatever its mode")
+def test_unreadable_identity_is_refused(tmp_path: Path) -> None:
+    """Told with the system's reason."""
+    (fill(tmp_path, {}) / IDENTITY).chmod(0)
+    refused(inside("build", cwd=tmp_path), IDENTITY, "Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (b"caf\xe9 au lait", ("not UTF-8", "byte 3")),
+        (b"\xef\xbb\xbfcaf\xe9", ("not UTF-8", "byte")),
+        (b"\xff\xfea\0\0\xd8", ("not UTF-16", "byte")),
+    ],
+)
+def test_file_that_is_no_text_is_refused_with_the_byte(tmp_path: Path, content: bytes, parts: tuple[str, ...]) -> None:
+    """So that it can be found in an editor."""
+    fill(tmp_path, {IDENTITY: content})
+    refused(inside("build", cwd=tmp_path), IDENTITY, *parts)
+
+
+def test_optional_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
+    """The rest goes on."""
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"caf\xe9"})
+    result = inside("build", cwd=tmp_path)
+    assert (result.code, result.out) == (0, SMALL_TEXT)
+    assert "agents/a/KNOWLEDGE.md: is not UTF-8: byte 3" in result.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_marked_text_of_another_encoding_is_read(tmp_path: Path, encoding: str) -> None:
+    """A BOM says which; it is not part of the text."""
+    fill(tmp_path, {IDENTITY: "Ich bin ä.\r\nJa.\r\n".encode(encoding)})
+    assert inside("build", cwd=tmp_path).out.startswith("## Identity\nIch bin ä.\nJa.\n\n")
+
+
+def test_link_inside_the_workspace_is_followed(tmp_path: Path) -> None:
+    """To a file and through a folder."""
+    fill(tmp_path, {"shared/who.md": "I am shared.\n", "shared/logs/2025-03-14.md": "Today.\n"})
+    (tmp_path / IDENTITY).unlink()
+    (tmp_path / IDENTITY).symlink_to("../../shared/who.md")
+    (tmp_path / "agents/a/daily").symlink_to(tmp_path / "shared/logs")
+    result = inside("build", "--date", "2025-03-14", cwd=tmp_path)
+    assert result.code == 0
+    assert "I am shared." in result.out
+    assert "### 2025-03-14\nToday." in result.out
+
+
+@pytest.mark.parametrize("parent", ["agents/a/daily", "agents/a", "agents"])
+def test_folder_that_is_a_link_out_of_the_workspace_is_not_entered(tmp_path: Path, parent: str) -> None:
+    """Told, and nothing behind it is read."""
+    there = fill(tmp_path / "there", {"agents/a/daily/2025-03-14.md": "SECRET\n", "agents/a/IDENTITY.md": "SECRET\n"})
+    here = tmp_path / "here"
+    here.mkdir()
+    fill(here, {"ctxasm.yaml": "date: 2025-03-14\n"}, base=SMALL if parent.endswith("daily") else {})
+    (here / parent).parent.mkdir(parents=True, exist_ok=True)
+    (here / parent).symlink_to(there / parent)
+    result = inside("build", "-a", "a", cwd=here)
+    assert "SECRET" not in result.out + result.err
+    assert "leads out of the workspace" in result.err, result.err
+    assert result.code == (0 if parent.endswith("daily") else 2)
+
+
+def test_identity_of_fifty_megabytes_is_built_and_told(tmp_path: Path) -> None:
+    """Required layers are whole, whatever they weigh."""
+    text = "Fifty bytes of identity, again and again, my dear.\n" * 1_000_000
+    fill(tmp_path, {IDENTITY: text, "agents/a/KNOWLEDGE.md": "Nothing fits.\n"})
+    result = inside("build", cwd=tmp_path)
+    assert result.code == 0
+    assert len(result.out) == len(text) + len("## Identity\n\n## Instructions\nDo it.\n")
+    assert "[over-budget]" in result.err
+
+
+@pytest.mark.parametrize("name", ["2025-02-30.md", "2025-13-01.md", "yesterday.md", "2025-3-1.md"])
+def test_log_whose_name_is_no_date_is_a_problem(tmp_path: Path, name: str) -> None:
+    """The other logs are shown."""
+    fill(tmp_path, {f"agents/a/daily/{name}": "Lost.\n", "agents/a/daily/2025-03-14.md": "Here.\n"})
+    result = inside("build", "--date", "2025-03-14", cwd=tmp_path)
+    assert result.code == 0
+    assert "### 2025-03-14\nHere.\n" in result.out
+    assert "Lost" not in result.out
+    assert f"agents/a/daily/{name}" in result.err
+    assert "YYYY-MM-DD.md" in result.err
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        pytest.param("agent: a\nbudget: [1\n", ("ctxasm.yaml:", "no valid YAML"), id="syntax"),
+        pytest.param("agent: a\n\tbudget: 1\n", ("ctxasm.yaml:2", "no valid YAML"), id="tab"),
+        pytest.param("budget: 1\nagent: a\nbudget: 2\n", ("ctxasm.yaml:3", "line 1", "budget"), id="key twice"),
+        pytest.param("agent: a\nbugdet: 1\n", ("ctxasm.yaml:2", "unknown key bugdet", "mean budget?"), id="key"),
+        pytest.param("agent: a\n\nbudget: lots\n", ("ctxasm.yaml:3", "budget", "lots"), id="type"),
+        pytest.param("budget: true\n", ("ctxasm.yaml:1", "budget", "4000 or 4k"), id="truth for a number"),
+        pytest.param("agent: [a]\n", ("ctxasm.yaml:1", "agent"), id="list for a name"),
+        pytest.param("profile: 7\n", ("ctxasm.yaml:1", "profile"), id="number for a name"),
+        pytest.param("date: 2025-02-30\n", ("ctxasm.yaml:1", "date", "YYYY-MM-DD"), id="date"),
+        pytest.param("profile: ../x.yaml\n", ("ctxasm.yaml:1", "inside the workspace"), id="profile outside"),
+        pytest.param("layers:\n  - id: L8\n    top: 1\n", ("ctxasm.yaml:2", "unknown layer L8"), id="unknown layer"),
+        pytest.param("layers:\n  - id: L3\n    tpo: 1\n", ("ctxasm.yaml:3", "tpo", "mean top?"), id="key of a layer"),
+        pytest.param("layers:\n  - id: L3\n    top: x\n", ("ctxasm.yaml:3", "top", "x"), id="type in a layer"),
+        pytest.param("layers:\n  L3:\n    top: 1\n", ("ctxasm.yaml:1", "list of layers"), id="table of layers"),
+        pytest.param("- agent\n- a\n", ("ctxasm.yaml:1", "key: value"), id="list instead of table"),
+        pytest.param("a\n", ("ctxasm.yaml:1", "key: value"), id="word instead of table"),
+        pytest.param("agent: a\n---\nagent: b\n", ("ctxasm.yaml:2", "a second document"), id="two documents"),
+        pytest.param("agent: !!python/name:os.system a\n", ("ctxasm.yaml:1", "tag !!python/name:os.system"), id="tag"),
+        pytest.param("[" * 5000, ("ctxasm.yaml:1", "nested too deeply"), id="deep"),
+        pytest.param(b"agent: \xff\n", ("ctxasm.yaml", "byte 7"), id="no text"),
+        pytest.param("agent: *x\n", ("ctxasm.yaml:1", "unsupported alias *x"), id="alias"),
+        pytest.param("team: ghosts\n", ("ctxasm.yaml:1", "unknown team ghosts"), id="team that is not there"),
+    ],
+)
+def test_slip_in_the_config_is_refused_with_its_line(
+    tmp_path: Path, content: str | bytes, parts: tuple[str, ...]
+) -> None:
+    """File, line, what is wrong, and the nearest right word."""
+    refused(inside("build", cwd=fill(tmp_path, {"ctxasm.yaml": content})), *parts)
+
+
+@pytest.mark.parametrize("content", ["", "\n", "# nothing\n", "agent:\n", "budget: 16_000\n", "agent: ~\n"])
+def test_config_that_says_little_is_fine(tmp_path: Path, content: str) -> None:
+    """An empty value is as no value."""
+    result = inside("build", cwd=fill(tmp_path, {"ctxasm.yaml": content}))
+    assert (result.code, result.out) == (0, SMALL_TEXT), result.err
+
+
+@pytest.mark.parametrize("redirection", ["<&-", "</dev/null"])
+def test_standard_input_is_not_needed(tmp_path: Path, redirection: str) -> None:
+    """Neither closed nor empty does it matter."""
+    fill(tmp_path, {})
+    assert shell(f'"$@" {redirection}', "build", "-q", cwd=tmp_path) == (0, SMALL_TEXT, "")
+
+
+def test_build_never_reads_a_silent_pipe(tmp_path: Path) -> None:
+    """An editor or a service may leave one open."""
+    reading, writing = os.pipe()
+    try:
+        assert ctxasm("build", "-q", cwd=fill(tmp_path, {}), stdin=reading) == (0, SMALL_TEXT, "")
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_topic_is_read_from_standard_input_when_asked_for(tmp_path: Path) -> None:
+    """`--topic -`."""
+    result = inside("build", "--topic", "-", "-f", "json", cwd=fill(tmp_path, {}), stdin="the harbor\n")
+    assert '"topic": "the harbor"' in result.out
+
+
+def test_closed_standard_input_can_not_be_a_topic(tmp_path: Path) -> None:
+    """Told, and not taken for an empty one."""
+    refused(shell('"$@" <&-', "build", "--topic", "-", cwd=fill(tmp_path, {})), "--topic -", "closed")
+
+
+def test_topic_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """With the byte."""
+    result = shell('printf "ab\\377" | "$@"', "build", "--topic", "-", cwd=fill(tmp_path, {}))
+    refused(result, "--topic -", "byte 2 is not UTF-8")
+
+
+def test_reader_that_leaves_early_ends_the_build_quietly(tmp_path: Path) -> None:
+    """As `| head -1` does: code 141 or 0, nothing on standard error."""
+    fill(tmp_path, {IDENTITY: "A line that is in the way.\n" * 200_000})
+    script = '{ "$@"; echo "code $?" >&2; } | head -1'
+    result = shell(script, "build", "-q", cwd=tmp_path)
+    assert (result.code, result.out) == (0, "## Identity\n")
+    assert result.err in {"code 141\n", "code 0\n"}
+
+
+@pytest.mark.parametrize("words", [("--help",), ("explain", *LUNA), ("profiles",), ("--version",)])
+def test_reader_that_has_gone_already_is_no_bug(words: tuple[str, ...]) -> None:
+    """Nor a traceback, for any command."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = start(*words, stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    err = done.communicate(timeout=30)[1].decode()
+    assert done.returncode in {0, 141}, err
+    assert "Traceback" not in err
+    assert "bug" not in err
+    assert "Exception ignored" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("build", "-q", *LUNA), ("config", *LUNA), ("profiles",), ("tokenizers",), ("--help",), ("--version",)],
+    ids=lambda words: words[0],
+)
+@NEEDS_FULL
+def test_full_disk_behind_standard_output_is_told(words: tuple[str, ...]) -> None:
+    """One line, code 2, nothing of Python's."""
+    refused(shell('"$@" >/dev/full', *words), "No space left on device")
+
+
+@NEEDS_FULL
+def test_full_disk_behind_a_file_is_told() -> None:
+    """Named by its path."""
+    refused(inside("build", "-q", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
+
+
+def test_closed_standard_output_is_told(tmp_path: Path) -> None:
+    """It is where the document was to go."""
+    refused(shell('"$@" >&-', "build", "-q", cwd=fill(tmp_path, {})), "standard output", "can't be written")
+
+
+def test_closed_standard_output_does_not_matter_where_a_file_is_written(tmp_path: Path) -> None:
+    """Nothing was to go there."""
+    target = tmp_path / "out.md"
+    assert shell('"$@" >&-', "build", "-q", "-o", target, cwd=fill(tmp_path, {})) == (0, "", "")
+    assert target.read_text() == SMALL_TEXT
+
+
+def test_closed_standard_error_leaves_the_document_alone(tmp_path: Path) -> None:
+    """What was to be told is lost, not mixed in."""
+    assert shell('"$@" 2>&-', "build", cwd=fill(tmp_path, {})) == (0, SMALL_TEXT, "")
+
+
+def test_closed_standard_error_leaves_standard_output_empty_on_failure(tmp_path: Path) -> None:
+    """The code tells."""
+    assert shell('"$@" 2>&-', "build", "-b", "x", cwd=fill(tmp_path, {})) == (2, "", "")
+
+
+def test_closed_standard_error_leaves_a_file_alone(tmp_path: Path) -> None:
+    """Whatever is opened takes the number 2 then."""
+    target = tmp_path / "out.md"
+    assert shell('"$@" 2>&-', "build", "-o", target, cwd=fill(tmp_path, {})) == (0, "", "")
+    assert target.read_text() == SMALL_TEXT
+
+
+@pytest.mark.parametrize(("signal_", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_a_waiting_build_with_its_code(tmp_path: Path, signal_: signal.Signals, code: int) -> None:
+    """Without a word, and without output."""
+    pipe = subprocess.PIPE
+    process = start("build", "--topic", "-", cwd=fill(tmp_path, {}), stdin=pipe, stdout=pipe, stderr=pipe)
+    _wait_until_it_reads(process.pid)
+    process.send_signal(signal_)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (code, b"", b"")
+
+
+def _wait_until_it_reads(process: int) -> None:
+    """Until the process sleeps in a read of its standard input."""
+    end = time.monotonic() + 3  # where the system does not tell, that is long enough
+    while time.monotonic() < end:
+        try:
+            call = Path(f"/proc/{process}/wchan").read_text()
+        except OSError:
+            call = ""
+        if "pipe" in call:
+            return
+        time.sleep(0.02)
+
+
+def test_environment_of_the_tests_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what these tests say would depend on who runs them."""
+    monkeypatch.setenv("CTXASM_AGENT", "somebody")
+    env: Mapping[str, str] = clean()
+    assert not [name for name in env if name.startswith("CTXASM")]
+    assert env["HOME"] != os.environ.get("HOME")

@@ -1,0 +1,213 @@
+"""Nothing is lost in silence: every fragment has a decision, and every line of a file has a fate."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from contextasm.config.build import PreparedBuild
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import prepare_build
+from contextasm.model import Document
+from contextasm.records.trace import trace_line
+from contextasm.retrieval.retrieve import retrieve
+from contextasm.text.front_matter import attributes
+from contextasm.text.markdown import list_mark
+from tests.command import LUNA, SAMPLE, fill, inside, lines_of
+
+MARKER = "... [truncated]"
+
+_TYPE = re.compile(r"\[[^\[\]()]+\][ \t]+")
+
+
+def luna(budget: str = "16k") -> PreparedBuild:
+    """The usual request to the sample workspace."""
+    flags = Options(workspace=str(SAMPLE), agent="luna", team="q1", budget=budget)
+    return prepare_build(flags, ProcessEnvironment({}, Path("/"), lambda: 0.0))
+
+
+@pytest.mark.parametrize("budget", ["0", "700", "2k", "4k", "16k"])
+def test_every_fragment_has_one_decision(budget: str) -> None:
+    """Of whatever a source found, and of nothing else."""
+    job = luna(budget)
+    found = retrieve(job.in_full)
+    fragments = {(layer, fragment.id) for layer, each in found.items() for fragment in each.fragments}
+    decisions = [(decision.layer, decision.fragment) for decision in job.run().decisions]
+    assert len(decisions) == len(set(decisions))
+    assert set(decisions) == fragments
+
+
+@pytest.mark.parametrize("budget", ["700", "2k", "4k", "16k"])
+def test_every_file_of_the_request_is_accounted_for(budget: str) -> None:
+    """Each file of the agent and the team is in the decisions: whole, in part, or with the reason why not."""
+    context = luna(budget).run()
+    told = {decision.path for decision in context.decisions}
+    for folder in ("agents/luna", "teams/q1"):
+        files = {path.relative_to(SAMPLE).as_posix() for path in (SAMPLE / folder).rglob("*.md")}
+        assert files <= told
+
+
+def test_table_has_a_row_for_every_decision_when_asked_for_all() -> None:
+    """`-v`: one line each, in the order of the layers."""
+    rows = inside("explain", *LUNA, "-v").out.partition("\n\n")[0].split("\n")[1:]
+    assert len(rows) == len(luna().run().decisions)
+    assert [row.split()[0] for row in rows] == sorted(row.split()[0] for row in rows)
+
+
+def test_table_folds_logs_that_were_never_opened() -> None:
+    """A year of them would bury the rest; the row tells how many."""
+    folded, every = inside("explain", *LUNA).out, inside("explain", *LUNA, "-v").out
+    decisions = luna().run().decisions
+    unopened = [decision for decision in decisions if decision.lines == (0, 0)]
+    rows = [row for row in folded.split("\n") if " files: " in row]
+    counts = [int(found[1]) for row in rows if (found := re.search(r"(\d+) files: older than the 7 days", row))]
+    assert len(unopened) > 5
+    assert sum(counts) == len(unopened)
+    assert folded.count("\n") == every.count("\n") - len(unopened) + len(rows)
+    assert unopened[0].path not in folded or ".." in folded
+    assert all(decision.path in every for decision in unopened)
+
+
+def test_folded_row_names_the_first_and_the_last_file_of_one_folder(tmp_path: Path) -> None:
+    """Logs of team and agent are not mixed into one range that neither folder holds."""
+    logs = {f"{who}/daily/2025-01-{day:02}.md": "x\n" for who in ("agents/a", "teams/t") for day in range(1, 6)}
+    fill(tmp_path, {**logs, "teams/t/GOALS.md": "x\n"})
+    out = inside("explain", "-t", "t", "--date", "2025-03-14", cwd=tmp_path).out
+    rows = [row for row in out.split("\n") if " files: " in row]
+    assert sum(int(re.findall(r"(\d+) files: ", row)[0]) for row in rows) == 10
+    for row in rows:
+        assert row.count("agents/a/daily/") + row.count("teams/t/daily/") == 1, row
+        assert "2025-01-01.md .. 2025-01-05.md" in row, row
+
+
+def test_future_log_says_that_it_is_to_come(tmp_path: Path) -> None:
+    """It is not simply missing."""
+    fill(tmp_path, {"agents/a/daily/2025-03-15.md": "x\n"})
+    out = inside("explain", "--date", "2025-03-14", cwd=tmp_path).out
+    assert "agents/a/daily/2025-03-15.md" in out
+    assert "dated after the day of the build" in out
+
+
+def bare(line: str) -> str:
+    """A line without what a memory does not show of it: list mark, type and attributes."""
+    text = attributes(line)[0]
+    text = text[list_mark(text) :]
+    return _TYPE.sub("", text, count=1).strip() if _TYPE.match(text) else text.strip()
+
+
+def sample_lines(seed: int, count: int) -> list[tuple[str, int]]:
+    """Random lines of the files of the sample workspace, as path and number."""
+    files = sorted(path for path in SAMPLE.rglob("*.md"))
+    every = [(file.relative_to(SAMPLE).as_posix(), n) for file in files for n, _ in enumerate(lines_of(file)[:-1], 1)]
+    return Random(seed).sample(every, count)
+
+
+@pytest.mark.parametrize("budget", ["1200", "2500", "16k"])
+def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
+    """For 200 random lines: told to be in, and there; told to be out, and not."""
+    job = luna(budget)
+    context = job.run()
+    shown = {bare(line) for line in context.text.split("\n")}
+    wrong = []
+    for path, number in sample_lines(14, 200):
+        text = bare(lines_of(SAMPLE / path)[number - 1])
+        if len(text) < 12:
+            continue  # a blank line, a rule or a short heading may well stand there for another reason
+        fate = trace_line(job.workspace, context, path, number)
+        cut = any(len(line) > 11 and text.startswith(line) for line in shown)
+        if fate.shown != (text in shown or cut):
+            wrong.append((path, number, fate.shown, text))
+    assert wrong == []
+
+
+def test_fate_of_every_line_is_told() -> None:
+    """No file and no line of the workspace makes the question fail; what is in names its layer."""
+    job = luna("2500")
+    context = job.run()
+    for file in sorted(SAMPLE.rglob("*.md")):
+        path = file.relative_to(SAMPLE).as_posix()
+        for number, _ in enumerate(lines_of(file)[:-1], 1):
+            fate = trace_line(job.workspace, context, path, number)
+            assert fate.layer or not fate.shown
+            assert bool(fate.decision) != bool(fate.code)
+
+
+def test_kept_lines_of_every_decision_are_lines_of_the_file() -> None:
+    """Within the fragment, ascending, and none where nothing is shown."""
+    job = luna("2500")
+    for decision in job.run().decisions:
+        document = job.workspace.read(decision.path)
+        assert isinstance(document, Document)
+        last = document.line + document.text.count("\n")
+        flat = [line for span in decision.kept for line in span]
+        assert flat == sorted(flat)
+        assert not flat or (decision.lines[0] <= flat[0] and flat[-1] <= min(decision.lines[1], last))
+        assert bool(flat) == (decision.outcome in {"included", "truncated"})
+
+
+@pytest.mark.parametrize(
+    ("place", "start"),
+    [
+        ("agents/luna/IDENTITY.md:1", "in L1 included: its layer is required"),
+        ("teams/q1/GOALS.md:1", "in L2 included: "),
+        ("agents/luna/daily/2025-02-07.md:1", "out L3 excluded: 35 days old, and 7 are shown"),
+        ("agents/luna/memories/2025-03.md:2", "out L5 front matter is never shown"),
+        ("agents/luna/memories/2025-02.md:3", "out L5 excluded: rank "),
+        ("agents/luna/memories/2025-02.md:21", "out L5 excluded: its status is expired"),
+        ("agents/kenji/IDENTITY.md:1", "out - no layer reads this file"),
+        ("ctxasm.yaml:1", "out - no layer reads this file"),
+        (f"{SAMPLE}/agents/luna/IDENTITY.md:1", "in L1 included: "),
+    ],
+)
+def test_one_line_is_told_in_one_line(place: str, start: str) -> None:
+    """`in` or `out`, the layer, the reason."""
+    result = inside("explain", *LUNA, "--line", place)
+    assert result.code == 0
+    assert result.out.startswith(start)
+    assert result.out.count("\n") == 1
+
+
+def test_path_of_a_line_may_be_taken_from_the_current_folder() -> None:
+    """As a shell completes it."""
+    result = inside("explain", "-a", "luna", "--line", "IDENTITY.md:1", cwd=SAMPLE / "agents/luna")
+    assert (result.code, result.out[:6]) == (0, "in L1 ")
+
+
+@pytest.mark.parametrize("place", ["/etc/passwd:1", "../../../etc/passwd:1", "agents/../../../etc/passwd:1"])
+def test_line_outside_the_workspace_is_not_read(place: str) -> None:
+    """Nor is it told whether there is such a file."""
+    result = inside("explain", *LUNA, "--line", place)
+    assert result.code == 2 or result.out.startswith("out - ")
+    assert "root" not in result.out
+
+
+def test_line_as_json_says_the_same() -> None:
+    """For programs."""
+    result = inside("explain", *LUNA, "--line", "agents/luna/IDENTITY.md:1", "--json")
+    assert json.loads(result.out) == {"in": True, "layer": "L1", "reason": "included: its layer is required"}
+
+
+def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:
+    """The end of luna's KNOWLEDGE.md passes its 2,000 tokens."""
+    lines = lines_of(SAMPLE / "agents/luna/KNOWLEDGE.md")
+    assert inside("explain", *LUNA, "--line", f"agents/luna/KNOWLEDGE.md:{len(lines) - 1}").out.startswith("out L7 ")
+    assert inside("explain", *LUNA, "--line", "agents/luna/KNOWLEDGE.md:1").out.startswith("in L7 ")
+    assert MARKER in inside("build", *LUNA).out
+
+
+def test_same_memory_file_read_by_two_layers_is_told_for_the_one_that_shows_it(tmp_path: Path) -> None:
+    """Being in somewhere is being in."""
+    fill(
+        tmp_path,
+        {
+            "p.yaml": "extends: default\nlayers:\n  - {id: L8, heading: Again, source: document, "
+            "path: 'agents/{agent}/KNOWLEDGE.md', overflow: truncate}\n",
+            "agents/a/KNOWLEDGE.md": "Known.\n",
+        },
+    )
+    words = ("-p", "./p.yaml", "--line", "agents/a/KNOWLEDGE.md:1", "--layer", "L7=0")
+    assert inside("explain", *words, cwd=tmp_path).out.startswith("in L8 included")

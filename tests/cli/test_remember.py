@@ -1,0 +1,290 @@
+"""`ctxasm remember`: what is stored, what is reinforced, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contextasm.model import Document
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from tests.command import fill, inside, refused
+
+DAY = ("--date", "2025-03-14")
+LIST = "agents/a/memories/2025-03.md"
+OLD = "# March\n\n- [fact] The barrier is checked twice a night {importance=0.4 id=m1}\n"
+
+
+def remember(folder: Path, *words: str, stdin: str | None = None) -> str:
+    """Remember as agent a on the day; what is said of it."""
+    line = ("remember", *DAY, "-w", str(folder), *words)
+    done = inside(*line, stdin=stdin)
+    assert (done.code, done.err) == (0, "")
+    return done.out
+
+
+def stored(file: Path) -> list[tuple[str, str]]:
+    """Type and text of each memory of a file."""
+    found = decode_document("f.md", file.read_bytes())
+    assert isinstance(found, Document)
+    return [(each.type, each.text) for each in parse_memories(found)[0]]
+
+
+def test_a_memory_goes_to_the_list_of_the_month(tmp_path: Path) -> None:
+    """The only agent's; the file and its folder are made, and the build shows it."""
+    fill(tmp_path, {})
+    out = remember(
+        tmp_path, "Answer in one line", "--type", "preference", "--tag", "a", "--tag", "two words", "--key", "k"
+    )
+    assert out.startswith("stored m-")
+    assert out.endswith(f" {LIST}:1\n")
+    text = '- [preference] Answer in one line {tags="a,two words" key=k created=2025-03-14}\n'
+    assert (tmp_path / LIST).read_text() == text
+    assert "- [preference] Answer in one line\n" in inside("build", *DAY, "-w", tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"- a", b"- a\n- [note] b {created=2025-03-14}\n"),
+        (b"- a\r\n", b"- a\r\n- [note] b {created=2025-03-14}\r\n"),
+        (b"\xef\xbb\xbf- a\n", b"\xef\xbb\xbf- a\n- [note] b {created=2025-03-14}\n"),
+        ("\ufeff- a\r\n".encode("utf-16-le"), "\ufeff- a\r\n- [note] b {created=2025-03-14}\r\n".encode("utf-16-le")),
+        (b"## 2025-03-14\n\n- a\n", b"## 2025-03-14\n\n- a\n- [note] b\n"),
+        (b"## 2025-03-13\n- a\n", b"## 2025-03-13\n- a\n- [note] b {created=2025-03-14}\n"),
+        (b"```\n## 2025-03-14\n```\n", b"```\n## 2025-03-14\n```\n\n- [note] b {created=2025-03-14}\n"),
+        (
+            b"---\nstatus: archived\n---\n",
+            b"---\nstatus: archived\n---\n\n- [note] b {status=active created=2025-03-14}\n",
+        ),
+    ],
+)
+def test_every_other_byte_of_the_file_is_kept(tmp_path: Path, old: bytes, new: bytes) -> None:
+    """Line ends, byte order mark, a missing last line end; the date only where no heading says it."""
+    fill(tmp_path, {LIST: old})
+    remember(tmp_path, "b")
+    assert (tmp_path / LIST).read_bytes() == new
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x] done",
+        "ends in {id=m1}",
+        "(see below)",
+        "- a bullet",
+        "# a heading",
+        "```\nnever closed",
+        "one\n\ntwo\n  three",
+    ],
+)
+def test_a_text_that_looks_like_markup_is_kept_as_it_is(tmp_path: Path, text: str) -> None:
+    """And what is remembered after it, too."""
+    fill(tmp_path, {})
+    remember(tmp_path, "--type", "fact", "--", text)
+    remember(tmp_path, "Something quite different")
+    assert stored(tmp_path / LIST) == [("fact", text), ("note", "Something quite different")]
+
+
+@pytest.mark.parametrize("old", ["```\nnever closed\n", "---\ntype: fact\n---\nOne memory a file\n"])
+def test_a_file_that_can_hold_no_more_bullets_is_refused(tmp_path: Path, old: str) -> None:
+    """And left as it is."""
+    fill(tmp_path, {LIST: old})
+    refused(inside("remember", "b", *DAY, "-w", tmp_path), LIST, "--file")
+    assert (tmp_path / LIST).read_text() == old
+
+
+def test_row_33_dedup_on_write(tmp_path: Path) -> None:
+    """What says the same is not stored again: the old memory gains importance, and the command says so."""
+    fill(tmp_path, {"agents/a/memories/old.md": OLD})
+    out = remember(tmp_path, "the barrier  is checked twice a Night.")
+    assert out.startswith("reinforced m1 agents/a/memories/old.md:3 (importance now 0.5; 99% alike")
+    text = (tmp_path / "agents/a/memories/old.md").read_text()
+    assert text == OLD.replace("importance=0.4 id=m1", "importance=0.5 id=m1 accessed=2025-03-14")
+    assert not (tmp_path / LIST).exists()
+
+
+def test_importance_never_passes_one(tmp_path: Path) -> None:
+    """However often something is said."""
+    fill(tmp_path, {LIST: "- Short answers {importance=0.95 accessed=2026-01-01}\n"})
+    remember(tmp_path, "Short answers")
+    remember(tmp_path, "Short answers")
+    assert (tmp_path / LIST).read_text() == "- Short answers {importance=1 accessed=2026-01-01}\n"
+
+
+def test_a_file_that_is_one_memory_is_reinforced_in_its_front_matter(tmp_path: Path) -> None:
+    """Its other lines stay as they are."""
+    fill(
+        tmp_path, {"agents/a/memories/x.md": "---\r\ntype: fact\r\nimportance: 0.35 # low\r\n---\r\nPeel potatoes.\r\n"}
+    )
+    remember(tmp_path, "Peel potatoes")
+    text = (tmp_path / "agents/a/memories/x.md").read_bytes()
+    assert text == b"---\r\ntype: fact\r\nimportance: 0.45 # low\r\naccessed: 2025-03-14\r\n---\r\nPeel potatoes.\r\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "words"),
+    [
+        ("- Keep it short, please {status=archived}\n", ()),
+        ("- Keep it short, please {id=m1}\n- No: at length {supersedes=m1}\n", ()),
+        ("- Keep it short, please {id=m1}\n", ("--supersedes", "m1")),
+        ("- Keep it short, please\n", ("--force",)),
+        ("- Keep it short, please, in 3 lines\n", ()),
+    ],
+    ids=["archived", "superseded", "to-be-superseded", "forced", "other-numbers"],
+)
+def test_what_no_longer_counts_is_not_reinforced(tmp_path: Path, old: str, words: tuple[str, ...]) -> None:
+    """The new one is stored then."""
+    fill(tmp_path, {LIST: old})
+    assert remember(tmp_path, "Keep it short, please", *words).startswith("stored ")
+    assert (tmp_path / LIST).read_text().startswith(old)
+
+
+def test_another_owner_may_remember_the_same(tmp_path: Path) -> None:
+    """A team's memory is not its agent's."""
+    fill(tmp_path, {LIST: OLD, "teams/q1/GOALS.md": "Goals.\n"})
+    assert remember(tmp_path, "The barrier is checked twice a night", "-t", "q1").startswith("stored ")
+    assert "twice" in (tmp_path / "teams/q1/memories/2025-03.md").read_text()
+
+
+def test_a_named_file_is_written_to(tmp_path: Path) -> None:
+    """From wherever in the workspace it is named; what stands beside it is compared."""
+    fill(tmp_path, {"agents/b/IDENTITY.md": "b", "agents/b/memories/old.md": OLD})
+    out = remember(tmp_path, "Something new", "--file", "agents/b/memories/decisions.md")
+    assert out.endswith("agents/b/memories/decisions.md:1\n")
+    words = ("The barrier is checked twice a night", "--file", "decisions.md", "-a", "b")
+    done = inside("remember", *words, *DAY, cwd=tmp_path / "agents/b/memories")
+    assert done.out.startswith("reinforced m1 agents/b/memories/old.md:3")
+
+
+def test_a_superseded_memory_has_to_be_there(tmp_path: Path) -> None:
+    """The nearest id is named."""
+    fill(tmp_path, {LIST: OLD.replace("m1", "barrier-check")})
+    refused(inside("remember", "b", "--supersedes", "barier-check", "-w", tmp_path), "did you mean barrier-check?")
+    remember(tmp_path, "Checked three times", "--supersedes", "barrier-check")
+    assert "{supersedes=barrier-check created=2025-03-14}" in (tmp_path / LIST).read_text()
+    assert "twice" not in inside("build", *DAY, "-w", tmp_path).out
+
+
+def test_row_42_confidence_map(tmp_path: Path) -> None:
+    """High is .8, medium .5, low .3; an importance beats them; plain lines go by the flags."""
+    fill(tmp_path, {})
+    lines = [
+        '{"text": "first of all", "confidence": "high", "type": "fact", "tags": ["a"], "key": "k"}',
+        "",
+        '{"text": "second thoughts", "confidence": "medium"}',
+        '{"text": "third party", "confidence": "low"}',
+        '{"text": "fourth wall", "confidence": "low", "importance": 1}',
+        "a plain line",
+    ]
+    out = remember(tmp_path, "-", "--importance", "critical", "--json", stdin="\n".join(lines) + "\n")
+    data = json.loads(out)
+    assert data["schema"] == "ctxasm.remembered/1"
+    assert [each["importance"] for each in data["memories"]] == [0.8, 0.5, 0.3, 1.0, 1.0]
+    assert [each["line"] for each in data["memories"]] == [1, 2, 3, 4, 5]
+    assert stored(tmp_path / LIST)[0] == ("fact", "first of all")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"text": "b"', "not JSON"),
+        ('{"text": "b", "colour": "red"}', "unknown key colour"),
+        ('{"text": ""}', "is empty"),
+        ('{"type": "fact"}', "text: is missing"),
+        ('{"text": 3}', "is not text"),
+        ('{"text": "b", "confidence": "hihg"}', "did you mean high?"),
+        ('{"text": "b", "importance": 7}', "not an importance"),
+        ('{"text": "b", "importance": NaN}', "not an importance"),
+        ('{"text": "b", "tags": "a"}', "not a list"),
+        ('{"text": "b", "tags": ["a,b"]}', "comma"),
+        ('{"text": "b", "key": "{"}', "braces"),
+        ('{"text": "b", "type": "x"}', "can't be a type"),
+        ('{"text": "\\ud800"}', "not valid Unicode"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: str, what: str) -> None:
+    """Not even the good lines before it."""
+    fill(tmp_path, {})
+    refused(inside("remember", "-", "-w", tmp_path, stdin=f"fine\n\n{line}\n"), "line 3", what)
+    assert not (tmp_path / "agents/a/memories").exists()
+
+
+def test_the_same_twice_in_one_go_is_stored_once(tmp_path: Path) -> None:
+    """The second reinforces the first."""
+    fill(tmp_path, {})
+    out = remember(tmp_path, "-", stdin="Say it once\nSomething else\nsay it  once\n").splitlines()
+    assert [line.split()[0] for line in out] == ["stored", "stored", "reinforced"]
+    assert out[2].split()[1] == out[0].split()[1]
+    first = (tmp_path / LIST).read_text().splitlines()[0]
+    assert first.startswith("- [note] Say it once {importance=0.6 accessed=")
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("b", "-a", "aa"), ("unknown agent aa", "a")),
+        (("b", "-t", "q2"), ("unknown team q2", "q1")),
+        (("b", "-a", "a", "-t", "q1"), ("--team",)),
+        (("b", "-a", "../a"), ("can't be a name",)),
+        (("b", "--file", "../x.md"), ("inside the workspace",)),
+        (("b", "--file", "/x.md"), ("inside the workspace",)),
+        (("b", "--file", "ctxasm.yaml"), (".md",)),
+        (("b", "--file", "teams/q1/memories/x.md", "-a", "a"), ("agents/a/",)),
+        (("b", "--file", "link/x.md"), ("leads out",)),
+        (("b", "--type", "a]"), ("--type",)),
+        (("b", "--importance", "2"), ("--importance",)),
+        (("  ",), ("is empty",)),
+    ],
+)
+def test_what_cant_be_done_is_refused(tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    """In one line, and nothing is written."""
+    folder = fill(tmp_path / "w", {"teams/q1/GOALS.md": "Goals.\n"})
+    (tmp_path / "outside").mkdir()
+    (folder / "link").symlink_to(tmp_path / "outside")
+    refused(inside("remember", *words, "-w", folder), *parts)
+    assert list((tmp_path / "outside").iterdir()) == []
+    assert not (folder / "agents/a/memories").exists()
+
+
+@pytest.mark.parametrize("path", ["agents/a/memories", ".ctxasm", "agents/a/memories/2025-03.md"])
+def test_nothing_is_written_through_a_link_that_leads_out(tmp_path: Path, path: str) -> None:
+    """Neither the list nor the lock."""
+    folder = fill(tmp_path / "w", {})
+    outside = tmp_path / "outside"
+    if path.endswith(".md"):
+        outside.write_text("- theirs\n")
+    else:
+        outside.mkdir()
+    (folder / path).parent.mkdir(exist_ok=True)
+    (folder / path).symlink_to(outside)
+    refused(inside("remember", "b", *DAY, "-w", folder), "leads out of the workspace")
+    assert outside.read_text() == "- theirs\n" if outside.is_file() else list(outside.iterdir()) == []
+
+
+def test_without_a_single_agent_one_has_to_be_named(tmp_path: Path) -> None:
+    """By a flag, by a variable or in the settings."""
+    fill(tmp_path, {"agents/b/IDENTITY.md": "b"})
+    refused(inside("remember", "b", "-w", tmp_path), "a, b")
+    done = inside("remember", "c", *DAY, "-w", tmp_path, env={"CTXASM_AGENT": "b", "CTXASM_TEAM": "none"})
+    assert "agents/b/memories/2025-03.md:1" in done.out
+    assert inside("remember", "d", "-q", *DAY, "-a", "a", "-w", tmp_path).out == ""
+
+
+def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the file that is written to, and one that holds something alike."""
+    lists = {f"agents/a/memories/{n}.md": f"- Number {n} is a memory of file {n}\n" for n in range(20)}
+    fill(tmp_path, {**lists, "agents/a/memories/z.md": "- Peel the potatoes aboard\n"})
+    seen: list[str] = []
+
+    def watched(document: Document) -> object:
+        seen.append(document.path)
+        return parse_memories(document)
+
+    monkeypatch.setattr("contextasm.workspace.editing.memories.parse_memories", watched)
+    remember(tmp_path, "Peel the potatoes, abroad")
+    assert seen == ["agents/a/memories/z.md"]
+    remember(tmp_path, "Look up")
+    assert seen[1:] == [LIST]

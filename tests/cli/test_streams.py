@@ -1,0 +1,205 @@
+"""Standard output is the document and nothing else; all talk is on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from contextasm.workspace import atomic as writing
+from tests.command import COMMAND, LUNA, SMALL_TEXT, clean, ctxasm, fill, inside
+
+
+def test_standard_output_holds_just_the_document(tmp_path: Path) -> None:
+    """Row 124: whatever is told, and even of problems, goes to standard error."""
+    fill(tmp_path, {"agents/a/daily/nonsense.md": "x\n", "agents/a/KNOWLEDGE.md": b"\xff"})
+    plain = ctxasm("build", cwd=tmp_path)
+    talking = ctxasm("build", "-v", "--explain", cwd=tmp_path)
+    assert plain.out == talking.out == SMALL_TEXT
+    assert plain.err.count("ctxasm: warning: ") == 2
+    assert len(talking.err) > len(plain.err)
+
+
+def test_receipt_is_the_last_line_on_standard_error() -> None:
+    """One line: what the budget was spent on, and what had to stay out."""
+    err = inside("build", *LUNA).err
+    assert err.count("\n") == 1
+    assert " of 16,000 tokens (estimate): L1=475 " in err
+    assert " excluded" in err
+
+
+def test_quiet_build_tells_nothing(tmp_path: Path) -> None:
+    """Not even of problems, nor of `--explain` and `-v`."""
+    fill(tmp_path, {"agents/a/daily/nonsense.md": "x\n"})
+    assert inside("build", "-q", cwd=tmp_path) == (0, SMALL_TEXT, "")
+    assert inside("build", "-q", "-v", "--explain", cwd=tmp_path) == (0, SMALL_TEXT, "")
+    assert inside("build", "-q", "-o", tmp_path / "out.md", cwd=tmp_path) == (0, "", "")
+
+
+def test_quiet_build_still_tells_of_errors(tmp_path: Path) -> None:
+    """They are why there is nothing."""
+    assert "ctxasm: error: " in inside("build", "-q", "-a", "b", cwd=fill(tmp_path, {})).err
+
+
+def test_verbose_build_tells_settings_sections_and_time() -> None:
+    """Each setting with where it comes from."""
+    err = inside("build", *LUNA, "-v").err
+    assert "luna (--agent)" in err
+    assert "2025-03-14 (ctxasm.yaml:" in err
+    assert "Recent Activity" in err
+    assert err.endswith(" ms\n")
+
+
+def test_explain_is_on_standard_error_while_building() -> None:
+    """The table of decisions, beside the document and not in it."""
+    plain, explained = inside("build", *LUNA), inside("build", *LUNA, "--explain")
+    assert explained.out == plain.out
+    assert explained.err.startswith("layer  outcome")
+    assert "agents/luna/IDENTITY.md:1" in explained.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("build",), ("build", "-f", "json"), ("explain",), ("explain", "--json"), ("plan",), ("config", "--origin")],
+)
+def test_pipes_get_no_colour_and_no_carriage_return(words: tuple[str, ...]) -> None:
+    """Plain text, for any command, even where a colour is asked for."""
+    result = inside(*words, *LUNA, env={"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"})
+    assert result.code == 0
+    assert "\x1b" not in result.out + result.err
+    assert "\r" not in result.out
+
+
+def test_document_on_a_terminal_is_the_same() -> None:
+    """No colour, no pager; the terminal's own line ends aside."""
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "build", "-q", *LUNA], stdin=subprocess.DEVNULL, stdout=terminal, env=clean({"TERM": "xterm"})
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while data := os.read(main, 1 << 16):
+            shown += data
+    except OSError:  # Linux says so where the other end has gone
+        pass
+    os.close(main)
+    assert process.wait(30) == 0
+    assert shown.replace(b"\r\n", b"\n").decode() == inside("build", "-q", *LUNA).out
+
+
+@pytest.mark.parametrize("env", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("form", ["markdown", "json"])
+def test_slow_reader_of_a_non_blocking_pipe_gets_every_byte(tmp_path: Path, env: Mapping[str, str], form: str) -> None:
+    """As some terminals and services hand one over: a write takes a part, or nothing for now."""
+    fill(tmp_path, {"agents/a/IDENTITY.md": "A line that is in the way.\n" * 20_000})
+    reading, writing_end = os.pipe()
+    os.set_blocking(writing_end, False)
+    process = subprocess.Popen(
+        [*COMMAND, "build", "-q", "-f", form],
+        cwd=tmp_path,
+        env=clean(env),
+        stdin=subprocess.DEVNULL,
+        stdout=writing_end,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writing_end)
+    time.sleep(0.5)  # it fills the pipe and has to wait
+    received = bytearray()
+    while data := os.read(reading, 3000):
+        received += data
+    os.close(reading)
+    assert process.communicate(timeout=30)[1] == b""
+    assert process.returncode == 0
+    assert received.decode() == inside("build", "-q", "-f", form, cwd=tmp_path).out
+
+
+def test_writing_goes_on_after_a_part_and_after_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few bytes are taken at a time."""
+    reading, writing_end = os.pipe()
+    write, calls = os.write, 0
+
+    def sparing(handle: int, data: bytes) -> int:
+        nonlocal calls
+        calls += 1
+        if calls % 2:
+            raise BlockingIOError
+        return write(handle, data[:3])
+
+    monkeypatch.setattr(os, "write", sparing)
+    writing.emit(writing_end, b"ten letters")
+    os.close(writing_end)
+    assert os.read(reading, 100) == b"ten letters"
+    os.close(reading)
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", "nonsense"])
+def test_text_of_any_script_is_written_as_utf_8(tmp_path: Path, locale: str) -> None:
+    """Whatever the locale says; problems and tables with such text are told as well."""
+    env = {"LC_ALL": locale, "LANG": locale}
+    fill(tmp_path, {"agents/ウレン/IDENTITY.md": "私は ä.\n", "agents/ウレン/INSTRUCTIONS.md": "☂\n"}, base={})
+    fill(tmp_path, {"agents/ウレン/daily/今日.md": "x\n"}, base={})
+    result = ctxasm("build", "-v", "--explain", cwd=tmp_path, env=env)
+    assert (result.code, result.out) == (0, "## Identity\n私は ä.\n\n## Instructions\n☂\n"), result.err
+    for words in (("explain",), ("config",), ("explain", "--json"), ("plan",)):
+        result = ctxasm(*words, cwd=tmp_path, env=env)
+        assert result.code == 0, result.err
+        assert "Traceback" not in result.err
+        assert "bug" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("memories", ("build",)),
+        ("memories", ("explain",)),
+        ("daily", ("build",)),
+        ("daily", ("build", "-f", "json")),
+        ("daily", ("build", "--manifest", "/dev/null")),
+        ("daily", ("explain",)),
+        ("daily", ("explain", "--json")),
+        ("other", ("build", "-p", "./p.yaml")),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "darwin", reason="this system refuses such a name")
+def test_file_name_that_is_no_utf_8_is_no_bug(tmp_path: Path, folder: str, words: tuple[str, ...]) -> None:
+    """Linux takes any bytes for a name; what is told of such a file is still UTF-8."""
+    layer = "{id: L8, heading: Other, source: document, path: 'agents/{agent}/other/*.md'"
+    limits = "overflow: truncate, max_tokens: 40}"
+    fill(tmp_path, {"p.yaml": f"extends: default\nmarker: detailed\nlayers: [{layer}, {limits}]\n"})
+    path = os.fsencode(tmp_path / f"agents/a/{folder}/2025-03-14-") + b"caf\xe9.md"
+    os.mkdir(os.path.dirname(path))
+    with open(path, "wb") as file:
+        file.write(b"- A line that has to be cut, for it is long enough.\n" * 20)
+    result = inside(*words, "--date", "2025-03-14", cwd=tmp_path)
+    assert result.code == 0, result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("words", [("explain",), ("plan",), ("config",)])
+def test_tables_are_drawn_on_a_terminal_and_plain_in_a_pipe(words: tuple[str, ...]) -> None:
+    """A program that reads gets the bare columns."""
+    lines = inside(*words, *LUNA).out.split("\n")
+    assert lines[0].split()[0] in {"layer", "setting"}
+    assert not [line for line in lines if line != line.rstrip() or "─" in line]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("plan", *LUNA, "--json"), ("config", *LUNA, "--json"), ("profiles", "--json"), ("tokenizers", "--json")],
+    ids=lambda words: words[0],
+)
+def test_json_of_a_command_is_json(words: tuple[str, ...]) -> None:
+    """And ends in one newline."""
+    result = inside(*words)
+    assert result.code == 0
+    assert json.loads(result.out)
+    assert result.out.endswith("\n")
+    assert not result.out.endswith("\n\n")

@@ -1,0 +1,56 @@
+"""The shipped profiles over one engine: each on a workspace of its own, as a document that a person can check.
+
+`cases/profiles/NAME/workspace` is built with the words below. `UPDATE_CASES=1 pytest FILE`, with the name of this file,
+writes what is built now to `cases/profiles/NAME/NAME.md`; read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import contextasm
+from contextasm.config.profile_loader import load_profile, shipped
+from tests.command import CASES, inside
+
+PROFILES = CASES / "profiles"
+
+ASKED = {
+    "query": ("query", "--additional", "The audit is on Friday."),
+    "query-coding": ("query", "--strategy", "coding", "-b", "500", "--topic", "What owns the ledger?"),
+    "librarian": ("librarian", "--topic", "why is the import slow", "--open", "desk/importer.py"),
+    "memory": ("memory", "--topic", "spring tide", "--open", "src/tides.py"),
+    "brain": ("brain",),
+    "brain-small": ("brain", "-b", "240", "--open", "web/auth.ts"),
+    "pack": ("pack", "--topic", "session cookies", "--open", "web/session.ts"),
+    "pack-minimal": ("pack", "--strategy", "minimal"),
+}
+"""Each case: the folder of its workspace, and what is asked."""
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_profile_gives_the_document_that_was_read_and_found_right(case: str) -> None:
+    """Byte for byte."""
+    folder, *words = ASKED[case]
+    result = inside("build", "-q", "-w", PROFILES / folder / "workspace", *words)
+    assert (result.code, result.err) == (0, "")
+    target = PROFILES / folder / f"{case}.md"
+    if os.environ.get("UPDATE_CASES"):
+        target.write_text(result.out, encoding="utf-8")
+    assert result.out == target.read_text(encoding="utf-8")
+
+
+def test_no_code_knows_a_profile_or_a_layer_by_name() -> None:
+    """A profile is data: `default` alone is named, as what holds where none is."""
+    names = set(shipped()) - {"default"}
+    package = Path(contextasm.__file__).parent
+    layers = {layer.id for name in names for layer in load_profile(name, "", Path()).layers}
+    own = {"query", "librarian", "brain", "pack", "openclaw"} | {each for each in layers if each[-1].isdigit()}
+    for path in package.rglob("*.py"):
+        if path.name in {"local_model.py", "layers.py"}:  # a tensor and a part of a layer are called `query`, too
+            continue
+        found = set(re.findall(r"""["']([\w-]+)["']""", path.read_text(encoding="utf-8"))) & own
+        assert not found, f"{path}: {found}"

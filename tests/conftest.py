@@ -1,0 +1,27 @@
+"""What every test runs under: a home folder of its own, fixed seeds, and as many processes as the machine has cores."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+from tests import command
+
+# `law(250)` draws 250 examples in `full` and 40 per cent of them in `ci`. Each profile draws the same ones every time.
+settings.register_profile("full", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("ci", settings.get_profile("full"), max_examples=40)
+settings.load_profile("ci")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Number of processes: none but this one where single files or tests are named, else one a core."""
+    return None if all(os.path.isdir(argument) for argument in config.args) else 0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Home folder of every command that the tests run; pytest removes it."""
+    command.HOME = str(tmp_path_factory.mktemp("home"))

@@ -1,0 +1,21 @@
+"""Lines of running text: which layers hold them, and which lines of a file a decision names."""
+
+from __future__ import annotations
+
+import regex
+
+from contextasm.model import Span
+
+TEXT_LAYERS = {"L1", "L2", "L3", "L7"}
+"""Running text; the other layers hold ranked fragments."""
+
+
+def lines_of(kept: tuple[Span, ...]) -> set[int]:
+    """The lines of spans, one by one."""
+    return {line for first, last in kept for line in range(first, last + 1)}
+
+
+def is_beginning(part: str, line: str) -> bool:
+    """Whether a line begins with this part, no letter being torn."""
+    ends = {found.end() for found in regex.finditer(r"\X", line)}
+    return line.startswith(part) and len(part) in ends

@@ -1,0 +1,105 @@
+"""Budgets hold, for every workspace, profile and budget (docs/DESIGN.md section 9), on random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+
+from contextasm.model import Document, Layer, Profile, TokenCounter
+from contextasm.selection.tokens import ESTIMATE
+from tests.laws.lines import TEXT_LAYERS
+from tests.workspaces import (
+    DEFAULT,
+    Content,
+    Files,
+    agent,
+    budgets,
+    build,
+    codes,
+    counters,
+    law_of_counters,
+    limited,
+    profiles,
+    team,
+    workspaces,
+)
+
+formats = pytest.mark.parametrize("form", ["markdown", "xml"])
+
+
+@formats
+@law_of_counters(250)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_document_counted_anew_keeps_to_the_budget(
+    counter: TokenCounter, form: str, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """Unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
+    context = build(files, profile, counter, budget=budget, format=form)
+    assert context.tokens == counter.count(context.text)
+    required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.limits.required))
+    least = build(files, required, counter, budget=10**9, format=form)
+    if least.tokens > budget:
+        assert context.text == least.text
+    else:
+        assert context.tokens <= budget
+    assert ("over-budget" in codes(context)) == (least.tokens > budget)
+
+
+@law_of_counters(120)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_no_layer_takes_more_than_its_limits(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """Heading, blank line and markers included."""
+    context = build(files, profile, counter, budget=budget)
+    for layer, allowance in zip(profile.layers, context.allowances, strict=True):
+        assert allowance.layer == layer.id
+        own = "".join(f"## {each.heading}\n{each.text}\n\n" for each in context.sections if each.layer == layer.id)
+        if layer.limits.required:
+            assert allowance.limit is None
+            continue
+        assert allowance.limit is not None
+        assert allowance.used <= allowance.limit
+        if counter is ESTIMATE:
+            assert counter.count(own) == allowance.used
+        assert allowance.used <= (budget if layer.limits.max_tokens is None else layer.limits.max_tokens)
+        assert layer.limits.share is None or allowance.used <= budget * layer.limits.share / 100 + 1
+
+
+def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
+    """Whatever the share makes of the budget: a begun token counts on both sides, or on neither."""
+    for budget in range(20, 200):
+        context = build(agent() | team(GOALS="word " * 200), limited(L2={"share": 33.3}), budget=budget)
+        assert all(each.limit is None or each.used <= each.limit for each in context.allowances), budget
+
+
+@formats
+@law_of_counters(60)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_required_layer_is_whole(
+    form: str, counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """IDENTITY.md and INSTRUCTIONS.md, byte for byte, at any budget."""
+    context = build(files, profile, counter, budget=budget, format=form)
+    whole = {each.heading: each.text for each in context.sections}
+    for heading, name in (("Identity", "IDENTITY"), ("Instructions", "INSTRUCTIONS")):
+        read = Files(files).read(f"agents/luna/{name}.md")
+        assert isinstance(read, Document)
+        lines = read.text.rstrip().split("\n")
+        while lines and not lines[0].strip():
+            del lines[0]
+        assert whole.get(heading, "") == "\n".join(lines)
+
+
+def test_default_profile_is_the_one_the_laws_speak_of() -> None:
+    """A new layer has to be sorted into those of running text and those of ranked fragments."""
+    ranked = {layer.id for layer in DEFAULT.layers if is_ranked(layer)}
+    assert ranked | TEXT_LAYERS == {layer.id for layer in DEFAULT.layers}
+    assert not ranked & TEXT_LAYERS
+
+
+def is_ranked(layer: Layer) -> bool:
+    """Whether a layer's fragments are chosen best first."""
+    return layer.ranking.order == "best"

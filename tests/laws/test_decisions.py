@@ -1,0 +1,103 @@
+"""Decisions and sections agree with each other and with the files, on random workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import regex
+from hypothesis import given
+
+from contextasm.model import OUTCOME, Build, Document, Profile, TokenCounter
+from contextasm.ranking.order import rank
+from contextasm.rendering.frame import MARKER
+from contextasm.retrieval.retrieve import retrieve
+from contextasm.selection.tokens import ESTIMATE
+from tests.laws.lines import TEXT_LAYERS, is_beginning
+from tests.workspaces import (
+    Content,
+    Files,
+    budgets,
+    build,
+    counters,
+    law,
+    law_of_counters,
+    profiles,
+    request,
+    workspaces,
+)
+
+
+@law_of_counters(120)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_every_fragment_found_has_exactly_one_decision(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """In the order in which they were ranked."""
+    context = build(files, profile, counter, budget=budget)
+    found = retrieve(Build(Files(files), profile, request(budget=budget), ESTIMATE))
+    ranked = [(layer.id, each.id) for layer in profile.layers for each in rank(found[layer.id].fragments, layer)]
+    assert [(each.layer, each.fragment) for each in context.decisions] == ranked
+    assert len(set(ranked)) == len(ranked)
+
+
+@law_of_counters(150)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_decision_agrees_with_what_is_shown(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """Kept lines lie in the fragment and in its file, in order; what is out keeps none; no part passes the whole."""
+    context = build(files, profile, counter, budget=budget)
+    for decision in context.decisions:
+        first, last = decision.lines
+        edges = [edge for span in decision.kept for edge in span]
+        assert edges == sorted(edges)
+        assert all(first <= edge <= last for edge in edges)
+        assert len({*edges}) >= len(decision.kept)
+        assert bool(decision.kept) == (decision.outcome in {"included", "truncated"})
+        assert (decision.kept == (decision.lines,)) == (
+            decision.outcome == "included"
+        ) or decision.outcome == "truncated"
+        assert (decision.tokens_before is None) == (decision.outcome == "excluded")
+        if counter is ESTIMATE:
+            assert decision.tokens_after <= (decision.tokens_before or 0)
+        assert (decision.tokens_after == 0) == (not decision.kept)
+        if decision.lines != (0, 0):
+            read = Files(files).read(decision.path)
+            assert isinstance(read, Document)
+            assert read.line <= first <= last <= read.line + read.text.count("\n")
+    assert {each.reason.code for each in context.decisions} <= {*OUTCOME}
+
+
+@law_of_counters(150)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_section_ends_in_the_marker_just_where_it_lacks_anything(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """And says of itself that it is cut."""
+    context = build(files, profile, counter, budget=budget)
+    found = retrieve(Build(Files(files), profile, request(), ESTIMATE))
+    title = {(layer, each.id): each.display.heading for layer, own in found.items() for each in own.fragments}
+    for section in context.sections:
+        lacking = any(
+            each.outcome in {"truncated", "dropped"}
+            for each in context.decisions
+            if each.layer == section.layer and title[each.layer, each.fragment] == section.heading
+        )
+        assert section.truncated == lacking
+        if lacking:
+            assert section.text.rpartition("\n")[2].startswith(MARKER)
+    assert context.truncated == any(each.outcome in {"truncated", "dropped"} for each in context.decisions)
+
+
+@law(250)
+@given(files=workspaces(), profile=profiles(), budget=budgets)
+def test_text_that_is_shown_stands_in_a_file(files: Mapping[str, Content], profile: Profile, budget: int) -> None:
+    """Every line of running text is one of its files, or begins one; else a marker, a date, a fence's end."""
+    context = build(files, profile, budget=budget)
+    known = {line for each in context.documents for line in each.text.split("\n")}
+    for section in context.sections:
+        if section.layer not in TEXT_LAYERS:
+            continue
+        for line in section.text.split("\n"):
+            added = line.startswith((MARKER, "### 2025-")) or bool(regex.fullmatch(r"\s*(`{3,}|~{3,})", line))
+            assert added or line in known or any(is_beginning(line, each) for each in known), line

@@ -1,0 +1,78 @@
+"""Equal inputs give an equal context, on random workspaces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+from unittest.mock import patch
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.model import Build, Profile, TokenCounter
+from contextasm.pipeline import assemble
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import Folder
+from tests.workspaces import (
+    Content,
+    budgets,
+    build,
+    counters,
+    law,
+    law_of_counters,
+    profiles,
+    request,
+    workspaces,
+    write,
+)
+
+
+@law_of_counters(80)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+def test_equal_inputs_give_an_equal_context(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+) -> None:
+    """Also where the workspace holds the same files in another order."""
+    shuffled = [*files.items()]
+    Random(seed).shuffle(shuffled)
+    assert build(files, profile, counter, budget=budget) == build(dict(shuffled), profile, counter, budget=budget)
+
+
+@law(80)
+@given(files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+def test_order_in_which_the_disk_lists_files_does_not_matter(
+    files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+) -> None:
+    """A folder on the disk gives what the dict gives, whatever the order of its entries."""
+    with TemporaryDirectory() as name, shuffled_folders(seed):
+        write(Path(name), files)
+        there = assemble(Build(Folder(Path(name)), profile, request(budget=budget), ESTIMATE))
+    assert there == build(files, profile, budget=budget)
+
+
+class Shuffled(list[Any]):
+    """Entries of a folder in an order of chance, as `os.scandir` gives them."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def shuffled_folders(seed: int) -> AbstractContextManager[object]:
+    """Let every folder list its entries in an order of chance."""
+    scandir, random = os.scandir, Random(seed)
+
+    def shuffled(path: str) -> Shuffled:
+        with scandir(path) as entries:
+            own = Shuffled(sorted(entries, key=lambda entry: entry.name))
+        random.shuffle(own)
+        return own
+
+    return patch("os.scandir", shuffled)

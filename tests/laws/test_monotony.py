@@ -1,0 +1,85 @@
+"""A larger budget never loses a line of running text, on random workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.model import Context, Profile, TokenCounter
+from contextasm.rendering.frame import MARKER
+from tests.laws.lines import TEXT_LAYERS, lines_of
+from tests.workspaces import (
+    DAY,
+    Content,
+    agent,
+    budgets,
+    build,
+    counters,
+    law_of_counters,
+    limited,
+    log,
+    profiles,
+    team,
+    workspaces,
+)
+
+
+@law_of_counters(500)
+@given(
+    counter=counters,
+    files=workspaces(),
+    profile=profiles(reserves=False),
+    budget=budgets,
+    more=st.one_of(st.integers(1, 40), st.integers(1, 4_000)),
+)
+def test_larger_budget_never_loses_a_line_of_text(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, more: int
+) -> None:
+    """What a smaller one kept, be it a line or the first words of one (law 7)."""
+    small, large = (build(files, profile, counter, budget=size) for size in (budget, budget + more))
+    loses_nothing(small, large)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param({}, id="as shipped"),
+        pytest.param({"L3": {"share": 30.0}, "L7": {"max_tokens": None, "share": 50.0}}, id="shares"),
+        pytest.param({"L2": {"share": 50.0}, "L3": {"ceiling": 60.0}, "L7": {"ceiling": 90.0}}, id="ceilings"),
+        pytest.param({"L7": {"reserve": 200}}, id="a reserve"),
+        pytest.param({"L3": {"reserve": 100}, "L7": {"reserve": 200}}, id="two reserves"),
+        pytest.param({"L3": {"reserve": 270, "share": 69.0}, "L7": {"max_tokens": None}}, id="reserve and share"),
+        pytest.param({"L7": {"reserve": 200, "ceiling": 60.0, "max_tokens": None}}, id="reserve and ceiling"),
+    ],
+)
+def test_larger_budget_never_loses_a_line_of_long_files(limits: Any) -> None:
+    """Every file longer than its room, one budget after the other, whatever holds the layers back."""
+    text = "\n\n".join(f"Paragraph {n} says something worth about fifteen tokens." for n in range(120))
+    files = agent(KNOWLEDGE=text) | team(GOALS=text) | log(DAY, text)
+    contexts = [build(files, limited(**limits), budget=budget) for budget in range(20, 1_500, 13)]
+    for small, large in pairwise(contexts):
+        loses_nothing(small, large)
+
+
+def loses_nothing(small: Context, large: Context) -> None:
+    """Every line of running text in one context is in the other, at least as long."""
+    for before, after in zip(small.decisions, large.decisions, strict=True):
+        if before.layer in TEXT_LAYERS:
+            assert lines_of(before.kept) <= lines_of(after.kept), (before, after)
+    for section in small.sections:
+        if section.layer in TEXT_LAYERS:
+            there = [
+                line for each in large.sections if each.heading == section.heading for line in each.text.split("\n")
+            ]
+            for line in text_lines(section.text):
+                assert any(each.startswith(line) for each in there), line
+
+
+def text_lines(text: str) -> Iterator[str]:
+    """The lines that are no markers."""
+    return (line for line in text.split("\n") if not line.startswith(MARKER))

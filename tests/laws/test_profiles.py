@@ -1,0 +1,210 @@
+"""The laws of docs/DESIGN.md section 9 for every shipped profile and each of its strategies, on random workspaces.
+
+The profile `default` has the other modules of this folder to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.config.layers import with_layer_values
+from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import OUTCOME, Build, Context, Layer, Profile
+from contextasm.pipeline import assemble
+from contextasm.retrieval.retrieve import retrieve
+from contextasm.selection.tokens import ESTIMATE
+from tests.laws.lines import lines_of
+from tests.workspaces import Content, Files, budgets, codes, law, limits, memory_lists, request, texts, workspaces
+
+SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if name != "default"}
+VARIANTS = {
+    **SHIPPED,
+    **{f"{name}, {each}": own for name, profile in SHIPPED.items() for each, own in profile.strategies},
+}
+
+EVENTS = (
+    '{"type": "turn", "time": "2025-03-12T10:00:00Z", "role": "user", "text": "Where is the harbour? It is far."}',
+    '{"type": "file_read", "time": "2025-03-13T10:00:00Z", "path": "a.py"}',
+    '{"type": "tool_result", "time": "2025-03-13T11:00:00Z", "tool": "grep", "output": "'
+    + "line of output " * 60
+    + '"}',
+    '{"type": "error", "time": "2025-03-14T09:00:00Z", "message": "disk full"}',
+    "no json at all",
+    "{}",
+)
+GRAPH = """entities:
+  - {name: Harbor, type: project, salience: 0.9}
+  - {name: Luna, type: person}
+  - {name: Kenji, type: person, salience: 0.2}
+"""
+RELATIONS = """relations:
+  - {source: Luna, type: works_on, target: Harbor}
+  - {source: Kenji, type: works_on, target: Harbor, weight: 0.9}
+  - {source: Harbor, type: has, target: Luna}
+"""
+PATTERNS = "patterns:\n  - {name: Write a test, text: First of all, keywords: [harbour]}\n"
+TASKS = """tasks:
+  - {id: t1, goal: Ship the demo, status: active}
+  - {id: t2, goal: Fix the fog, parent: t1, status: active}
+"""
+TOOLS = '{"tools": [{"name": "grep", "description": "Searches files", "inputSchema": {"type": "object"}}]}'
+KEYED = """- [decision] Keep 3 copies {key=root/decisions confidence=0.9 dedup=copies id=k1 tier=2}
+- [decision] Keep 5 copies {key=root/decisions confidence=0.4 dedup=copies id=k2}
+- [fact] Postgres, with one replica. And a long story about it that nobody reads. {key=root/stack id=k3}
+- [preference] Answers are short {key=root/style id=k4}
+- [preference] Answers are long {key=root/style id=k5}
+- [fact] A draft {status=draft id=k6}
+"""
+
+
+@st.composite
+def systems(draw: st.DrawFn) -> dict[str, Content]:
+    """A workspace with what any of the profiles reads; each part may be missing."""
+    files = draw(workspaces())
+    own: dict[str, Content] = {
+        "graph/entities.yaml": GRAPH,
+        "graph/relations.yaml": RELATIONS,
+        "patterns.yaml": PATTERNS,
+        "tasks.yaml": TASKS,
+        "tools/a.json": TOOLS,
+        "memories/keyed.md": KEYED,
+        "memories/drawn.md": draw(memory_lists),
+        "sessions/s1.jsonl": "\n".join(draw(st.lists(st.sampled_from(EVENTS), max_size=6))) + "\n",
+        "sessions/s2.jsonl": EVENTS[3] + "\n",
+        "threads/t.md": "---\nstatus: active\n---\n" + draw(texts),
+    }
+    for name in ("PROJECT.md", "knowledge/a.md", "knowledge/b/c.md", "SOUL.md", "AGENTS.md", "MEMORY.md", "docs/d.md"):
+        own[name] = draw(texts)
+    for name in draw(st.lists(st.sampled_from(sorted(own)), unique=True)):
+        files[name] = own[name]
+    return files
+
+
+@st.composite
+def variants(draw: st.DrawFn) -> Profile:
+    """A shipped profile, or one of its strategies, some of its layers with other limits."""
+    profile = VARIANTS[draw(st.sampled_from(sorted(VARIANTS)))]
+    changes: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+        {key: each for key, each in limits.items() if key != "share"}
+    )
+    layers = (
+        with_layer_values(each, draw(changes)) if not each.limits.required and draw(st.integers(0, 4)) == 0 else each
+        for each in profile.layers
+    )
+    return profile._replace(layers=tuple(layers))
+
+
+def build(files: Mapping[str, Content], profile: Profile, budget: int, topic: str) -> Context:
+    """A build of any profile."""
+    asked = request(budget=budget, topic=topic, open=("docs/d.md",), additional="And this.")
+    return assemble(
+        Build(
+            Files(files),
+            profile,
+            asked,
+            ESTIMATE,
+            parse_yaml=load_yaml,
+            summarizer=lambda text: text[: len(text) // 2],
+        )
+    )
+
+
+topics = st.sampled_from(("", "the harbour and three acts", "Luna"))
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@law(130)
+@given(files=systems(), profile=variants(), budget=budgets, topic=topics, seed=st.integers(0, 9))
+def test_laws_hold_for_every_profile(
+    half: int, files: dict[str, Content], profile: Profile, budget: int, topic: str, seed: int
+) -> None:
+    """Budget, one decision each, order, required layers whole, limits, markers: each at once, for speed."""
+    budget += half
+    context = build(files, profile, budget, topic)
+    assert context.tokens == ESTIMATE.count(context.text)
+    _keeps_to_the_budget(context, files, profile, topic)
+    _decides_once(context, files, profile, topic)
+    shuffled = [*files.items()]
+    Random(seed).shuffle(shuffled)
+    assert build(dict(shuffled), profile, budget, topic) == context
+    for layer, allowance in zip(profile.layers, context.allowances, strict=True):
+        _keeps_to_its_limits(context, layer, allowance.used)
+
+
+def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
+    """Unless what is required exceeds it: then that alone is shown."""
+    least = build(
+        files, profile._replace(layers=tuple(each for each in profile.layers if each.limits.required)), 10**9, topic
+    )
+    if least.tokens > context.request.budget:
+        assert context.text == least.text
+    else:
+        assert context.tokens <= context.request.budget
+    assert ("over-budget" in codes(context)) == (least.tokens > context.request.budget)
+
+
+def _decides_once(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
+    """Each fragment that was found, and no other; what is out keeps nothing, and nothing gets longer."""
+    asked = request(topic=topic, open=("docs/d.md",), additional="And this.")
+    found = retrieve(Build(Files(files), profile, asked, ESTIMATE, parse_yaml=load_yaml))
+    there = sorted((layer, each.id) for layer, own in found.items() for each in own.fragments)
+    assert sorted((each.layer, each.fragment) for each in context.decisions) == there
+    assert len({*there}) == len(there)
+    required = {layer.id for layer in profile.layers if layer.limits.required}
+    for each in context.decisions:
+        assert each.reason.code in OUTCOME
+        assert bool(each.kept) == (each.outcome in {"included", "shortened", "truncated"})
+        assert (each.tokens_before is None) == (each.outcome in {"excluded", "merged"})
+        assert each.tokens_after <= (each.tokens_before or 0)
+        first, last = each.lines
+        assert all(first <= edge <= last for span in each.kept for edge in span)
+        if each.layer in required:
+            assert each.outcome in {"included", "excluded"}
+
+
+def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
+    """And a section ends in the marker just where it lacks anything."""
+    if not layer.limits.required:
+        assert used <= context.request.budget
+        assert layer.limits.max_tokens is None or used <= layer.limits.max_tokens
+        assert layer.limits.share is None or used <= context.request.budget * layer.limits.share / 100 + 1
+    lacking = any(each.outcome in {"truncated", "dropped"} for each in context.decisions if each.layer == layer.id)
+    cut = [each for each in context.sections if each.layer == layer.id and each.truncated]
+    assert lacking or not cut
+    assert all("... [truncated]" in each.text for each in cut)
+
+
+def is_text(layer: Layer) -> bool:
+    """Whether a layer holds running text that is cut and never dropped."""
+    return layer.query.sources == ("document",) and {*layer.overflow.steps} <= {"truncate"}
+
+
+@law(130)
+@given(
+    files=systems(), name=st.sampled_from(sorted(VARIANTS)), budget=budgets, more=st.integers(1, 2_000), topic=topics
+)
+def test_larger_budget_never_loses_a_line_of_text_in_any_profile(
+    files: dict[str, Content], name: str, budget: int, more: int, topic: str
+) -> None:
+    """Of the layers that hold running text, as long as only such layers stand before them."""
+    small, large = (build(files, VARIANTS[name], size, topic) for size in (budget, budget + more))
+    for layer in VARIANTS[name].layers:
+        if not is_text(layer):
+            break
+        for before, after in zip(small.decisions, large.decisions, strict=True):
+            if before.layer == layer.id:
+                assert lines_of(before.kept) <= lines_of(after.kept)
+
+
+def test_every_shipped_profile_is_drawn() -> None:
+    """A new one is, too: nothing names them here."""
+    assert {*shipped()} == {*SHIPPED, "default"}
+    assert {*SHIPPED} < {*VARIANTS}

@@ -1,0 +1,161 @@
+"""The same inputs give the same bytes, on any machine; and building changes nothing (rows 26, 126 and 127)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import prepare_build
+from tests.command import LUNA, SAMPLE, ctxasm, fill, inside
+
+REQUESTS = {
+    "markdown": ("build", "-q"),
+    "json": ("build", "-q", "-f", "json", "-b", "2k"),
+    "exact": ("build", "-q", "--tokenizer", "o200k_base", "-b", "3000"),
+    "explain": ("explain", "-v", "-b", "2k"),
+}
+
+SURROUNDINGS: Mapping[str, Mapping[str, str]] = {
+    "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONHASHSEED": "0"},
+    "Turkish in Kiritimati": {
+        "LC_ALL": "tr_TR.UTF-8",
+        "LANGUAGE": "tr",
+        "TZ": "Pacific/Kiritimati",
+        "PYTHONHASHSEED": "1",
+    },
+    "German in Samoa": {"LC_ALL": "de_DE.ISO-8859-1", "TZ": "Pacific/Pago_Pago", "PYTHONHASHSEED": "4294967295"},
+    "a terminal of 20 columns": {"COLUMNS": "20", "LINES": "5", "TERM": "dumb", "NO_COLOR": "1"},
+}
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_builds_are_equal_whatever_the_locale_the_zone_and_the_hash_seed(request_: str) -> None:
+    """Row 126: the surroundings are no input."""
+    plain = ctxasm(*REQUESTS[request_], *LUNA, env={"PYTHONHASHSEED": "7"})
+    assert plain.code == 0
+    assert plain.out
+    for name, env in SURROUNDINGS.items():
+        assert ctxasm(*REQUESTS[request_], *LUNA, env=env) == plain, name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_builds_are_equal_whatever_order_the_disk_lists_files_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Row 126: made in another order, and listed in another one."""
+    random = Random(seed)
+    files = [path for path in SAMPLE.rglob("*") if path.is_file()]
+    random.shuffle(files)
+    for path in files:
+        target = tmp_path / path.relative_to(SAMPLE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+        os.utime(target, (random.randrange(10**9), random.randrange(10**9)))
+    scandir = os.scandir
+    plain = {name: inside(*words, *LUNA) for name, words in REQUESTS.items()}
+    monkeypatch.setattr(os, "scandir", lambda path: _Shuffled(scandir(path), random))
+    own = ("-w", str(tmp_path), "-a", "luna", "-t", "q1")
+    assert {name: inside(*words, *own) for name, words in REQUESTS.items()} == plain
+
+
+class _Shuffled:
+    """The entries of a folder, in any order."""
+
+    def __init__(self, entries: Iterator[os.DirEntry[str]], random: Random) -> None:
+        self._entries = list(entries)
+        random.shuffle(self._entries)
+
+    def __enter__(self) -> Iterator[os.DirEntry[str]]:
+        return iter(self._entries)
+
+    def __exit__(self, *_error: object) -> None:
+        return
+
+
+def test_named_day_decides_and_not_the_clock() -> None:
+    """Row 26: with a date there is no question to the clock at all."""
+
+    def never() -> float:
+        raise AssertionError("the clock was asked")
+
+    flags = Options(workspace=str(SAMPLE), agent="luna", date="2025-03-14")
+    job = prepare_build(flags, ProcessEnvironment({}, Path("/"), never))
+    assert job.build.request.date.isoformat() == "2025-03-14"
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"), [("Pacific/Kiritimati", "2025-03-15"), ("UTC", "2025-03-14"), ("Pacific/Pago_Pago", "2025-03-13")]
+)
+def test_clock_is_asked_once_and_the_zone_decides_on_the_day(tmp_path: Path, zone: str, day: str) -> None:
+    """10:30 UTC: three days at once on this planet."""
+    asked: list[float] = []
+
+    def clock() -> float:
+        asked.append(1741948200.0)
+        return asked[-1]
+
+    job = prepare_build(Options(tz=zone), ProcessEnvironment({}, fill(tmp_path, {}), clock))
+    assert (job.build.request.date.isoformat(), len(asked)) == (day, 1)
+
+
+@pytest.mark.parametrize(("seconds", "day"), [("1741948200", "2025-03-14"), ("0", "1970-01-01")])
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_source_date_epoch_is_a_day_in_utc(tmp_path: Path, seconds: str, day: str, zone: str) -> None:
+    """As reproducible-builds.org has it: the same in any time zone."""
+    env = {"SOURCE_DATE_EPOCH": seconds, "TZ": zone}
+    out = inside("build", "-q", "-f", "json", cwd=fill(tmp_path, {}), env=env).out
+    assert json.loads(out)["request"]["date"] == day
+
+
+def _state(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
+    """Every file and folder with mode, times and bytes; reading times aside."""
+    state = {}
+    for path in (folder, *folder.rglob("*")):
+        status = path.lstat()
+        data = path.read_bytes() if path.is_file() else b""
+        state[str(path)] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, data)
+    return state
+
+
+COMMANDS: Mapping[str, Callable[[Path], tuple[str, ...]]] = {
+    "build": lambda _: ("build", "--topic", "tide"),
+    "build of an exact budget": lambda _: ("build", "--tokenizer", "cl100k_base"),
+    "build into a file elsewhere": lambda folder: ("build", "-o", f"{folder}/out.md", "--manifest", f"{folder}/m.json"),
+    "failed build": lambda _: ("build", "-t", "nobody"),
+    "explain": lambda _: ("explain",),
+    "explain of a line": lambda _: ("explain", "--line", "agents/luna/KNOWLEDGE.md:3"),
+    "plan": lambda _: ("plan",),
+    "config": lambda _: ("config", "--origin"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_reading_leaves_every_byte_and_time_of_the_workspace(tmp_path: Path, name: str) -> None:
+    """Row 127: nothing is written, made or touched, not even a `.ctxasm` folder."""
+    workspace = tmp_path / "w"
+    shutil.copytree(SAMPLE, workspace)
+    before = _state(workspace)
+    words = COMMANDS[name](tmp_path)
+    result = inside(words[0], "-a", "luna", *words[1:], cwd=workspace)
+    assert result.code == (2 if name == "failed build" else 0), result.err
+    assert _state(workspace) == before
+
+
+def test_read_only_workspace_can_be_built(tmp_path: Path) -> None:
+    """Folders without the right to write: a checkout, an image."""
+    fill(tmp_path / "w", {})
+    folders = [tmp_path / "w", *(path for path in (tmp_path / "w").rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        assert inside("build", "-q", cwd=tmp_path / "w").code == 0
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)

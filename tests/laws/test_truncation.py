@@ -1,0 +1,126 @@
+"""Truncation by itself, on random texts: here every state of it can be looked at."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.model import Fragment, FragmentDisplay, Location, SectionFormat
+from contextasm.rendering.frame import MARKER, MARKERS
+from contextasm.selection.layout import Excerpt, section_body, shown_text
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.selection.truncate import truncate
+from contextasm.text.markdown import blocks, closes_fence, fence_opening
+from tests.laws.lines import is_beginning, lines_of
+from tests.workspaces import BLOCKS, OPEN_FENCES, law
+
+
+def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
+    """Fragments in keep order."""
+    return [
+        Fragment(
+            f"{n}.md", Location(f"{n}.md", 1), text, FragmentDisplay("Text", group=f"### {n}", place=(n,), keep=keep)
+        )
+        for n, text in enumerate(contents)
+    ]
+
+
+def framed(marker: str) -> SectionFormat:
+    """Sections without anything around them."""
+    return SectionFormat(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
+
+
+def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Excerpt, ...], str]:
+    """What is kept in a room of so many UTF-16 units, and the text."""
+
+    def text(kept: object) -> str:
+        assert isinstance(kept, list | tuple)
+        there = {each.fragment.id for each in kept}
+        missing = [each for each in fragments if each.id not in there]
+        return section_body(kept, missing, "\n\n", framed(marker).marker)
+
+    kept = truncate(fragments, room, ESTIMATE.units, lambda kept: ESTIMATE.units(text(kept)))
+    return kept, text(kept)
+
+
+contents = st.lists(
+    st.lists(st.sampled_from((*BLOCKS, *OPEN_FENCES)), min_size=1, max_size=8)
+    .map("\n\n".join)
+    .map(str.strip)
+    .filter(bool),
+    min_size=1,
+    max_size=3,
+)
+
+
+keeps = st.sampled_from(("start", "end"))
+
+
+markers = st.sampled_from(("plain", "detailed"))
+
+
+@law(600)
+@given(contents, keeps, markers, st.one_of(st.integers(0, 200), st.integers(0, 2_000)))
+def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str, marker: str, room: int) -> None:
+    """Words are cut between graphemes, in running text only; a cut fence is closed; headings head something."""
+    kept, text = cut_to(fragments_of(contents, keep), room, marker)
+    assert ESTIMATE.units(text) <= room or not kept
+    for each in kept:
+        lines = each.fragment.text.split("\n")
+        for stretch in each.ranges:
+            assert 0 <= stretch.first <= stretch.stop <= len(lines)
+            block = next((block for block in blocks(lines) if block.first <= stretch.stop < block.stop), None)
+            if stretch.words:
+                assert block is not None
+                assert block.kind == "text"
+                assert is_beginning(stretch.words, lines[stretch.stop])
+            if block is None or stretch.stop == block.first:
+                continue
+            assert stretch.stop >= block.body + (not stretch.words), "a heading stands alone"
+            if block.kind == "table":
+                assert stretch.stop >= block.body + 3
+            if block.kind == "fence":
+                fence = fence_opening(lines[block.body])
+                assert fence is not None
+                assert closes_fence(stretch.fence, fence[1]) or closes_fence(lines[stretch.stop - 1], fence[1])
+                assert stretch.stop >= block.body + 2
+
+
+@law(600)
+@given(contents, keeps, markers, st.integers(0, 1_200), st.integers(1, 200))
+def test_cut_in_more_room_keeps_at_least_as_much(
+    contents: list[str], keep: str, marker: str, room: int, more: int
+) -> None:
+    """Line by line, and of a line that is cut the more words."""
+    fragments = fragments_of(contents, keep)
+    small, large = (
+        {each.fragment.id: each for each in cut_to(fragments, size, marker)[0]} for size in (room, room + more)
+    )
+    for key, each in small.items():
+        assert key in large
+        assert lines_of(each.spans) <= lines_of(large[key].spans)
+        there = shown_text(large[key]).split("\n")
+        # A fence that was closed where it was cut need not be closed there any more.
+        added = {stretch.fence for stretch in each.ranges}
+        assert all(
+            line in added or any(other.startswith(line) for other in there) for line in shown_text(each).split("\n")
+        )
+
+
+@law(300)
+@given(
+    st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=9).map("\n\n".join).filter(str.strip),
+    keeps,
+    st.integers(0, 1_500),
+)
+def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> None:
+    """A reader who renders the document sees it as a line of text."""
+    _, cut_text = cut_to(fragments_of([text.strip()], keep), room, "plain")
+    open_ticks = ""
+    for line in cut_text.split("\n"):
+        if open_ticks:
+            assert line != MARKER or "... [truncated]" in text
+            open_ticks = "" if closes_fence(line, open_ticks) else open_ticks
+        elif found := fence_opening(line):
+            open_ticks = found[1]
+    assert not open_ticks

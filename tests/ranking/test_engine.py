@@ -1,0 +1,424 @@
+"""What every profile may ask of the engine: merging, conflicts, filters, a least score, a deadline, and updates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextasm.config.layers import with_layer_values
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import (
+    Build,
+    Conflicts,
+    Context,
+    ContextasmError,
+    Document,
+    Filters,
+    Layer,
+    LayerDisplay,
+    Overflow,
+    Problem,
+    Profile,
+    Query,
+    RetrievalResult,
+)
+from contextasm.pipeline import assemble
+from contextasm.rendering.formats import context_data
+from contextasm.retrieval.deadline import run_until_deadline
+from contextasm.selection.tokens import ESTIMATE
+from tests.command import ROOT, SMALL, fill, inside, python
+from tests.workspaces import Content, Files, codes, request
+
+PACKAGE = ROOT / "contextasm"
+
+
+def memories(layer: str, **more: Any) -> Layer:
+    """A layer of all memories in a folder of its name."""
+    values = {
+        "source": ("recent",),
+        "path": (f"{layer}/*.md",),
+        "item": "- [{type}] {text}",
+        "order": "best",
+        "overflow": ("drop",),
+        **more,
+    }
+    return with_layer_values(Layer(layer, (layer.title(),)), values)
+
+
+def profile(*layers: Layer, **more: Any) -> Profile:
+    """A profile of these layers."""
+    return Profile("test", "", 16_000, "plain", layers)._replace(**more)
+
+
+def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
+    """A build under a profile of the test's own."""
+    return assemble(Build(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse_yaml=load_yaml))
+
+
+def outcomes(context: Context) -> dict[str, str]:
+    """What became of each fragment."""
+    return {each.fragment: each.outcome for each in context.decisions}
+
+
+TWO = (memories("high"), memories("low"))
+
+
+def test_row_83_same_text_of_two_sources_shows_once_in_the_higher_layer_and_both_are_named() -> None:
+    """Whatever its type, its case and its blanks."""
+    files: dict[str, Content] = {
+        "high/a.md": "- [fact] The harbour closes in winter {id=h}\n",
+        "low/b.md": "- [note] The harbour  closes in Winter {id=l}\n",
+    }
+    context = build(files, profile(*TWO, merge=("content",)))
+    assert context.text == "## High\n- [fact] The harbour closes in winter\n"
+    merged = next(each for each in context.decisions if each.outcome == "merged")
+    assert (merged.fragment, dict(merged.reason.facts)) == ("l", {"into": "h", "path": "high/a.md", "by": "content"})
+    assert "## Low" in build(files, profile(*TWO)).text
+
+
+def test_row_113_items_with_one_hint_show_once_and_the_best_ranked_wins() -> None:
+    """In the higher layer, whatever the text."""
+    files: dict[str, Content] = {
+        "high/a.md": "- [fact] Use tabs {id=h dedup=style created=2025-03-01}\n- [fact] Tabs it {id=n dedup=style}\n",
+        "low/b.md": "- [fact] We agreed on tabs {id=l dedup=style}\n",
+    }
+    context = build(files, profile(*TWO, merge=("content", "dedup")))
+    assert outcomes(context) == {"h": "included", "n": "merged", "l": "merged"}
+
+
+LONG = "The ferry leaves the old harbour every morning from pier {} when the weather allows it"
+
+
+@pytest.mark.parametrize(
+    ("other", "outcome"),
+    [
+        pytest.param(LONG.format(4).replace("weather", "wether"), "merged", id="a slip"),
+        pytest.param(LONG.format(5), "included", id="another number"),
+        pytest.param(LONG.format(4).replace("leaves", "never leaves"), "included", id="a negation"),
+        pytest.param("Something else", "included", id="another text"),
+    ],
+)
+def test_near_duplicates_are_merged_unless_they_differ_in_a_number_or_a_negation(other: str, outcome: str) -> None:
+    """One figure or one small word can be all that matters."""
+    files: dict[str, Content] = {
+        "high/a.md": f"- [fact] {LONG.format(4)} {{id=h}}\n",
+        "low/b.md": f"- [fact] {other} {{id=l}}\n",
+    }
+    context = build(files, profile(*TWO, merge=("content", "near")))
+    assert outcomes(context) == {"h": "included", "l": outcome}
+
+
+def test_texts_with_one_hint_and_different_numbers_are_never_merged() -> None:
+    """They may contradict each other."""
+    files: dict[str, Content] = {
+        "high/a.md": "- [fact] Keep 3 copies {id=h dedup=copies}\n- [fact] Keep 5 copies {id=o dedup=copies}\n"
+    }
+    assert set(outcomes(build(files, profile(memories("high"), merge=("dedup",)))).values()) == {"included"}
+
+
+def test_what_is_merged_takes_no_place_among_the_topmost() -> None:
+    """Five are five different ones."""
+    lines = [f"- [fact] {text} {{id=m{n} created=2025-03-{14 - n:02}}}" for n, text in enumerate(["One", "One", "Two"])]
+    context = build({"high/a.md": "\n".join(lines)}, profile(memories("high", top=2), merge=("content",)))
+    assert outcomes(context) == {"m0": "included", "m1": "merged", "m2": "included"}
+
+
+def test_nothing_of_a_required_layer_is_merged_away() -> None:
+    """What comes after it is."""
+    files: dict[str, Content] = {"high/a.md": "- [fact] Same {id=h}\n", "low/b.md": "- [fact] Same {id=l}\n"}
+    own = profile(memories("high"), memories("low", required=True), merge=("content",))
+    assert outcomes(build(files, own)) == {"h": "merged", "l": "included"}
+
+
+# Conflicts.
+
+CLAIMS: dict[str, Content] = {
+    "high/a.md": "- [preference] Answers are short {id=h key=length}\n",
+    "low/b.md": "- [preference] Answers are long {id=l key=length}\n",
+}
+
+
+def settling(severity: float, precedence: Sequence[str] = (), **more: Any) -> Profile:
+    """A profile that settles conflicts."""
+    return profile(*TWO, conflicts=Conflicts((("preference", severity),), 0.9, tuple(precedence)), **more)
+
+
+def test_row_98_no_conflict_is_merged_a_minor_one_settled_and_a_major_one_flagged() -> None:
+    """By the severity of the table: from 0.3 on it is major."""
+    same = {**CLAIMS, "low/b.md": "- [preference] answers are short {id=l key=length}\n"}
+    assert outcomes(build(same, settling(0.9, merge=("content",)))) == {"h": "included", "l": "merged"}
+    minor = build(CLAIMS, settling(0.29))
+    assert outcomes(minor) == {"h": "included", "l": "excluded"}
+    assert codes(minor) == []
+    for severity in (0.3, 0.9):
+        major = build(CLAIMS, settling(severity))
+        assert outcomes(major) == {"h": "included", "l": "included"}
+        assert codes(major) == ["conflict"]
+        assert "low/b.md:1" in major.problems[0].message
+
+
+def test_row_99_the_configured_order_decides_minor_conflicts() -> None:
+    """Layers that it does not name come last."""
+    assert outcomes(build(CLAIMS, settling(0.1, ["low", "high"]))) == {"h": "excluded", "l": "included"}
+    assert outcomes(build(CLAIMS, settling(0.1, ["low"]))) == {"h": "excluded", "l": "included"}
+    assert outcomes(build(CLAIMS, settling(0.1, ["high"]))) == {"h": "included", "l": "excluded"}
+
+
+def test_person_settles_a_conflict_by_naming_what_to_prefer() -> None:
+    """Then there is nothing left to flag."""
+    context = build(CLAIMS, settling(0.9), prefer=("l",))
+    assert outcomes(context) == {"h": "excluded", "l": "included"}
+    assert codes(context) == []
+    reason = next(each.reason for each in context.decisions if each.fragment == "h")
+    assert reason.code == "overruled"
+
+
+def test_profile_without_conflicts_settles_none() -> None:
+    """Many memories of one key are nothing unusual."""
+    assert set(outcomes(build(CLAIMS, profile(*TWO))).values()) == {"included"}
+
+
+# A least score.
+
+
+def test_row_95_below_the_least_score_nothing_shows_and_an_empty_layer_warns() -> None:
+    """At it, it does."""
+    files: dict[str, Content] = {
+        "high/a.md": "- [fact] Sure {id=s confidence=0.8}\n- [fact] Unsure {id=u confidence=0.3}\n"
+    }
+    layer = memories("high", source=("weighed",), weights=(("confidence", 1.0),))
+    some = build(files, profile(layer._replace(ranking=layer.ranking._replace(min_score=0.8))))
+    assert outcomes(some) == {"s": "included", "u": "excluded"}
+    assert codes(some) == []
+    none = build(files, profile(layer._replace(ranking=layer.ranking._replace(min_score=0.9))))
+    assert none.text == ""
+    assert codes(none) == ["low-quality"]
+
+
+# Filters.
+
+EVENTS = """{"type": "error", "time": "2025-03-10T10:00:00Z", "message": "disk full"}
+{"type": "file_read", "time": "2025-03-12T10:00:00Z", "path": "a.py"}
+"""
+THINGS = "entities:\n  - {name: Harbor, type: project}\n  - {name: Luna, type: person}\n"
+FILTERED: dict[str, Content] = {
+    "sessions/s.jsonl": EVENTS,
+    "graph/entities.yaml": THINGS,
+    "high/a.md": "- [fact] Old {id=old created=2025-03-01}\n- [fact] New {id=new created=2025-03-11}\n",
+}
+ALL = profile(
+    memories("high"),
+    Layer(
+        "E",
+        ("Events",),
+        query=Query(sources=("events",), paths=("sessions/*.jsonl",)),
+        display=LayerDisplay(item_template="- {text}"),
+        overflow=Overflow(steps=("drop",)),
+    ),
+    Layer(
+        "T",
+        ("Things",),
+        query=Query(sources=("entities",), paths=("graph/entities.yaml",)),
+        display=LayerDisplay(item_template="- {name}"),
+        overflow=Overflow(steps=("drop",)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("filters", "gone"),
+    [
+        pytest.param(Filters(since="2025-03-11"), {"Old", "disk full"}, id="since"),
+        pytest.param(Filters(event_types=("error",)), {"a.py"}, id="event type"),
+        pytest.param(Filters(entity_types=("person",)), {"Harbor"}, id="entity type"),
+        pytest.param(Filters(exclude=("new",)), {"New"}, id="an id"),
+        pytest.param(Filters(exclude=("graph/*",)), {"Harbor", "Luna"}, id="files"),
+    ],
+)
+def test_row_55_each_filter_removes_exactly_what_it_names(filters: Filters, gone: set[str]) -> None:
+    """And nothing else."""
+    words = {"Old", "New", "disk full", "a.py", "Harbor", "Luna"}
+    assert {word for word in words if word in build(FILTERED, ALL).text} == words
+    text = build(FILTERED, ALL, filters=filters).text
+    assert {word for word in words if word not in text} == gone
+
+
+def test_no_filter_removes_what_is_required() -> None:
+    """Its layer says that it is always shown."""
+    own = profile(memories("high", required=True))
+    assert outcomes(build(FILTERED, own, filters=Filters(exclude=("high/*",)))) == {
+        "old": "included",
+        "new": "included",
+    }
+
+
+def test_filters_are_flags_of_the_command(tmp_path: Path) -> None:
+    """And a wrong date is refused."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [note] Gone {id=x}\n- [note] Here {created=2025-03-10}\n"})
+    done = inside("build", "-q", "--date", "2025-03-14", "--exclude", "x", "--since", "2025-03-01", cwd=root)
+    assert "Here" in done.out
+    assert "Gone" not in done.out
+    assert inside("build", "--since", "yesterday", cwd=root).code == 2
+
+
+# The report.
+
+
+def test_row_104_coverage_quality_and_coherence_are_between_0_and_1() -> None:
+    """Coverage is 1 where all sources answered."""
+    files: dict[str, Content] = {
+        "high/a.md": "- [fact] One harbour {confidence=0.8}\n- [fact] Two harbours {confidence=0.4}\n"
+    }
+    layer = memories("high", source=("weighed",), weights=(("confidence", 1.0),))
+    report = context_data(build(files, profile(layer)))["report"]
+    assert isinstance(report, dict)
+    assert report["coverage"] == 1
+    assert 0.4 <= report["quality"] <= 0.8
+    assert 0 <= report["coherence"] <= 1
+    nothing = context_data(build({}, profile(layer)))["report"]
+    assert nothing == {"coverage": 1.0, "quality": None, "coherence": None}
+
+
+# A deadline.
+
+
+class Slow(Files):
+    """A workspace one of whose folders is on a disk that sleeps."""
+
+    def __init__(self, files: Mapping[str, Content], folder: str, seconds: float) -> None:
+        super().__init__(files)
+        self._folder, self._seconds = folder, seconds
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document, after a while."""
+        if path.startswith(self._folder):
+            time.sleep(self._seconds)
+        return super().read(path)
+
+
+def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
+    """The late layer is a problem, and coverage tells of it; nobody waits for it."""
+    files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
+    slow = Slow(files, "low", 5)
+    context = assemble(
+        Build(
+            slow,
+            profile(*TWO),
+            request(agent="", team=""),
+            ESTIMATE,
+            parse_yaml=load_yaml,
+            run_sources=run_until_deadline(0.3),
+        )
+    )
+    assert context.text == "## High\n- [fact] In time\n"
+    assert [(each.code, each.path) for each in context.problems] == [("source-timeout", "low")]
+    report = context_data(context)["report"]
+    assert isinstance(report, dict)
+    assert report["coverage"] == 0.5
+
+
+def test_row_103_each_code_has_its_result() -> None:
+    """A late source leaves a part, a budget too small leaves what is required; either way something is emitted."""
+    files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
+    slow = assemble(
+        Build(
+            Slow(files, "low", 5),
+            profile(*TWO),
+            request(agent="", team=""),
+            ESTIMATE,
+            parse_yaml=load_yaml,
+            run_sources=run_until_deadline(0.3),
+        )
+    )
+    assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
+    required = (TWO[0]._replace(limits=TWO[0].limits._replace(required=True)), TWO[1])
+    small = build(files, profile(*required), budget=1)
+    assert (codes(small)[0], small.text) == ("over-budget", "## High\n- [fact] In time\n")
+
+
+def test_with_time_enough_a_deadline_changes_nothing() -> None:
+    """Byte for byte."""
+    asked = request(agent="", team="")
+    assert assemble(
+        Build(Files(FILTERED), ALL, asked, ESTIMATE, parse_yaml=load_yaml, run_sources=run_until_deadline(60))
+    ) == build(FILTERED, ALL)
+
+
+def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None:
+    """It is asked once the other's time is over."""
+    late = Layer(
+        "T",
+        ("Things",),
+        query=Query(sources=("entities",), paths=("graph/entities.yaml",)),
+        overflow=Overflow(steps=("drop",)),
+    )
+    after = Layer(
+        "R",
+        ("Relations",),
+        query=Query(sources=("relations",), paths=("graph/relations.yaml",), start_from=("T",)),
+        overflow=Overflow(steps=("drop",)),
+    )
+
+    def all_late(tasks: Sequence[object]) -> list[RetrievalResult | None]:
+        return [None for _ in tasks]
+
+    context = assemble(
+        Build(
+            Files(FILTERED),
+            profile(late, after),
+            request(agent="", team=""),
+            ESTIMATE,
+            parse_yaml=load_yaml,
+            run_sources=all_late,
+        )
+    )
+    assert codes(context) == ["source-timeout"] * 2
+
+
+def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
+    """No thread swallows it."""
+
+    def fails() -> RetrievalResult:
+        raise ContextasmError("here", "is wrong", "put it right")
+
+    with pytest.raises(ContextasmError, match="is wrong"):
+        run_until_deadline(60)([fails])
+
+
+SLEEPING = """
+import sys, time
+from contextasm.retrieval.registry import SOURCES
+plain = SOURCES["recent"]
+def sleeping(ask):
+    time.sleep(60)
+    return plain(ask)
+SOURCES["recent"] = sleeping
+from contextasm.__main__ import main
+main()
+"""
+
+
+def test_deadline_103_late_source_is_a_warning_and_the_process_ends(tmp_path: Path) -> None:
+    """Long before the source does: the process of a test may take half a minute, the source takes one."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [note] A memory\n"})
+    done = python(SLEEPING, "build", "-w", str(root), "--deadline", "300")
+    assert done.code == 0
+    assert done.out.startswith("## Identity\n")
+    assert "[source-timeout]" in done.err
+    assert python(SLEEPING, "build", "-q", "-w", str(root), "--deadline", "300", "--strict").code == 1
+    assert inside("build", "--deadline", "soon", cwd=root).code == 2
+
+
+def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
+    """It would cost time, and order."""
+    fill(tmp_path, dict(SMALL))
+    script = "import sys, os; os._exit = lambda code: print('contextasm.retrieval.deadline' in sys.modules); "
+    done = python(script + "from contextasm.__main__ import main; main()", "build", "-q", "-w", str(tmp_path))
+    assert done.out.endswith("False\n")
+
+
+# One engine.

@@ -1,0 +1,358 @@
+"""Diff: what entered and left between records, days, budgets and git revisions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+import contextasm
+from contextasm.model import Context, Document, Problem, Profile
+from contextasm.records.diff import Side, compare_contexts
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.git import GitWorkspace
+from tests.command import LUNA, clean, fill, inside, refused
+from tests.workspace.test_folder import PATTERNS, trees
+from tests.workspaces import Content, budgets, build, law, profiles, workspaces, write
+
+SCHEMA = json.loads(
+    (Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8")
+)
+
+GIT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{who}_{what}": "test@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+}
+
+KNOWLEDGE = "agents/a/KNOWLEDGE.md"
+TODAY = "agents/a/daily/2025-03-14.md"
+MEMORIES = "agents/a/memories/list.md"
+
+FILES: Mapping[str, str] = {
+    "ctxasm.yaml": "date: 2025-03-14\n",
+    KNOWLEDGE: "Known.\n",
+    TODAY: "Did this.\n",
+    MEMORIES: "- [fact] one {id=m1}\n- [fact] two {id=m2}\n",
+}
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git without anybody's settings."""
+    subprocess.run(["git", "-C", folder, *words], env=clean(GIT), check=True, capture_output=True)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a strange name, in a subfolder of a repository, committed once."""
+    own = tmp_path / "répo" / "my workspace"
+    own.mkdir(parents=True)
+    fill(own, {**FILES, "agents/a/daily/2025-03-13 – é.md": "Yesterday.\n"})
+    (own.parent / "outside.md").write_text("hunter2\n")
+    git(own.parent, "init", "-q", "-b", "main")
+    git(own.parent, "add", "-A")
+    git(own.parent, "commit", "-q", "-m", "one")
+    return own
+
+
+def differ(root: Path, *words: str | Path) -> dict[str, Any]:
+    """The difference as data, held against its schema."""
+    done = inside("diff", "-w", root, *words, "--json")
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    Draft202012Validator(SCHEMA).validate(found)
+    return found
+
+
+def rows(root: Path, *words: str | Path) -> list[tuple[str, str]]:
+    """What became of which fragment."""
+    return [(each["kind"], each["fragment"]) for each in differ(root, *words)["changes"]]
+
+
+def side(context: Context) -> Side:
+    """One side, from a build in memory."""
+    return Side("x", context, {each.path: each.digest for each in context.documents})
+
+
+@law(60)
+@given(files=workspaces(), other=workspaces(), profile=profiles(), budget=budgets)
+def test_difference_accounts_for_every_token(
+    files: Mapping[str, Content], other: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """What is shown after is what was shown before, with every row applied; equal sides have no row."""
+    one, two = build(files, profile, budget=budget), build(other, profile, budget=budget)
+    difference = compare_contexts(side(one), side(two))
+    told = sum(each.tokens[1] - each.tokens[0] for each in difference.shifts if each.before or each.after)
+    assert told == sum(each.tokens_after for each in two.decisions) - sum(each.tokens_after for each in one.decisions)
+    before, after = one.text.encode(), two.text.encode()
+    assert difference.identical_bytes == next(
+        (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+        min(len(before), len(after)),
+    )
+    assert bool(difference.shifts) or one.text == two.text or one.sections != two.sections
+    assert compare_contexts(side(one), side(one)).shifts == ()
+
+
+def edit(root: Path, name: str, text: str) -> None:
+    """Another text of a file."""
+    (root / name).write_text(text, encoding="utf-8")
+
+
+def test_revision_against_the_workspace(root: Path) -> None:
+    """Edited, gone and new; a memory by its id, a file by its path."""
+    assert rows(root, "HEAD") == []
+    edit(root, KNOWLEDGE, "Known better.\n")
+    edit(root, MEMORIES, "- [fact] two {id=m2}\n- [fact] three {id=m3}\n")
+    (root / TODAY).unlink()
+    assert sorted(rows(root, "HEAD")) == [("changed", KNOWLEDGE), ("entered", "m3"), ("left", TODAY), ("left", "m1")]
+
+
+def test_revision_against_a_revision(root: Path) -> None:
+    """Whatever the workspace holds."""
+    edit(root, KNOWLEDGE, "Known better.\n")
+    git(root, "commit", "-q", "-a", "-m", "two")
+    edit(root, KNOWLEDGE, "Not committed.\n")
+    found = differ(root, "HEAD~1", "main")
+    assert [each["kind"] for each in found["changes"]] == ["changed"]
+    assert [found[key]["label"] for key in ("before", "after")] == ["HEAD~1", "main"]
+
+
+def test_settings_and_profile_of_a_revision_are_its_own(root: Path) -> None:
+    """`ctxasm.yaml` and the profile that it names."""
+    edit(root, "ctxasm.yaml", "date: 2025-03-14\nprofile: own.yaml\nbudget: 5k\n")
+    edit(root, "own.yaml", "extends: default\nlayers:\n  - {id: L7, heading: Old Heading}\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "two")
+    edit(root, "ctxasm.yaml", "date: 2025-03-14\nbudget: 6k\n")
+    (root / "own.yaml").unlink()
+    found = differ(root, "HEAD")
+    assert [found[key]["budget"] for key in ("before", "after")] == [5000, 6000]
+    assert "-## Old Heading\n" in inside("diff", "-w", root, "HEAD", "--text").out
+
+
+def test_nothing_is_checked_out_or_written(root: Path) -> None:
+    """Neither in the workspace nor in the repository."""
+
+    def state() -> dict[str, int]:
+        return {str(path): path.lstat().st_mtime_ns for path in root.parent.rglob("*")}
+
+    before = state()
+    assert rows(root, "HEAD") == []
+    assert state() == before
+
+
+def test_git_of_a_hook_is_not_mistaken_for_the_workspaces(root: Path, tmp_path: Path) -> None:
+    """In a hook GIT_DIR is set, and may be of another repository."""
+    env = {**GIT, "GIT_DIR": str(tmp_path / "nowhere"), "GIT_INDEX_FILE": "x", "PATH": os.environ["PATH"]}
+    assert inside("diff", "HEAD", "-w", root, env=env).code == 0
+
+
+def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
+    """As on the disk: inside they are followed."""
+    (root / "agents/a/daily/2025-03-12.md").symlink_to("../../../../outside.md")
+    (root / "agents/a/daily/2025-03-11.md").symlink_to("/etc/passwd")
+    (root / "agents/a/daily/2025-03-10.md").symlink_to("../KNOWLEDGE.md")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "links")
+    revision = GitWorkspace(str(root), "HEAD", clean(GIT))
+    try:
+        for day in (11, 12):
+            read = revision.read(f"agents/a/daily/2025-03-{day}.md")
+            assert isinstance(read, Problem)
+            assert read.code == "outside-workspace"
+        read = revision.read("agents/a/daily/2025-03-10.md")
+        assert isinstance(read, Document)
+        assert read.text == "Known.\n"
+        assert revision.read("../outside.md") == Folder(root).read("../outside.md")
+    finally:
+        revision.close()
+    done = inside("diff", "-w", root, "HEAD~1", "HEAD", "--text")
+    assert "hunter2" not in done.out
+    assert "+### 2025-03-10\n+Known.\n" in done.out
+
+
+@law(12)
+@given(tree=trees)
+def test_revision_lists_and_reads_what_the_folder_does(
+    tmp_path_factory: pytest.TempPathFactory, tree: dict[str, bytes]
+) -> None:
+    """Hidden names, brackets, blanks and other scripts included."""
+    folders = {path.rpartition("/")[0] for path in tree}
+    tree = {path: data for path, data in tree.items() if not any(f"{each}/".startswith(f"{path}/") for each in folders)}
+    root = tmp_path_factory.mktemp("tree")
+    write(root, tree)
+    git(root, "init", "-q")
+    git(root, "add", "-A", "-f")
+    git(root, "commit", "-q", "--allow-empty", "-m", "all")
+    disk, revision = Folder(root), GitWorkspace(str(root), "HEAD", clean(GIT))
+    try:
+        for pattern in PATTERNS:
+            assert revision.list(pattern) == disk.list(pattern), pattern
+        for path in (*tree, *folders - {""}, "missing.md", "a/missing.md", "../a.md", "a//b", ""):
+            assert revision.read(path) == disk.read(path), path
+    finally:
+        revision.close()
+
+
+def test_folder_of_links_lists_as_on_the_disk(root: Path) -> None:
+    """A link to a folder inside is followed, one that leads out is listed in its files' stead."""
+    (root / "agents/b").symlink_to("a")
+    (root / "agents/c").symlink_to("../..")
+    (root / "loop").symlink_to("loop")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "links")
+    revision, disk = GitWorkspace(str(root), "HEAD", clean(GIT)), Folder(root)
+    try:
+        for pattern in ("agents/*/IDENTITY.md", "agents/b/*.md", "agents/c/*.md", "**/*.md", "agents/*", "agents/b"):
+            assert revision.list(pattern) == disk.list(pattern), pattern
+        for path in ("agents/b/IDENTITY.md", "agents/b", "agents/c/outside.md", "agents/c"):
+            here, there = revision.read(path), disk.read(path)
+            assert getattr(here, "code", here) == getattr(there, "code", there), path
+        assert isinstance(revision.read("loop"), Problem)
+    finally:
+        revision.close()
+
+
+def test_days_against_each_other(root: Path) -> None:
+    """A log leaves its window, another one is no longer of the future; each with the reason."""
+    done = inside("diff", "-w", root, "2025-03-13", "2025-03-21")
+    assert done.code == 0
+    assert "8 days old, and 7 are shown" in done.out
+    assert "was out: dated after the day of the build" in done.out
+    assert done.out.splitlines()[-1].startswith("2025-03-13: ")
+    assert "bytes" in done.out.splitlines()[-1]
+
+
+def test_budgets_against_each_other() -> None:
+    """What a small one cuts or leaves out a large one shows; the reverse is the mirror image."""
+    done = inside("diff", *LUNA, "@2k", "@8k", "--json")
+    there = json.loads(done.out)
+    back = json.loads(inside("diff", *LUNA, "@8k", "@2k", "--json").out)
+    mirror = {"entered": "left", "lengthened": "shortened"}
+    assert {mirror[each["kind"]] for each in there["changes"]} == {"left", "shortened"}
+    assert sorted((mirror[each["kind"]], each["fragment"]) for each in there["changes"]) == sorted(
+        (each["kind"], each["fragment"]) for each in back["changes"]
+    )
+    assert there["identical_bytes"] == back["identical_bytes"] > 0
+
+
+def test_memory_that_another_layer_shows_has_moved(root: Path) -> None:
+    """From the agent's to the team's, under the same id."""
+    fill(root, {"teams/t/GOALS.md": "Win.\n", "teams/t/memories/x.md": "- [fact] three {id=m3}\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "two")
+    edit(root, "teams/t/memories/x.md", "- [fact] three {id=m3}\n- [fact] one {id=m1}\n")
+    edit(root, MEMORIES, "- [fact] two {id=m2}\n")
+    [change] = differ(root, "HEAD", "-t", "t")["changes"]
+    assert [change[key] for key in ("kind", "fragment", "layer_before", "layer_after")] == ["moved", "m1", "L5", "L4"]
+    assert "L5 -> L4" in inside("diff", "-w", root, "HEAD", "-t", "t").out
+
+
+def recorded(root: Path, *words: str) -> str:
+    """The id of the record of a build."""
+    before = {*root.glob(".ctxasm/records/*")}
+    assert inside("build", "-q", "-w", root, "--record", *words).code == 0
+    [path] = {*root.glob(".ctxasm/records/*")} - before
+    return path.stem
+
+
+def test_record_against_the_workspace_asks_as_the_record_did(root: Path) -> None:
+    """Its agent, budget and limits, where no flag says otherwise."""
+    fill(root, {"agents/b/IDENTITY.md": "I am b.\n", "agents/b/INSTRUCTIONS.md": "Do.\n"}, base={})
+    name = recorded(root, "-a", "b", "-b", "3k", "--layer", "L5=7", "--date", "2025-03-10")
+    found = differ(root, name)
+    assert found["changes"] == []
+    assert found["before"]["etag"] == found["after"]["etag"]
+    assert (found["after"]["budget"], found["after"]["date"]) == (3000, "2025-03-10")
+    assert differ(root, name, "-b", "2k")["after"]["budget"] == 2000
+    edit(root, "agents/b/IDENTITY.md", "I am b, and older.\n")
+    assert rows(root, name) == [("changed", "agents/b/IDENTITY.md")]
+
+
+def test_record_against_a_record_needs_no_workspace(root: Path, tmp_path: Path) -> None:
+    """Both say all that there is to compare."""
+    names = [recorded(root), recorded(root, "--layer", "L7=0")]
+    other = tmp_path / "other"
+    (root / ".ctxasm").rename(other)
+    paths = [other / "records" / f"{name}.json" for name in names]
+    done = inside("diff", *paths, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "left" in done.out
+    assert KNOWLEDGE in done.out
+
+
+def test_file_edited_where_nothing_of_it_is_shown_is_no_change(root: Path) -> None:
+    """A blank line at its end."""
+    edit(root, KNOWLEDGE, "Known.\n\n")
+    assert rows(root, "HEAD") == []
+
+
+def test_memory_edited_under_its_own_id_is_told_of(root: Path) -> None:
+    """Even where it has as many tokens as before."""
+    edit(root, MEMORIES, FILES[MEMORIES].replace("one", "uno"))
+    [change] = differ(root, "HEAD")["changes"]
+    assert (change["kind"], change["layer_after"]) == ("changed", "L5")
+
+
+def test_text_shows_the_lines_that_differ(root: Path) -> None:
+    """As `diff -u` does; nothing where there are none."""
+    edit(root, KNOWLEDGE, "Known better.\n")
+    lines = inside("diff", "-w", root, "HEAD", "--text").out.splitlines()
+    assert lines[:2] == ["--- HEAD", "+++ now"]
+    assert lines[-2:] == ["-Known.", "+Known better."]
+    assert inside("diff", "-w", root, "HEAD", "HEAD", "--text").out == ""
+
+
+REFUSED: Sequence[tuple[str, str]] = (
+    ("HEAD~99", "HEAD~99: no such record or revision"),
+    ("--upload-pack=x", "--upload-pack"),
+    ("", "'': no such revision"),
+    ("@many", "@many: many is no number of tokens"),
+    ("2025-02-30", "2025-02-30 is no date"),
+)
+
+
+@pytest.mark.parametrize(("name", "words"), REFUSED)
+def test_side_that_is_none_is_refused(root: Path, name: str, words: str) -> None:
+    """In one line."""
+    refused(inside("diff", "-w", root, name), words)
+
+
+def test_fault_of_a_revision_names_it(root: Path) -> None:
+    """Not the workspace, where it may be put right already."""
+    edit(root, "ctxasm.yaml", "colour: red\n")
+    git(root, "commit", "-q", "-a", "-m", "two")
+    edit(root, "ctxasm.yaml", "date: 2025-03-14\n")
+    refused(inside("diff", "-w", root, "HEAD"), "HEAD: ctxasm.yaml:1: unknown key colour")
+
+
+def test_no_repository_is_one_line(tmp_path: Path) -> None:
+    """Nor is git itself needed for anything else."""
+    fill(tmp_path, FILES)
+    refused(inside("diff", "-w", tmp_path, "HEAD"), "is in no git repository")
+    refused(inside("diff", "-w", tmp_path, "HEAD", env={"PATH": str(tmp_path)}), "git: can't be run", "install git")
+    assert inside("diff", "-w", tmp_path, "@2k", env={"PATH": str(tmp_path)}).code == 0
+
+
+def test_file_with_the_name_of_a_branch_is_no_record(root: Path) -> None:
+    """A record's file ends in `.json`."""
+    (root / "main").write_text("not a record")
+    assert inside("diff", "main", cwd=root).code == 0
+
+
+def test_what_git_complains_of_is_passed_on(root: Path) -> None:
+    """Such as a repository of somebody else, which it does not read."""
+    (root.parent / ".git" / "config").write_text("[core\n")
+    refused(inside("diff", "-w", root, "HEAD"), "git rev-parse: fatal: bad config")
+
+
+def test_text_and_json_do_not_go_together(root: Path) -> None:
+    """Rather than one of them being forgotten."""
+    refused(inside("diff", "-w", root, "HEAD", "--text", "--json"), "--text: does not go with --json")

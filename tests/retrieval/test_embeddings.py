@@ -1,0 +1,514 @@
+"""The second opinion by meaning: of a command or a server (tests/test_local_model.py has models in a folder)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+import time
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextasm.retrieval.embeddings.vector_cache import VectorCache
+from contextasm.retrieval.search.hybrid import fuse
+from contextasm.retrieval.search.inverted_index import IndexEntry
+from tests.command import Result, ctxasm, ends, fill, inside, refused
+
+CONCEPTS = (("pizza", "dinner", "supper", "meal"), ("boat", "harbor", "sail"), ("invoice", "tax"))
+"""Words of one meaning, an axis each."""
+
+PIZZA = "Pizza on Fridays, without fail"
+MEMORIES = f"- {PIZZA}\n- The harbor closes at nine\n- Pay the tax in May\n- Nobody knows the colour\n"
+
+SCRIPT = f"""
+import json, sys
+texts = [json.loads(line) for line in sys.stdin]
+with open("asked.txt", "a") as log:
+    log.write(f"{{len(texts)}}\\n")
+for text in texts:
+    words = text.lower().split()
+    print(json.dumps([float(sum(word in axis for word in words)) for axis in {CONCEPTS!r}]), flush=True)
+"""
+"""A command that knows these concepts, and notes how many texts it was asked for."""
+
+FALLBACK = "Nobody knows the colour"
+"""The newest memory: it comes first where nothing matches."""
+
+
+def meaning_of(text: str) -> list[float]:
+    """As the command has it."""
+    return [float(sum(word in axis for word in text.lower().split())) for axis in CONCEPTS]
+
+
+def workspace(folder: Path, embedder: Mapping[str, Any] | None, memories: str = MEMORIES) -> Path:
+    """A workspace with memories and an embedder; JSON is YAML."""
+    settings = "date: 2025-03-14\n" + (f"embedder: {json.dumps(embedder)}\n" if embedder is not None else "")
+    files = {"agents/a/memories/all.md": memories, "ctxasm.yaml": settings, "embed.py": SCRIPT}
+    return fill(folder / "w", files)
+
+
+def command(*words: str, **more: Any) -> dict[str, Any]:
+    """An embedder that is a script of Python, or the one above."""
+    return {"command": [sys.executable, *(words or ("embed.py",))], **more}
+
+
+def build(root: Path, topic: str = "dinner", *words: str, **env: str) -> Result:
+    """A build of a workspace whose embedder is allowed."""
+    given = {"CTXASM_EMBEDDER": str(root), "XDG_CACHE_HOME": str(root.parent / "cache"), **env}
+    return inside("build", "-w", root, "--topic", topic, *words, env=given)
+
+
+def found(result: Result) -> list[str]:
+    """The memories that a build shows."""
+    assert result.code == 0, result.err
+    return [line.removeprefix("- [note] ") for line in result.out.split("\n") if line.startswith("- ")]
+
+
+def asked(root: Path) -> list[int]:
+    """How many texts the command was asked for, call by call."""
+    log = root / "asked.txt"
+    return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+
+def test_a_memory_that_shares_no_word_is_found_by_its_meaning(tmp_path: Path) -> None:
+    """And the others, which are about something else, are not."""
+    result = build(workspace(tmp_path, command()))
+    assert found(result) == [PIZZA]
+    assert "warning" not in result.err
+
+
+def test_a_command_may_be_written_as_one_line(tmp_path: Path) -> None:
+    """It is taken apart as a shell would, but no shell runs it."""
+    root = workspace(tmp_path, {"command": f"{sys.executable} 'embed.py' '$(touch made)' ; touch made"})
+    assert found(build(root)) == [PIZZA]
+    assert not (root / "made").exists()
+
+
+def test_what_words_find_stays_found(tmp_path: Path) -> None:
+    """Even where meaning prefers another memory."""
+    both = found(build(workspace(tmp_path, command()), "dinner harbor colour"))
+    assert {PIZZA, "The harbor closes at nine", FALLBACK} >= set(both)
+    alone = found(build(workspace(tmp_path / "alone", None), "dinner harbor colour"))
+    assert set(alone) <= set(both)
+
+
+def test_where_nothing_matches_the_newest_are_shown(tmp_path: Path) -> None:
+    """A meaning that is far from everything makes no memory a hit."""
+    result = build(workspace(tmp_path, command()), "giraffe")
+    assert found(result)[0] == FALLBACK
+    assert len(found(result)) == 4
+
+
+def test_explain_tells_both_halves(tmp_path: Path) -> None:
+    """Each from 0 to 1; the similarity is what both come to."""
+    root = workspace(tmp_path, command())
+    env = {"CTXASM_EMBEDDER": str(root), "CTXASM_NO_CACHE": "1"}
+    data = json.loads(inside("explain", "-w", root, "--topic", "dinner", "--json", env=env).out)
+    (score,) = [each["score"] for each in data["decisions"] if each["score"]]
+    assert (score["similarity"], score["words"], score["meaning"]) == (1.0, 0.0, 1.0)
+
+
+def test_second_build_does_not_ask_again(tmp_path: Path) -> None:
+    """Vectors are remembered by the hash of their texts: a new topic or memory alone is asked for."""
+    root = workspace(tmp_path, command())
+    first, second = build(root), build(root)
+    assert first == second
+    assert asked(root) == [5]
+    build(root, "harbor")
+    (root / "agents/a/memories/new.md").write_text("- A new boat\n")
+    assert "A new boat" in found(build(root, "harbor"))
+    assert asked(root) == [5, 1, 1]
+
+
+def test_another_model_is_asked_anew(tmp_path: Path) -> None:
+    """A command may name its model, and change the name with it."""
+    assert found(build(workspace(tmp_path, command(model="one")))) == [PIZZA]
+    root = workspace(tmp_path, command(model="two"))
+    assert found(build(root)) == [PIZZA]
+    assert asked(root) == [5, 5]
+
+
+def test_vectors_of_another_length_are_all_made_anew(tmp_path: Path) -> None:
+    """The command has changed under its name: what is remembered is worth nothing."""
+    root = workspace(tmp_path, command())
+    build(root)
+    (root / "embed.py").write_text(SCRIPT.replace("]), flush", "] + [0]), flush"))
+    assert found(build(root, "harbor")) == ["The harbor closes at nine"]
+    assert found(build(root, "supper")) == [PIZZA]
+    assert asked(root) == [5, 1, 5, 1]
+
+
+@pytest.mark.parametrize(
+    "script", ["print('[1]')", "[print('[1]') for n in range(9)]", "[print('[1]') for n in range(5)]; 1 / 0"]
+)
+def test_vectors_of_a_command_that_failed_are_not_remembered(tmp_path: Path, script: str) -> None:
+    """Nobody knows which text each of them belongs to."""
+    root = workspace(tmp_path, command("-c", script))
+    assert "the embedder" in build(root).err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_without_cache_nothing_is_remembered(tmp_path: Path) -> None:
+    """`CTXASM_NO_CACHE`, as for counts."""
+    root = workspace(tmp_path, command())
+    for _ in range(2):
+        assert found(build(root, CTXASM_NO_CACHE="1")) == [PIZZA]
+    assert asked(root) == [5, 5]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_cache_is_private_and_holds_no_text(tmp_path: Path) -> None:
+    """What a vector stands for can be guessed from it."""
+    build(workspace(tmp_path, command()))
+    (file,) = (tmp_path / "cache/ctxasm").iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    assert b"Fridays" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database, whatever it is " * 200], ids=["empty", "foreign"])
+def test_damaged_cache_is_as_none_and_is_mended(tmp_path: Path, damage: bytes) -> None:
+    """The same bytes, and no word about it."""
+    root = workspace(tmp_path, command())
+    first = build(root)
+    (tmp_path / "cache/ctxasm/vectors.db").write_bytes(damage)
+    assert build(root) == first
+    assert build(root) == first
+    assert asked(root) == [5, 5]
+
+
+def test_vector_with_a_wrong_bit_is_not_believed(tmp_path: Path) -> None:
+    """Each has a sum of its own."""
+    VectorCache(tmp_path, "m").put({"one": array("f", [1.0, 2.0]), "two": array("f", [3.0, 4.0])})
+    file = tmp_path / "vectors.db"
+    data = bytearray(file.read_bytes())
+    at = data.index(array("f", [1.0, 2.0]).tobytes())
+    data[at + 1] ^= 4
+    file.write_bytes(data)
+    assert VectorCache(tmp_path, "m").get(["one", "two", "three"]) == {"two": array("f", [3.0, 4.0])}
+    assert VectorCache(tmp_path, "other").get(["two"]) == {}
+
+
+@pytest.mark.parametrize("named", [None, "", "/", "/etc:/usr"])
+def test_embedder_of_a_workspace_that_is_not_named_is_never_run(tmp_path: Path, named: str | None) -> None:
+    """A cloned workspace can't have its command run; the build goes on and says so."""
+    root = workspace(tmp_path, command())
+    env = {} if named is None else {"CTXASM_EMBEDDER": named}
+    result = inside("build", "-w", root, "--topic", "dinner", env=env)
+    assert asked(root) == []
+    assert found(result)[0] == FALLBACK
+    assert f"ctxasm.yaml:2: the embedder is not used: CTXASM_EMBEDDER does not name {root}" in result.err
+    assert inside("build", "-w", root, env=env).err.count("embedder") == 0
+
+
+def test_workspaces_may_be_named_one_after_the_other_and_through_links(tmp_path: Path) -> None:
+    """Real paths are compared."""
+    root = workspace(tmp_path, command())
+    (tmp_path / "link").symlink_to(root)
+    assert found(build(tmp_path / "link", CTXASM_EMBEDDER=f"/nowhere:{tmp_path}/link")) == [PIZZA]
+
+
+def test_a_relative_name_allows_nothing(tmp_path: Path) -> None:
+    """`.` would be whatever folder one happens to be in."""
+    refused(build(workspace(tmp_path, command()), CTXASM_EMBEDDER="."), "CTXASM_EMBEDDER", "absolute")
+
+
+def test_config_shows_the_embedder_and_whether_it_is_used(tmp_path: Path) -> None:
+    """With the line it comes from."""
+    root = workspace(tmp_path, {"command": "embed --fast"})
+    used = inside("config", "--origin", "-w", root, env={"CTXASM_EMBEDDER": str(root)}).out
+    assert re.search(r"^embedder +command embed --fast +ctxasm.yaml:2$", used, re.MULTILINE)
+    assert "not used: command embed --fast" in inside("config", "-w", root).out
+
+
+FAILING = {
+    "exit code": ("import sys; sys.exit('no model here')", "ended with exit code 1 (no model here)"),
+    "nothing": ("pass", "gave another number of vectors than there were texts"),
+    "one too many": ("for n in range(6): print('[1, 2]')", "gave another number of vectors"),
+    "garbage": ("print('loading model...')", "gave a line that is no JSON: loading model"),
+    "no vector": ("print('{}')", "gave something that is no list of numbers"),
+    "words": ("print('[\"a\"]')", "gave something that is no list of numbers"),
+    "empty vector": ("print('[]')", "gave something that is no list of numbers"),
+    "not finite": ("print('[NaN, 1]')", "gave a number that is not finite"),
+    "too large": ("print('[' + '9' * 400 + ']')", "gave a number that is not finite"),
+    "different lengths": ("print('[1]'); print('[1, 2]')", "gave vectors of different lengths"),
+    "no end": ("while True: print('[' * 99999, end='')", "gave a line that does not end"),
+    "slow": ("import time; time.sleep(60)", "took longer than 0.5 s"),
+    "slow to end": ("import os, time; os.close(1); os.close(2); time.sleep(60)", "took longer than 0.5 s"),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_without_vectors_the_build_goes_on_and_says_so(tmp_path: Path, case: str) -> None:
+    """The words' ranking stands alone, as where there is no embedder; `--strict` refuses."""
+    script, message = FAILING[case]
+    timeout = 0.5 if case.startswith("slow") else 5
+    root = workspace(tmp_path, command("-c", script, timeout=timeout))
+    result = build(root, "harbor")
+    assert result.out == build(workspace(tmp_path / "plain", None), "harbor").out
+    assert f"warning: ctxasm.yaml:2: the embedder {message}" in result.err
+    assert "; memories are ranked by their words alone [embedder]" in result.err
+    assert "/embedder" not in result.err
+
+
+def test_strict_refuses_where_the_embedder_fails(tmp_path: Path) -> None:
+    """As with any problem."""
+    result = build(workspace(tmp_path, {"command": ["/nowhere/embed"]}), "dinner", "--strict")
+    assert (result.code, result.out) == (1, "")
+    assert "the embedder can't be run: No such file or directory" in result.err
+
+
+def test_a_command_is_killed_with_its_children(tmp_path: Path) -> None:
+    """Nothing is left running after a time-out, nor after success."""
+    script = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, file=open('pid', 'w'), flush=True);"
+    slow = workspace(tmp_path, command("-c", script + "time.sleep(60)", timeout=2))
+    quick = workspace(tmp_path / "quick", command("-c", script + "[print('[1]', flush=True) for n in range(5)]"))
+    for root in (slow, quick):
+        assert ("took longer" in build(root).err) == (root == slow)
+        assert ends(int((root / "pid").read_text()))
+
+
+def test_what_came_in_time_is_remembered(tmp_path: Path) -> None:
+    """So a model that is slow the first time gets further with each build."""
+    stops = SCRIPT.replace("\nfor text in texts:", "\nimport time\nfor n, text in enumerate(texts):").replace(
+        "    words =", "    if n == 2: time.sleep(60)\n    words ="
+    )
+    root = workspace(tmp_path, command(timeout=1))
+    (root / "embed.py").write_text(stops)
+    assert "took longer than 1 s" in build(root).err
+    assert "took longer than 1 s" in build(root).err
+    assert found(build(root)) == [PIZZA]
+    assert asked(root) == [5, 3, 1]
+
+
+def test_a_failing_embedder_is_asked_once_a_build(tmp_path: Path) -> None:
+    """Several layers search; each would wait for its own time-out."""
+    root = workspace(tmp_path, command("-c", "open('asked.txt', 'a').write('0\\n'); raise SystemExit(3)"))
+    fill(root, {"teams/t/GOALS.md": "Win.\n", "teams/t/memories/all.md": MEMORIES}, base={})
+    assert build(root, "dinner", "-t", "t").err.count("exit code 3") == 1
+    assert asked(root) == [0]
+
+
+class Server(ThreadingHTTPServer):
+    """A server of embeddings on loopback that notes what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer = answer
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_port}/v1/embeddings"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the server is told to."""
+
+    server: Server
+
+    def do_POST(self) -> None:
+        """One request."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append((self.path, dict(self.headers), body))
+        answers = {"well": self._well, "slow": self._slow, "moved": self._moved, "bare": self._bare}
+        answers.get(self.server.answer, self._plain)(body)
+
+    def do_GET(self) -> None:
+        """What a followed redirect would come to."""
+        self.server.requests.append((self.path, {}, None))
+        self._send(200, {})
+
+    def _well(self, body: Any) -> None:
+        vectors = [{"index": n, "embedding": meaning_of(text)} for n, text in enumerate(body["input"])]
+        self._send(200, {"object": "list", "data": vectors[::-1], "model": body["model"]})
+
+    def _slow(self, _body: Any) -> None:
+        self.send_response(200)
+        self.end_headers()
+        for _ in range(100):
+            time.sleep(0.05)
+            try:
+                self.wfile.write(b" ")
+            except OSError:
+                return
+
+    def _moved(self, _body: Any) -> None:
+        self.send_response(302)
+        self.send_header("Location", "/elsewhere")
+        self.end_headers()
+
+    def _bare(self, body: Any) -> None:
+        self._send(200, {"data": [{"index": 0, "embedding": [1.0]}] * len(body["input"])})
+
+    def _plain(self, _body: Any) -> None:
+        self._send(500 if self.server.answer == "broken" else 200, {"error": "out of order"})
+
+    def _send(self, code: int, value: Any) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing on standard error."""
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A running server; the parameter says how it answers."""
+    with Server(getattr(request, "param", "well")) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield running
+        finally:
+            running.shutdown()
+            thread.join()
+
+
+def test_server_gives_the_vectors(tmp_path: Path, server: Server) -> None:
+    """One request with model and texts; proxies are not for this machine, and the vectors are in any order."""
+    root = workspace(tmp_path, {"url": server.url, "model": "concepts"})
+    proxies = {"http_proxy": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
+    assert found(build(root, **proxies)) == [PIZZA]
+    assert found(build(root)) == [PIZZA]
+    ((path, headers, body),) = server.requests
+    assert (path, body["model"], len(body["input"])) == ("/v1/embeddings", "concepts", 5)
+    assert "Authorization" not in headers
+
+
+def test_many_texts_are_sent_in_several_requests(tmp_path: Path, server: Server) -> None:
+    """A hundred at a time; equal ones once."""
+    memories = "".join(f"- Memory number {n} of a boat\n- The same\n" for n in range(250))
+    root = workspace(tmp_path, {"url": server.url, "model": "m"}, memories)
+    assert len(found(build(root, "harbor"))) == 5
+    assert [len(body["input"]) for _, _, body in server.requests] == [100, 100, 52]
+
+
+def test_the_key_is_taken_from_the_variable_that_is_named(tmp_path: Path, server: Server) -> None:
+    """It is sent, never shown; without it nothing is asked."""
+    root = workspace(tmp_path, {"url": server.url, "model": "m", "key_env": "MY_KEY"})
+    missing = build(root)
+    assert "needs the key that MY_KEY should hold" in missing.err
+    bad = build(root, MY_KEY="secret\u00e9")
+    assert "MY_KEY" in bad.err
+    assert "secret" not in bad.err
+    assert server.requests == []
+    assert found(build(root, MY_KEY="secret")) == [PIZZA]
+    assert server.requests[0][1]["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ("broken", "answered 500 Internal Server Error"),
+        ("moved", "answered 302 Found"),
+        ("odd", "gave an answer without vectors"),
+        ("bare", "gave another number of vectors than there were texts"),
+        ("slow", "took longer than 0.5 s"),
+    ],
+    indirect=["server"],
+)
+def test_server_that_fails_does_not_matter(tmp_path: Path, server: Server, message: str) -> None:
+    """A redirect is not followed, and an answer that trickles in does not last longer than the time-out."""
+    root = workspace(tmp_path, {"url": server.url, "model": "m", "timeout": 0.5 if "longer" in message else 10})
+    result = build(root, "harbor")
+    assert result.out == build(workspace(tmp_path / "plain", None), "harbor").out
+    assert f"the embedder {message}; memories" in result.err
+    assert len(server.requests) == 1
+
+
+def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
+    """Such as one that was not started today."""
+    with Server("well") as gone:
+        url = gone.url
+    result = build(workspace(tmp_path, {"url": url, "model": "m"}))
+    assert "the embedder can't be asked: Connection refused" in result.err
+    assert found(result)[0] == FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("embedder", "parts"),
+    [
+        ("MiniLM", ("says nothing that makes vectors", "command, url, folder")),
+        ({}, ("nothing makes the vectors",)),
+        ({"timeout": 3}, ("nothing makes the vectors",)),
+        ({"comand": "x"}, ("unknown key comand", "command")),
+        ({"command": "x", "folder": "y"}, ("command and folder makes",)),
+        ({"command": "x", "key_env": "K"}, ("unknown key key_env",)),
+        ({"command": []}, ("names no program",)),
+        ({"command": ""}, ("names no program",)),
+        ({"command": "x 'y"}, ("ends inside quotes",)),
+        ({"command": [["x"]]}, ("is no text",)),
+        ({"command": "a\0b"}, ("names no program",)),
+        ({"url": "http://localhost/v1"}, ("no model is named",)),
+        ({"url": "file:///etc/passwd", "model": "m"}, ("no http or https address",)),
+        ({"url": "http://", "model": "m"}, ("no http or https address",)),
+        ({"url": "http://h:x/", "model": "m"}, ("no http or https address",)),
+        ({"url": "http://h/\u00e9", "model": "m"}, ("no http or https address",)),
+        ({"url": "http://me:pw@h/", "model": "m"}, ("key_env",)),
+        ({"url": "http://h/", "model": "m", "key_env": "sk-1"}, ("this is no name of a variable",)),
+        ({"folder": ""}, ("is empty",)),
+        ({"folder": "m", "timeout": 0}, ("0 is no time",)),
+        ({"folder": "m", "timeout": "fast"}, ("fast is no time",)),
+        ({"folder": "m", "near": 2}, ("2 is no share",)),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_the_settings_is_told_with_its_line(tmp_path: Path, embedder: Any, parts: Sequence[str]) -> None:
+    """Whether or not there is a topic."""
+    refused(inside("build", "-w", workspace(tmp_path, embedder)), "ctxasm.yaml:2", *parts)
+
+
+def pool(*sections: str) -> list[IndexEntry]:
+    """Entries of which only the section matters."""
+    return [IndexEntry("", section, kernel=0.5) for section in sections]
+
+
+def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
+    """Half and half: row 0 is found by words, row 1 by both, row 2 by meaning, row 3 is neither."""
+    hits = fuse({0: 1.0, 1: 0.7}, {0: 1.0, 1: 0.7}, [-0.5, 0.2, 0.3, -0.4], 0.5, pool(*"abcd"))
+    assert list(hits) == [0, 1, 2]
+    assert hits[1].similarity == 1.0
+    assert dict(hits[0].parts) == {"words": 1.0, "meaning": 0.0}
+    assert dict(hits[2].parts) == {"words": 0.0, "meaning": 1.0}
+
+
+def test_fusion_of_a_weak_meaning_finds_nothing_of_its_own() -> None:
+    """However they spread among themselves, what is not near is no answer."""
+    assert fuse({}, {}, [-0.5, -0.1, -0.4], 0.5, pool(*"abc")) == {}
+    assert list(fuse({1: 1.0}, {1: 1.0}, [-0.1, -0.5, -0.4], 0.5, pool(*"abc"))) == [1]
+
+
+def test_neighbours_share_in_a_meaning() -> None:
+    """Those of the same file and day: what stands beside an answer belongs to it rather than what is alone."""
+    near = [0.4, 0.1, -0.3, 0.1]
+    hits = fuse({}, {}, near, 0.0, pool("a", "a", "b", "c"))
+    assert hits[0].similarity > hits[1].similarity > hits[3].similarity
+    assert 2 not in hits
+
+
+def test_fusion_of_a_single_memory() -> None:
+    """There is nothing to spread it among."""
+    assert fuse({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fuse({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fuse({}, {}, [-0.1], 0.5, pool("a")) == {}
+
+
+def test_build_as_a_process(tmp_path: Path) -> None:
+    """The real command, with the surroundings of a person."""
+    root = workspace(tmp_path, command())
+    result = ctxasm("build", "--topic", "dinner", "-q", cwd=root, env={"CTXASM_EMBEDDER": str(root)})
+    assert found(result) == [PIZZA]
+    assert os.listdir(root / "agents/a/memories") == ["all.md"]

@@ -1,0 +1,223 @@
+"""Memories written into a text: they read back as they were given, and nothing else moves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from contextasm.model import Document, Memory
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memory_writer import (
+    append_bullets,
+    clean_lines,
+    ends_under,
+    format_bullet,
+    is_type,
+    is_value,
+    with_fields,
+)
+from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
+from tests.workspaces import law, memory_lists
+
+PIECES = (
+    *(
+        "[x] ",
+        "[fact] ",
+        "[a](b)",
+        "(see)",
+        "[",
+        "{a=b}",
+        '{importance=0.9 tags="x y"}',
+        "{",
+        "}",
+        "- ",
+        "* ",
+        "+ ",
+        "-",
+    ),
+    *(
+        "# ",
+        "## 2025-03-14",
+        "```",
+        "```py\n",
+        "~~~~",
+        "`",
+        "---",
+        "| a | b |",
+        "|---|",
+        "1. ",
+        "word",
+        "é",
+        "漢字",
+        '"',
+    ),
+    *(
+        "\n",
+        "\n\n",
+        "\n  ",
+        "\n- ",
+        "\n```\n",
+        "\r\n",
+        "\r",
+        " ",
+        "\t",
+        "\u3000",
+        "\x0b",
+        "\u2028",
+        "\ufeff",
+        "<!-- ",
+        "\\",
+    ),
+)
+
+texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join).map(clean_lines).filter(bool)
+
+fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "importance": st.sampled_from(("0", "0.3", "1")),
+        "created": st.just("2025-03-14"),
+        "tags": st.sampled_from(("a", "a,b", "two words,a")),
+        "key": st.sampled_from(("k", "a key", "a=b", "x:y")),
+    },
+)
+
+
+def read(text: str) -> tuple[Memory, ...]:
+    """The memories of a file."""
+    found = decode_document("f.md", text.encode())
+    assert isinstance(found, Document)
+    return parse_memories(found)[0]
+
+
+@law(400)
+@given(
+    memory_lists.filter(lambda text: "type:" not in text), st.lists(st.tuples(texts, fields), min_size=1, max_size=3)
+)
+@example("- [note] a\n", [("(b {c=d}", {}), ("```\nopen", {"created": "2025-03-14"}), ("[x] c\n\n# d", {})])
+def test_each_bullet_reads_back_as_its_text_and_no_other_memory_changes(
+    old: str, new: list[tuple[str, dict[str, str]]]
+) -> None:
+    """Whatever the texts hold: type marks, braces, headings, fences that are never closed."""
+    text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
+    before, after = read(old), read(text)
+    assert after[: len(before)] == before
+    assert [(each.text, each.type) for each in after[len(before) :]] == [(each, "fact") for each, _ in new]
+    for memory, (_, stated) in zip(after[len(before) :], new, strict=True):
+        assert memory.importance == float(stated["importance"]) if "importance" in stated else True
+        assert memory.key == stated.get("key", "")
+        assert ",".join(memory.tags) == stated.get("tags", "")
+
+
+@law(200)
+@given(memory_lists, st.lists(texts, max_size=3), st.sampled_from(("\n", "\r\n")), st.data())
+def test_other_fields_change_one_memory_and_nothing_else(
+    old: str, new: list[str], end: str, data: st.DataObject
+) -> None:
+    """In a list and in a file that is one memory; every line but those of the memory stays as it was."""
+    text = (old + append_bullets(old, [format_bullet(each, "fact", {}) for each in new])).replace("\n", end)
+    before = read(text)
+    if not before:
+        return
+    memory = data.draw(st.sampled_from(before))
+    changed = with_fields(text, memory.line, {"accessed": "2025-03-14", "importance": "0.7"})
+    after = read(changed)
+    expected = memory._replace(accessed="2025-03-14", importance=0.7)
+    without = [each._replace(line=0) for each in after]
+    assert without == [(expected if each == memory else each)._replace(line=0) for each in before]
+    lines = changed.split(end)
+    assert [line for line in text.split(end) if line not in lines][1:] == []
+    assert with_fields(changed, after[before.index(memory)].line, {"accessed": "2025-03-14"}) == changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('- a {importance=0.5 x="importance=1"}  \n', '- a {importance=0.9 x="importance=1"}  \n'),
+        ("- a {key=b}\r\n- c\r\n", "- a {key=b importance=0.9}\r\n- c\r\n"),
+        ("- a\n  b\n\n  c\n- d", "- a\n  b\n\n  c {importance=0.9}\n- d"),
+        ("- a\n  ```\n  b\n  ```\n", "- a\n  ```\n  b\n  ```\n  {importance=0.9}\n"),
+        ("---\ntype: fact\nimportance: 'low' # why\n---\na\n", "---\ntype: fact\nimportance: 0.9 # why\n---\na\n"),
+        ("---\r\ntype: fact\r\n---\r\na", "---\r\ntype: fact\r\nimportance: 0.9\r\n---\r\na"),
+    ],
+)
+def test_a_field_is_written_where_the_others_stand(old: str, new: str) -> None:
+    """Behind the attributes that are there, or in the front matter; quotes, comments and line ends are kept."""
+    assert with_fields(old, read(old)[0].line, {"importance": "0.9"}) == new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", "- x\n"),
+        ("- a", "\n- x\n"),
+        ("- a\n", "- x\n"),
+        ("- a\n  b\n\n", "- x\n"),
+        ("# March\n", "\n- x\n"),
+        ("words", "\n\n- x\n"),
+    ],
+)
+def test_a_bullet_keeps_off_what_is_no_list(old: str, new: str) -> None:
+    """A blank line stands between a heading or a paragraph and the list."""
+    assert append_bullets(old, ["- x"]) == new
+
+
+def test_the_last_heading_tells_the_day() -> None:
+    """No heading above it counts."""
+    assert ends_under("# a\n## 2025-03-14 Friday\n- b\n", "2025-03-14")
+    assert not ends_under("## 2025-03-14\n## more\n- b\n", "2025-03-14")
+    assert not ends_under("- b\n", "2025-03-14")
+
+
+@pytest.mark.parametrize(("word", "sound"), [("fact", True), ("open question", True), ("日本", True), ("x", False)])
+def test_a_type_is_what_the_brackets_can_hold(word: str, *, sound: bool) -> None:
+    """Marks of tasks are no types."""
+    assert is_type(word) is sound
+    assert not any(is_type(each) for each in ("", " a", "a]", "a(b", "-", "a\nb", 'a"b', "{a}"))
+    assert not any(is_value(each) for each in ("", " ", 'a"b', "a}", "a\n"))
+
+
+def _pair(changed: int) -> tuple[str, str]:
+    """Two texts of 2,500 letters, so many of which the second has other ones."""
+    return "a" * 2500, "a" * (2500 - changed) + "b" * changed
+
+
+def test_row_34_dedup_boundary() -> None:
+    """Of .92 alike two texts are the same, of .9196 they are not; no rounding decides."""
+    assert is_same(*_pair(200))
+    assert similarity(*_pair(200)) == pytest.approx(0.92)
+    assert not is_same(*_pair(201))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Keep 3 copies of every nightly build", "Keep 5 copies of every nightly build"),
+        ("The release is on 2025-03-14 as planned", "The release is on 2025-03-15 as planned"),
+        ("From version 1.10 on the save format is stable", "From version 1.1 on the save format is stable"),
+    ],
+)
+def test_texts_with_other_numbers_are_never_the_same(one: str, other: str) -> None:
+    """One digit is one letter, and all that matters."""
+    assert not is_same(fold_text(one), fold_text(other))
+    assert is_same(fold_text(one), fold_text(one))
+
+
+def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
+    """Normal form KC, folded, blanks as one."""
+    assert fold_text("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == fold_text("full width fine STRASSE")
+
+
+@law(200)
+@given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
+def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
+    """What is compared first holds something like the text of every memory that is parsed later."""
+    text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
+    found = decode_document("f.md", text.encode())
+    assert isinstance(found, Document)
+    rough = memory_texts(found)
+    for memory in parse_memories(found)[0]:
+        words = fold_text(memory.text)
+        assert not words or any(rough[alike.at] == words for alike in find_similar(words, rough)), (words, rough)

@@ -1,0 +1,252 @@
+"""What `contextasm.text.secret_scanner` takes for a secret, what it lets pass, and that it never tells one.
+
+No secret stands in this file: each is put together, so that no scanner is set off by it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from base64 import urlsafe_b64encode
+from time import process_time
+
+import pytest
+
+from contextasm.text.secret_scanner import Secret, find_secrets
+
+LETTERS = string.ascii_letters + string.digits
+UPPER = string.ascii_uppercase + "234567"
+HEX = "0123456789abcdef"
+
+
+def drawn(length: int, signs: str = LETTERS) -> str:
+    """Random signs, the same ones in every run."""
+    return "".join(random.Random(length).choices(signs, k=length))
+
+
+def packed(value: object) -> str:
+    """A part of a JWT."""
+    return urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def jwt(header: object, claims: object) -> str:
+    """Three parts, the last one drawn."""
+    return f"{packed(header)}.{packed(claims)}.{drawn(43)}"
+
+
+def pem(words: str, body: str, end: str = "\n") -> str:
+    """A private key of some sort."""
+    return f"-----{'BEGIN'} {words}{'PRIVATE'} KEY-----{end}{body}"
+
+
+def only(text: str) -> Secret:
+    """The one find."""
+    (find,) = find_secrets(text)
+    return find
+
+
+SHAPES = [
+    ("aws-access-key-id", "AK" + "IA" + drawn(16, UPPER)),
+    ("aws-access-key-id", "AS" + "IA" + drawn(16, UPPER)),
+    *[("github-token", f"gh{kind}" + "_" + drawn(36)) for kind in "pousr"],
+    ("github-token", "github" + "_pat_" + drawn(22) + "_" + drawn(59)),
+    ("gitlab-token", "gl" + "pat-" + drawn(20)),
+    ("slack-token", "xo" + "xb-" + drawn(12, string.digits) + "-" + drawn(24)),
+    ("slack-webhook", "hooks.slack.com/" + f"services/T{drawn(9, UPPER)}/B{drawn(10, UPPER)}/{drawn(24)}"),
+    ("stripe-key", "sk" + "_live_" + drawn(24)),
+    ("stripe-key", "rk" + "_live_" + drawn(99)),
+    ("anthropic-key", "sk" + "-ant-" + "api03-" + drawn(93) + "AA"),
+    ("openai-key", "sk" + "-" + drawn(48)),
+    ("openai-key", "sk" + "-proj-" + drawn(48) + "_" + drawn(48)),
+    ("google-api-key", "AI" + "za" + drawn(35)),
+    ("npm-token", "np" + "m_" + drawn(36)),
+    ("pypi-token", "pypi" + "-AgEI" + drawn(150)),
+    ("sendgrid-key", "S" + "G." + drawn(22) + "." + drawn(43)),
+    ("twilio-key", "S" + "K" + drawn(32, HEX)),
+    ("huggingface-token", "h" + "f_" + drawn(34)),
+    ("digitalocean-token", "dop" + "_v1_" + drawn(64, HEX)),
+    ("jwt", jwt({"alg": "HS256", "typ": "JWT"}, {"sub": "42", "name": "Ada"})),
+]
+
+
+@pytest.mark.parametrize(("kind", "secret"), SHAPES)
+@pytest.mark.parametrize(
+    "form", ["{}", "key: {}", "`{}`", '"{}",', "export KEY={}\n", "[a]({})", '{{"text": "line\\n{}"}}', "({})."]
+)
+def test_each_shape_is_found_wherever_it_stands(kind: str, secret: str, form: str) -> None:
+    """In prose, in code, in a link, and after the escaped line break of a session's JSON."""
+    text = form.format(secret)
+    find = only(text)
+    assert find.kind == kind
+    assert text[find.column - 1 :].startswith(secret)
+
+
+@pytest.mark.parametrize(("kind", "secret"), SHAPES)
+def test_no_more_than_four_characters_and_the_length_are_told(kind: str, secret: str) -> None:
+    """The four are those that every secret of the kind begins with."""
+    masked = only(f"`{secret}`").masked
+    shown = masked.split("...")[0]
+    assert masked.endswith(f"... ({len(secret)} characters)")
+    assert len(shown) <= 4, kind
+    assert secret.startswith(shown)
+
+
+def test_an_azure_key_is_found_by_the_name_before_it() -> None:
+    """The key itself has no shape."""
+    find = only("DefaultEndpointsProtocol=https;Account" + f"Key={drawn(86)}==;EndpointSuffix=core")
+    assert (find.kind, find.masked) == ("azure-storage-key", "... (88 characters)")
+
+
+@pytest.mark.parametrize("words", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
+@pytest.mark.parametrize("end", ["\n", "\n\n", "\\n", "\n> ", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,00\n\n"])
+def test_a_private_key_is_found_quoted_or_escaped(words: str, end: str) -> None:
+    """By its header with a key below."""
+    assert only(pem(words, drawn(64), end)).kind == "private-key"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"a line says `{pem('RSA ', '` and so on', '')}", id="named in prose"),
+        pytest.param(pem("", "...\n"), id="left out"),
+        pytest.param(pem("", "<your key>\n"), id="placeholder"),
+        pytest.param(pem("", "A" * 64), id="repeated"),
+    ],
+)
+def test_the_header_of_a_private_key_alone_is_prose(text: str) -> None:
+    """Manuals name it often."""
+    assert list(find_secrets(text)) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://app:{}@db.corp.io:5432/main",
+        "https://me:{}@git.corp.io/a.git",
+        "redis://:{}@cache",
+        "mongodb+srv://app:{}@[fd00::1]/x",
+        "amqp://app:{}@${{MQ_HOST}}/x",
+    ],
+)
+def test_a_password_in_a_url_is_found_and_nothing_of_it_told(url: str) -> None:
+    """Four characters would be half of it."""
+    text = url.format("hun" + "ter22")
+    find = only(text)
+    assert (find.kind, find.masked) == ("url-password", "... (8 characters)")
+    assert text[find.column - 1 :].startswith("hunter22@")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://host:8080/@scope/package",
+        "https://docs.io/a:b@c",
+        "ssh://git@github.com/a/b",
+        "docker://alpine:3.19@sha256:" + drawn(64, HEX),
+        "see http://a.io: mail me@b.io",
+        "git://[folder[:]][branch@]path",
+        *[
+            f"https://me:{word}@db.corp.io"
+            for word in ("", "password", "PASS", "$PW", "${DB_PW}", "$(pass db)", "<pw>", "{{ pw }}", "{pw}", "%PW%")
+        ],
+        *[
+            f"https://me:{word}@db.corp.io"
+            for word in ("***", "xxx", "aaaaaa", "[pw]", "%s", "YOUR_PASSWORD", "mypass", "...")
+        ],
+        *[f"https://me:hunter22@{host}/x" for host in ("example.com", "db.example.org", "localhost:5432", "127.0.0.1")],
+        *[f"https://me:hunter22@{host}/x" for host in ("a.test", "[::1]", "host:1", "HOSTNAME")],
+    ],
+)
+def test_a_url_without_a_password_that_opens_anything_passes(text: str) -> None:
+    """Ports, variables, templates, words for a password, hosts of manuals."""
+    assert list(find_secrets(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("AK" + "IAIOSFODNN7EXAMPLE", id="the one in every AWS manual"),
+        pytest.param("AK" + "IA" + "X" * 16, id="crossed out"),
+        pytest.param("ghp" + "_" + "x" * 36, id="x"),
+        pytest.param("ghp" + "_" + "0" * 36, id="noughts"),
+        pytest.param("ghp" + "_" + "abc1" * 9, id="few signs"),
+        pytest.param("sk" + "-ant-" + "your-api-key-goes-here-please", id="your key"),
+        pytest.param("sk" + "-proj-" + "<token>", id="angle brackets"),
+        pytest.param("export GITHUB_TOKEN=$TOKEN", id="variable"),
+        pytest.param("hooks.slack.com/" + "services/T00000000/B00000000/" + "X" * 24, id="webhook"),
+        pytest.param(jwt({"alg": "HS256"}, {"sub": "1234567890", "name": "John Doe"}), id="the JWT of every tutorial"),
+    ],
+)
+def test_a_placeholder_passes(text: str) -> None:
+    """As manuals print them."""
+    assert list(find_secrets(f"key: {text}\n")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("task-" + drawn(48), id="inside a word"),
+        pytest.param("AK" + "IA" + drawn(20, UPPER), id="too long"),
+        pytest.param("ghp" + "_" + drawn(20), id="too short"),
+        pytest.param("sk-folding-cube-of-the-spinner-library-in-css", id="a CSS class"),
+        pytest.param(f"eyJ{drawn(20)}.{drawn(20)}.{drawn(20)}", id="three parts without a header"),
+        pytest.param(jwt({"kid": "1"}, {"sub": "42"}), id="a header without an algorithm"),
+        pytest.param("SG.txt and AIzawa and hf_hub_download and npm_config_registry", id="ordinary names"),
+    ],
+)
+def test_what_only_begins_like_a_secret_passes(text: str) -> None:
+    """The prefix is not enough."""
+    assert list(find_secrets(text)) == []
+
+
+@pytest.mark.parametrize(
+    "comment", ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret", "#ctxasm: allow-secret "]
+)
+def test_a_line_that_ends_in_the_comment_is_passed_over(comment: str) -> None:
+    """That line and no other."""
+    key = "ghp" + "_" + drawn(36)
+    assert [find.line for find in find_secrets(f"{key} {comment}\n{key}\n{key} {comment}  \n")] == [2]
+
+
+@pytest.mark.parametrize("tail", ["ctxasm: allow-secret", "# ctxasm: allow-secret, please", "# ctxasm: allow-secrets"])
+def test_nothing_but_the_comment_itself_allows_a_secret(tail: str) -> None:
+    """A sentence about it does not."""
+    assert only("ghp" + "_" + drawn(36) + " " + tail).kind == "github-token"
+
+
+def test_a_token_in_a_url_is_one_find() -> None:
+    """Of the kind that says more."""
+    assert only("https://me:" + "ghp" + "_" + drawn(36) + "@github.com/a/b").kind == "github-token"
+
+
+def test_finds_come_in_the_order_of_the_text_with_their_places() -> None:
+    """Whatever the order of the table."""
+    aws, npm = "AK" + "IA" + drawn(16, UPPER), "np" + "m_" + drawn(36)
+    finds = find_secrets(f"\u4f60 {npm} {aws}\n\n  {aws}")
+    assert [(find.line, find.column, find.kind[:3]) for find in finds] == [(1, 3, "npm"), (1, 44, "aws"), (3, 3, "aws")]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "plain words and more of them\n",
+        *("glpat-", "sk-ant-", "sk-", "eyJ", "-eyJ", "\\neyJ", ".eyJaaaaaaaaaaa", "xoxb-"),
+        *("https://", "://a:", "://:b:c", "://a:b@c"),
+        "-----BEGIN PRIVATE KEY-----\n",
+        "hooks.slack.com/services/TAAAAAAAAA",
+        "AKIA" + drawn(16, UPPER) + " ",
+    ],
+)
+def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:
+    """Not even a text made to be slow is costlier than its length."""
+    small, large = (min(_seconds(unit * (size // len(unit))) for _ in range(2)) for size in (50_000, 500_000))
+    assert large < 40 * small + 0.1
+
+
+def _seconds(text: str) -> float:
+    """What finding everything takes of the processor, whatever else the machine is at."""
+    start = process_time()
+    for _ in find_secrets(text):
+        pass
+    return process_time() - start

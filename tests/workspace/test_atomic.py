@@ -1,0 +1,315 @@
+"""Files are written whole or not at all, not touched where nothing changed, and checked without being written."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from contextasm.model import ContextasmError
+from contextasm.workspace import atomic as writing
+from tests.command import LUNA, SAMPLE, SMALL_TEXT, ctxasm, fill, inside, refused, shell, start
+
+OLD = 1_000_000_000
+"""A time long past, in seconds."""
+
+
+def build(folder: Path, *words: str | Path, code: int = 0) -> str:
+    """Build the small workspace with these words; what was told on standard error."""
+    result = inside("build", *words, cwd=fill(folder / "w", {}))
+    assert (result.code, result.out) == (code, ""), result.err
+    return result.err
+
+
+def test_file_is_written_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    """The temporary file has become it."""
+    (tmp_path / "out").mkdir()
+    assert "out.md: written" in build(tmp_path, "-o", tmp_path / "out/out.md")
+    assert (tmp_path / "out/out.md").read_text() == SMALL_TEXT
+    assert os.listdir(tmp_path / "out") == ["out.md"]
+
+
+def test_path_of_a_file_is_taken_from_the_current_folder(tmp_path: Path) -> None:
+    """Not from the workspace."""
+    (tmp_path / "here").mkdir()
+    result = inside("build", "-w", fill(tmp_path / "w", {}), "-o", "out.md", cwd=tmp_path / "here")
+    assert result.code == 0
+    assert (tmp_path / "here/out.md").read_text() == SMALL_TEXT
+
+
+def test_file_is_replaced_by_its_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the same folder, so that the exchange is one step, and only once every byte is on the disk."""
+    target = tmp_path / "out.md"
+    target.write_text("old")
+    steps: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        steps.append("sync")
+        sync(handle)
+
+    def replaced(source: str, there: str) -> None:
+        assert os.path.dirname(source) == os.path.dirname(there) == str(tmp_path)
+        assert Path(source).read_bytes() == b"new"
+        assert target.read_text() == "old"
+        steps.append("replace")
+        replace(source, there)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    assert writing.write(target, b"new")
+    assert (target.read_bytes(), steps) == (b"new", ["sync", "replace"])
+
+
+@pytest.mark.parametrize("step", ["write", "fchmod", "fsync", "replace"])
+def test_failure_on_the_way_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """As when the disk fills up."""
+    target = tmp_path / "out.md"
+    target.write_text("old")
+
+    def fail(*_arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises(ContextasmError, match=r"out\.md: can't be written: No space left on device: free some"):
+            writing.write(target, b"new")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.md"]
+
+
+def test_interrupted_writing_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between two writes."""
+
+    def interrupt(*_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            writing.write(tmp_path / "out.md", b"new")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o755])
+def test_old_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    """Whatever the umask."""
+    target = tmp_path / "out.md"
+    target.write_text("old")
+    target.chmod(mode)
+    build(tmp_path, "-o", target)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+    assert target.read_text() == SMALL_TEXT
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
+def test_new_file_honours_the_umask(tmp_path: Path, mask: int) -> None:
+    """A temporary file's own mode would shut others out."""
+    result = shell(f'umask {mask:03o}; "$@"', "build", "-o", tmp_path / "out.md", cwd=fill(tmp_path / "w", {}))
+    assert result.code == 0
+    assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) == 0o666 & ~mask
+
+
+def test_target_of_a_link_is_written(tmp_path: Path) -> None:
+    """The link stays one, over two steps and into another folder."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/real.md").write_text("old")
+    (tmp_path / "middle.md").symlink_to("there/real.md")
+    (tmp_path / "out.md").symlink_to("middle.md")
+    build(tmp_path, "-o", tmp_path / "out.md")
+    assert os.readlink(tmp_path / "out.md") == "middle.md"
+    assert (tmp_path / "there/real.md").read_text() == SMALL_TEXT
+    assert os.listdir(tmp_path / "there") == ["real.md"]
+
+
+def test_target_that_a_link_only_promises_is_made(tmp_path: Path) -> None:
+    """A dangling link is a wish."""
+    (tmp_path / "out.md").symlink_to("real.md")
+    build(tmp_path, "-o", tmp_path / "out.md")
+    assert os.readlink(tmp_path / "out.md") == "real.md"
+    assert (tmp_path / "real.md").read_text() == SMALL_TEXT
+
+
+def test_equal_file_is_not_written_again(tmp_path: Path) -> None:
+    """Neither its time nor its inode changes, so that nothing downstream is made anew."""
+    target = tmp_path / "out.md"
+    build(tmp_path, "-o", target)
+    os.utime(target, (OLD, OLD))
+    before = target.stat()
+    assert "out.md: unchanged" in build(tmp_path, "-o", target)
+    after = target.stat()
+    assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+def test_file_of_equal_length_is_still_compared(tmp_path: Path) -> None:
+    """Length alone says nothing."""
+    target = tmp_path / "out.md"
+    target.write_text(SMALL_TEXT.swapcase())
+    build(tmp_path, "-o", target)
+    assert target.read_text() == SMALL_TEXT
+
+
+def test_device_is_written_directly() -> None:
+    """And is one afterwards, too."""
+    assert inside("build", "-q", *LUNA, "-o", "/dev/null") == (0, "", "")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_standard_output_may_be_named_as_a_file(tmp_path: Path) -> None:
+    """`-` and `/dev/stdout`."""
+    folder = fill(tmp_path, {})
+    assert inside("build", "-q", "-o", "-", cwd=folder).out == SMALL_TEXT
+    assert ctxasm("build", "-q", "-o", "/dev/stdout", cwd=folder).out == SMALL_TEXT
+
+
+def test_pipe_is_written_directly(tmp_path: Path) -> None:
+    """Every byte of it, however slowly it is read."""
+    fill(tmp_path / "w", {"agents/a/KNOWLEDGE.md": "A line to fill the pipe.\n" * 3})
+    os.mkfifo(tmp_path / "pipe")
+    process = start("build", "-q", "-o", tmp_path / "pipe", cwd=tmp_path / "w", stdin=subprocess.DEVNULL)
+    with open(tmp_path / "pipe", "rb") as reader:
+        text = reader.read().decode()
+    assert process.wait(30) == 0
+    assert text.startswith(SMALL_TEXT.rstrip("\n"))
+    assert text.endswith("fill the pipe.\n")
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+
+
+def test_folder_can_not_be_written(tmp_path: Path) -> None:
+    """Told as what it is."""
+    refused(inside("build", "-q", "-o", tmp_path, cwd=fill(tmp_path / "w", {})), str(tmp_path), "is a folder")
+
+
+@pytest.mark.parametrize("path", ["no/out.md", "file/out.md"])
+def test_missing_folder_is_not_made(tmp_path: Path, path: str) -> None:
+    """A slip in a path should not grow a tree."""
+    (tmp_path / "file").write_text("")
+    refused(inside("build", "-q", "-o", tmp_path / path, cwd=fill(tmp_path / "w", {})), path, "make its folder first")
+    assert not (tmp_path / "no").exists()
+
+
+def test_name_of_the_greatest_length_can_be_written(tmp_path: Path) -> None:
+    """The temporary file's name has to fit as well."""
+    target = tmp_path / ("n" * 252 + ".md")
+    build(tmp_path, "-o", target)
+    assert target.read_text() == SMALL_TEXT
+
+
+def test_fresh_file_passes_the_check(tmp_path: Path) -> None:
+    """Code 0, and it is not touched."""
+    target = tmp_path / "out.md"
+    build(tmp_path, "-o", target)
+    os.utime(target, (OLD, OLD))
+    build(tmp_path, "-o", target, "--check")
+    assert target.stat().st_mtime == OLD
+
+
+def test_stale_file_fails_the_check_with_the_difference(tmp_path: Path) -> None:
+    """As a unified diff on standard error; the file stays as it is."""
+    target = tmp_path / "out.md"
+    target.write_text(SMALL_TEXT.replace("Do it.", "Do nothing."))
+    os.utime(target, (OLD, OLD))
+    err = build(tmp_path, "-q", "-o", target, "--check", code=1).split("\n")
+    assert err[0].startswith(f"--- {target}")
+    assert err[1].startswith(f"+++ {target}")
+    assert err[2].startswith("@@ ")
+    assert "-Do nothing." in err
+    assert "+Do it." in err
+    assert err[-2].startswith(f"ctxasm: error: {target}: stale: ")
+    assert (target.stat().st_mtime, "Do nothing." in target.read_text()) == (OLD, True)
+
+
+def test_missing_file_fails_the_check(tmp_path: Path) -> None:
+    """And is not made."""
+    assert "+Do it." in build(tmp_path, "-o", tmp_path / "out.md", "--check", code=1)
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_difference_in_line_ends_alone_fails_the_check(tmp_path: Path) -> None:
+    """Bytes are compared."""
+    (tmp_path / "out.md").write_bytes(SMALL_TEXT.replace("\n", "\r\n").encode())
+    build(tmp_path, "-o", tmp_path / "out.md", "--check", code=1)
+
+
+def test_missing_newline_at_the_end_fails_the_check(tmp_path: Path) -> None:
+    """As an editor may leave it; the difference can be seen."""
+    (tmp_path / "out.md").write_text(SMALL_TEXT.rstrip("\n"))
+    err = build(tmp_path, "-q", "-o", tmp_path / "out.md", "--check", code=1)
+    assert "-Do it." in err
+    assert "No newline at end of file" in err
+
+
+@pytest.mark.parametrize("words", [("--check",), ("--check", "-o", "-")])
+def test_check_without_a_file_is_refused(words: tuple[str, ...]) -> None:
+    """There is nothing to hold against."""
+    refused(inside("build", *LUNA, *words), "--check", "-o FILE")
+
+
+def test_check_of_a_folder_is_refused(tmp_path: Path) -> None:
+    """It is neither fresh nor stale."""
+    refused(inside("build", "-q", "-o", tmp_path, "--check", cwd=fill(tmp_path / "w", {})), str(tmp_path))
+
+
+def test_check_does_not_write_the_manifest(tmp_path: Path) -> None:
+    """`--check` writes nothing at all."""
+    build(tmp_path, "-o", tmp_path / "out.md", "--check", "--manifest", tmp_path / "m.json", code=1)
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize("form", ["{}", '"{}"', 'W/"{}"'])
+def test_same_etag_writes_nothing(tmp_path: Path, form: str) -> None:
+    """Code 3, in each form in which an etag is passed on."""
+    etag = sha256(SMALL_TEXT.encode()).hexdigest()
+    result = inside("build", "-q", "--if-none-match", form.format(etag), cwd=fill(tmp_path, {}))
+    assert result == (3, "", "")
+    target = tmp_path / "out.md"
+    assert inside("build", "-q", "--if-none-match", etag, "-o", target, cwd=tmp_path).code == 3
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("etag", ["", "0" * 64, "*"])
+def test_other_etag_writes_the_document(tmp_path: Path, etag: str) -> None:
+    """An empty one, too: the first build has none."""
+    assert inside("build", "-q", "--if-none-match", etag, cwd=fill(tmp_path, {})) == (0, SMALL_TEXT, "")
+
+
+def test_manifest_names_what_the_context_was_made_of(tmp_path: Path) -> None:
+    """Every input with its hash, and the etag of what was emitted."""
+    result = inside("build", *LUNA, "--manifest", tmp_path / "m.json")
+    manifest = json.loads((tmp_path / "m.json").read_text())
+    assert manifest["schema"] == "ctxasm.manifest/1"
+    assert manifest["etag"] == sha256(result.out.encode()).hexdigest()
+    inputs = {each["path"]: each for each in manifest["inputs"]}
+    for path, each in inputs.items():
+        data = (SAMPLE / path).read_bytes()
+        assert (each["sha256"], each["bytes"]) == (sha256(data).hexdigest(), len(data))
+    assert {"agents/luna/IDENTITY.md", "agents/luna/daily/2025-03-14.md", "teams/q1/GOALS.md"} <= set(inputs)
+    assert not [path for path in inputs if "kenji" in path or "platform" in path]
+    assert list(inputs) == sorted(inputs)
+    assert [each["heading"] for each in manifest["sections"]][:2] == ["Identity", "Instructions"]
+
+
+def test_manifest_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
+    """No time, no host, no folder of the machine."""
+    texts = []
+    for name in ("one", "two"):
+        inside(
+            "build", "-q", "-w", fill(tmp_path / name, {}), "--manifest", tmp_path / f"{name}.json", "-o", "/dev/null"
+        )
+        texts.append((tmp_path / f"{name}.json").read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_hash_in_the_manifest_is_of_the_bytes_on_the_disk(tmp_path: Path) -> None:
+    """Not of the text without BOM, CR and front matter."""
+    data = b"\xef\xbb\xbf---\na: b\n---\r\nI am.\r\n"
+    inside("build", "--manifest", tmp_path / "m.json", cwd=fill(tmp_path / "w", {"agents/a/IDENTITY.md": data}))
+    first = json.loads((tmp_path / "m.json").read_text())["inputs"][0]
+    assert first == {"path": "agents/a/IDENTITY.md", "bytes": len(data), "sha256": sha256(data).hexdigest()}

@@ -1,0 +1,242 @@
+"""`ctxasm log`, `show`, `edit` and `build --touch`; and many writers at once."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from contextasm.model import Document
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from tests.command import clean, fill, inside, refused, start
+
+DAY = ("--date", "2025-03-14")
+LIST = "agents/a/memories/2025-03.md"
+LOG = "agents/a/daily/2025-03-14.md"
+
+LOOP = """
+import sys
+from contextasm.cli.app import run
+folder, command, worker, count = sys.argv[1:]
+for number in range(int(count)):
+    text = f"worker {worker} says {number}" + chr(10) + "and a second line of it"
+    assert run([command, "-w", folder, "--date", "2025-03-14", "-q", text]) == 0
+    print(number, flush=True)
+"""
+"""A process that keeps one text after the other, and says of each when it is kept."""
+
+
+def worker(folder: Path, command: str, number: int, count: int) -> subprocess.Popen[bytes]:
+    """Begin such a process."""
+    words = [sys.executable, "-c", LOOP, str(folder), command, str(number), str(count)]
+    return subprocess.Popen(words, cwd="/", env=clean(), stdout=subprocess.PIPE)
+
+
+def texts(file: Path) -> list[str]:
+    """The text of each memory of a file."""
+    found = decode_document("f.md", file.read_bytes())
+    assert isinstance(found, Document)
+    own, problems = parse_memories(found)
+    assert problems == ()
+    return [each.text for each in own]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"", b"b\n"),
+        (b"a", b"a\n\nb\n"),
+        (b"a\n", b"a\n\nb\n"),
+        (b"a\n\n", b"a\n\nb\n"),
+        (b"a\n  ", b"a\n  \nb\n"),
+        (b"a\r\nc\r\n", b"a\r\nc\r\n\r\nb\r\n"),
+        (b"\xef\xbb\xbfa", b"\xef\xbb\xbfa\n\nb\n"),
+        ("\ufeffa\n".encode("utf-16-be"), "\ufeffa\n\nb\n".encode("utf-16-be")),
+    ],
+)
+def test_row_23_daily_append(tmp_path: Path, old: bytes, new: bytes) -> None:
+    """Old text, a blank line, new text; no byte that was there is lost."""
+    fill(tmp_path, {LOG: old})
+    assert inside("log", "b", *DAY, "-w", tmp_path).out == ("appended to " if old else "made ") + LOG + "\n"
+    assert (tmp_path / LOG).read_bytes() == new
+
+
+def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
+    """The agent's, or with -t the team's; from standard input too."""
+    fill(tmp_path, {"teams/q1/GOALS.md": "Goals.\n"})
+    assert inside("log", "An entry", *DAY, "-w", tmp_path).out == f"made {LOG}\n"
+    assert inside("log", "-", *DAY, "-t", "q1", "-w", tmp_path, stdin="\n# One\r\ntwo\n\n").out.startswith(
+        "made teams/q1/"
+    )
+    assert (tmp_path / "teams/q1/daily/2025-03-14.md").read_bytes() == b"# One\ntwo\n"
+    assert "An entry\n" in inside("build", *DAY, "-w", tmp_path).out
+
+
+def test_a_log_that_is_no_text_is_left_alone(tmp_path: Path) -> None:
+    """And so is one behind a link that leads out."""
+    fill(tmp_path / "w", {LOG: b"caf\xe9"})
+    refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), LOG, "byte 3")
+    assert (tmp_path / "w" / LOG).read_bytes() == b"caf\xe9"
+    (tmp_path / "w" / LOG).unlink()
+    (tmp_path / "w" / LOG).symlink_to(tmp_path / "outside")
+    refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), "leads out")
+    refused(inside("log", " \n", *DAY, "-w", tmp_path / "w"), "is empty")
+    assert not (tmp_path / "outside").exists()
+
+
+MEMORIES = {
+    LIST: "- Shown of old {importance=0.4 id=m1}\r\n- Archived {status=archived}\r\n" + "- Shown, and equal\r\n" * 2,
+    "agents/a/memories/one.md": "---\ntype: fact\naccessed: 2025-03-01\n---\nA file that is one memory\n",
+    "agents/a/memories/later.md": "- From days to come {accessed=2026-01-01}\n",
+}
+
+
+def test_row_38_touch(tmp_path: Path) -> None:
+    """A build writes nothing unless asked; with the flag only the memories shown change, and of them one field."""
+    fill(tmp_path, MEMORIES)
+    plain = inside("build", *DAY, "-w", tmp_path).out
+    assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == MEMORIES
+    assert not (tmp_path / ".ctxasm").exists()
+    assert inside("build", *DAY, "--touch", "-w", tmp_path).out == plain
+    day = "accessed=2025-03-14"
+    assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == {
+        LIST: f"- Shown of old {{importance=0.4 id=m1 {day}}}\r\n- Archived {{status=archived}}\r\n"
+        + f"- Shown, and equal {{{day}}}\r\n" * 2,
+        "agents/a/memories/one.md": "---\ntype: fact\naccessed: 2025-03-14\n---\nA file that is one memory\n",
+        "agents/a/memories/later.md": MEMORIES["agents/a/memories/later.md"],
+    }
+    assert inside("build", *DAY, "-w", tmp_path).out == plain
+
+
+def test_touch_leaves_alone_what_was_not_shown(tmp_path: Path) -> None:
+    """A memory outside the best five, and all of them where the build is only checked."""
+    fill(tmp_path, {LIST: "".join(f"- Memory {n} {{created=2025-03-0{n}}}\n" for n in range(1, 8))})
+    inside("build", *DAY, "--touch", "-w", tmp_path)
+    lines = (tmp_path / LIST).read_text().splitlines()
+    assert ["accessed" in line for line in lines] == [False] * 2 + [True] * 5
+    refused(inside("build", "--touch", "--check", "-o", "x", "-w", tmp_path), "--touch", "--check")
+
+
+def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
+    """Above, below, and with other attributes."""
+    fill(tmp_path, {LIST: "- The one that is meant\n"})
+    name = json.loads(inside("explain", "--json", *DAY, "-w", tmp_path).out)["decisions"][-1]["fragment"]
+    (tmp_path / LIST).write_text("# March\n\n- One above\n- The one that is meant {importance=0.9}\n- One below\n")
+    inside("remember", "One at the end", *DAY, "-w", tmp_path)
+    shown = inside("show", name, "-w", tmp_path)
+    assert shown.out.startswith(f"{LIST}:4\nid: {name}\ntype: note\nimportance: 0.9\n")
+    assert shown.out.endswith("\n\nThe one that is meant\n")
+    data = json.loads(inside("show", name, "--json", "-w", tmp_path).out)["memories"][0]
+    assert (data["path"], data["line"], data["text"], data["tags"]) == (LIST, 4, "The one that is meant", [])
+
+
+def test_an_id_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    """By show and by edit; with an owner, that one's."""
+    fill(tmp_path, {LIST: "- a {id=lamp-order}\n", "teams/q1/memories/x.md": "- b {id=lamp-colour}\n"})
+    for command in ("show", "edit"):
+        refused(inside(command, "lamp-ordr", "-w", tmp_path), "no memory lamp-ordr", "did you mean lamp-order?")
+        refused(inside(command, "lamp-order", "-t", "q1", "-w", tmp_path), "did you mean lamp-colour?")
+
+
+def _editor(folder: Path, name: str) -> Path:
+    """An editor that writes down what it is given."""
+    file = folder / name
+    file.write_text(f'#!/bin/sh\necho "$@" > "{folder}/given"\n')
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("editor", "given"),
+    [
+        ("vim", "+3 {file}"),
+        ("nano", "+3 {file}"),
+        ("emacs", "+3 {file}"),
+        ("code", "--goto {file}:3"),
+        ("own", "{file}"),
+    ],
+)
+def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
+    """As the editor wants to be told; an unknown one is given the file. VISUAL beats EDITOR."""
+    fill(tmp_path, {LIST: "# March\n\n- a {id=m1}\n"})
+    env = {"VISUAL": f"'{_editor(tmp_path, editor)}' --wait", "EDITOR": "false"}
+    assert inside("edit", "m1", "-w", tmp_path, env=env).code == 0
+    assert (tmp_path / "given").read_text() == f"--wait {given.format(file=tmp_path.resolve() / LIST)}\n"
+
+
+@pytest.mark.parametrize(
+    ("editor", "what"),
+    [
+        ("", "set VISUAL or EDITOR"),
+        ("no-such-editor", "can't be started"),
+        ("false", "ended with exit code 1"),
+        ("'", "quotes"),
+    ],
+)
+def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what: str) -> None:
+    """With what to do."""
+    fill(tmp_path, {LIST: "- a {id=m1}\n", "teams/q1/memories/x.md": "- b {id=m1}\n"})
+    refused(inside("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
+    refused(inside("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
+
+
+@pytest.mark.parametrize("command", ["remember", "log"])
+def test_what_many_write_at_once_is_all_there(tmp_path: Path, command: str) -> None:
+    """Eight processes, twenty-five texts each, none torn."""
+    fill(tmp_path, {})
+    running = [worker(tmp_path, command, number, 25) for number in range(8)]
+    for each in running:
+        each.communicate(timeout=60)
+        assert each.returncode == 0
+    expected = {f"worker {one} says {number}\nand a second line of it" for one in range(8) for number in range(25)}
+    if command == "remember":
+        found = texts(tmp_path / LIST)
+    else:
+        found = (tmp_path / LOG).read_text().removesuffix("\n").split("\n\n")
+    assert sorted(found) == sorted(expected)
+
+
+def test_commands_started_at_once_lose_nothing(tmp_path: Path) -> None:
+    """The real command, eight times over, while others log."""
+    fill(tmp_path, {})
+    words = (*DAY, "-q", "-w", str(tmp_path))
+    running = [start("remember", f"Memory {number}", *words) for number in range(8)]
+    running += [start("log", f"Entry {number}", *words) for number in range(4)]
+    assert [each.wait(timeout=60) for each in running] == [0] * 12
+    assert sorted(texts(tmp_path / LIST)) == [f"Memory {number}" for number in range(8)]
+    assert sorted((tmp_path / LOG).read_text().split()) == sorted(["Entry"] * 4 + list("0123"))
+
+
+@pytest.mark.parametrize("command", ["remember", "log"])
+def test_a_killed_process_loses_at_most_what_it_was_writing(tmp_path: Path, command: str) -> None:
+    """At any moment: what was acknowledged is there and whole, and nobody waits for the dead one's lock."""
+    fill(tmp_path, {})
+    chance = random.Random(3)
+    kept: list[str] = []
+    for number in range(6):
+        each = worker(tmp_path, command, number, 10_000)
+        assert each.stdout
+        first = each.stdout.readline()
+        time.sleep(chance.random() / 10)
+        each.send_signal(signal.SIGKILL)
+        said = (first + each.communicate()[0]).decode().splitlines(keepends=True)
+        kept += [
+            f"worker {number} says {line.strip()}\nand a second line of it" for line in said if line.endswith("\n")
+        ]
+        if command == "remember":
+            found = texts(tmp_path / LIST)
+        else:
+            found = (tmp_path / LOG).read_text().removesuffix("\n").split("\n\n")
+        assert set(kept) <= set(found)
+        assert len(found) <= len(kept) + number + 1
+        assert len(set(found)) == len(found)
+    assert inside(command, "The last one", *DAY, "-w", tmp_path).code == 0
+    file = tmp_path / (LIST if command == "remember" else LOG)
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
