@@ -22,7 +22,7 @@ HOMES = {
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
-    "rapidfuzz": "text.similarity retrieval.search.bm25 ranking.deduplicate",
+    "rapidfuzz": "text.similarity text.matching retrieval.search.bm25 ranking.deduplicate",
     "regex": "text selection rules.operators config.rules",
     "importlib.import_module": "cli.app retrieval.registry",  # tables of commands and of sources
 }
