@@ -39,7 +39,7 @@ WORKSPACE_PATTERNS = (
     "threads/*.md",
     "tools/*.json",
 )
-"""Patterns of the files of a workspace (docs/DESIGN.md section 2), without those that the profile names."""
+"""Patterns of the files of a workspace (man/ctxasm.yaml.5, WORKSPACE), without those that the profile names."""
 
 AGENT_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
 """Files that every agent has."""

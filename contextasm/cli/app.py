@@ -93,7 +93,7 @@ def _print_version(flag: bool) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command line; returns the exit code (docs/DESIGN.md section 6)."""
+    """Run a command line; returns the exit code (docs/architecture.md, Exit codes)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)

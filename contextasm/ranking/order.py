@@ -12,7 +12,8 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
 
     A place that the source gave comes before the rank.
 
-    No tie is left to chance: score, then the newer, then path, then the later in its file (docs/DESIGN.md section 4).
+    No tie is left to chance: score, then the newer, then path, then the later in its file
+    (docs/architecture.md, Pipeline).
     """
     if layer.ranking.order in ORDERS:
         scored = [_with_total_score(fragment, layer) for fragment in fragments]

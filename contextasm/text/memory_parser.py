@@ -19,7 +19,7 @@ from contextasm.text.markdown import closes_fence, fence_opening, heading, trimm
 from contextasm.text.matching import nearest
 
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
-"""Names of the fields that a memory may set (docs/DESIGN.md section 2)."""
+"""Names of the fields that a memory may set (man/ctxasm.yaml.5, MEMORIES)."""
 
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 """Importance in words (digest, X8)."""

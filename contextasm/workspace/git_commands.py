@@ -40,7 +40,7 @@ WORKSPACE_PREFIXES = (
 
 
 WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
-"""Files of the workspace itself (docs/DESIGN.md section 2): other layers show them, and nobody works on them."""
+"""Files of the workspace itself, which nobody works on; other layers show them (docs/architecture.md, Workspace)."""
 
 
 def start_git(

@@ -1,4 +1,4 @@
-"""The laws of docs/DESIGN.md section 9 for every shipped profile and each of its strategies, on random workspaces.
+"""The laws (docs/architecture.md, Laws) for every shipped profile and strategy, on random workspaces.
 
 The profile `default` has the other modules of this folder to itself.
 """
