@@ -1,7 +1,5 @@
 """Layers as profiles and settings write them: flat keys in YAML, nested values in the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

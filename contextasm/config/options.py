@@ -3,8 +3,6 @@
 `Options` is the one table of these flags: `cli` makes the command line's parameters from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple

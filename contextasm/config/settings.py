@@ -1,7 +1,5 @@
 """Settings: values of the command line, the environment and `ctxasm.yaml`, each with its origin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A build, with everything that one context is made of, and the query that a source gets of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple

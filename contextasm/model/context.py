@@ -1,7 +1,5 @@
 """The finished context: sections, decisions, how much each layer used, and how sections are formatted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Documents as read, memories in them, values in data files, and the workspace that gives documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, Protocol

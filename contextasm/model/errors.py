@@ -1,7 +1,5 @@
 """The one error class, a program's failure, and problems: anything wrong that does not stop a build."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

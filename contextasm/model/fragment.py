@@ -3,9 +3,7 @@
 No decision is made here.
 """
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from contextasm.model.document import Document
 from contextasm.model.errors import Problem
@@ -22,7 +20,7 @@ class Reason(NamedTuple):
     facts: tuple[tuple[str, Fact], ...] = ()
 
     @classmethod
-    def of(cls, code: str, **facts: Fact) -> Reason:
+    def of(cls, code: str, **facts: Fact) -> Self:
         """A reason of a code and named figures."""
         return cls(code, tuple(facts.items()))
 
@@ -124,7 +122,7 @@ class Fragment(NamedTuple):
     """Parts of its score by name, each from 0 to 1, and `total`; empty where it was not scored."""
     verdict: Verdict = Verdict()
 
-    def exclude(self, reason: Reason) -> Fragment:
+    def exclude(self, reason: Reason) -> Self:
         """The fragment with this reason for its exclusion."""
         return self._replace(verdict=self.verdict._replace(excluded=reason))
 

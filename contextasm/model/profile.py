@@ -3,8 +3,6 @@
 A layer is the same however it was configured: files and flags are read in `config`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
@@ -142,5 +140,5 @@ class Profile(NamedTuple):
     """Treatment of fragments of one key that say different things; None where that is no conflict."""
     fill: float = 0
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
-    strategies: tuple[tuple[str, Profile], ...] = ()
+    strategies: tuple[tuple[str, "Profile"], ...] = ()
     """The profile under each strategy, by the strategy's name."""

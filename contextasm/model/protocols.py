@@ -3,8 +3,6 @@
 Their interfaces and settings only; no service is implemented here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 

@@ -1,7 +1,5 @@
 """A request for a context: every choice fixed, no default and no clock."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Rules as written, the result of evaluating and applying them, and the trace of each rule."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The profile's table gives the severity of a conflict by type. Precedence of laye
 shown with a problem, until the user names the fragment to prefer (digest 003-10 to 003-12).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

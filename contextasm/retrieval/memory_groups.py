@@ -3,8 +3,6 @@
 A memory that belongs to another layer is no fragment of this one. Scores nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 A large pool is indexed, so that later builds need not open the files again. Ranks nothing but the memories of one pool.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Nothing is chosen here. Amounts are in the counter's units, which add up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 title and first paragraph. No level is longer than the one before it, and none is empty (digest 003-3).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

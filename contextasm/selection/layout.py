@@ -3,8 +3,6 @@
 A marker stands wherever text is omitted, and it ends a section that lacks anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ step behind `drop` works on the dropped ones, the most valuable first. Pinned fr
 keeps every detail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

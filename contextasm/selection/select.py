@@ -4,8 +4,6 @@ Amounts are in the counter's units, which add up; tokens are computed from them 
 section format says what surrounds a section, so that headings, blank lines and markers are paid for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

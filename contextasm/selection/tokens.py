@@ -4,8 +4,6 @@ Nothing here opens a file, a socket or the environment: the tables and the remem
 values. `tiktoken` is imported in one function, and only once a text has to be counted that nobody remembers.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable, Iterator

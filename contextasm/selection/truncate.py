@@ -5,8 +5,6 @@ the first words of the next line. The last state that costs no more than the roo
 loses a line that less room kept (docs/architecture.md, law 7).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar

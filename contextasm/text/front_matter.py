@@ -4,8 +4,6 @@ Not YAML: people write `key: value` and lists of words between two `---` lines i
 line of each value. Other lines are reported, and left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Every character outside the block stays, line ends included. No file is opened here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from hashlib import sha256

@@ -4,8 +4,6 @@ No Markdown parser: only parts that must not be torn are told apart, that is hea
 tables, fenced code, paragraphs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Parsing only. The steps decide which memories are shown, and in which order.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date

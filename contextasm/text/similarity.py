@@ -3,8 +3,6 @@
 No meaning and no language. The callers decide what happens to two texts that say the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

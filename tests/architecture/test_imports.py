@@ -23,7 +23,7 @@ HOMES = {
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
     "rapidfuzz": "text.similarity text.matching retrieval.search.bm25 ranking.deduplicate",
-    "regex": "text selection rules.operators config.rules",
+    "regex": "text selection rules.operators config.patterns",
     "importlib.import_module": "cli.app retrieval.registry",  # tables of commands and of sources
 }
 HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich")

@@ -3,8 +3,6 @@
 The file name holds the date, so a log outside the window is never opened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
