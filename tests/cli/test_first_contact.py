@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
+import threading
 from pathlib import Path
 
 import pytest
 
 from contextasm.cli.app import COMMANDS, GROUPS
+from contextasm.cli.progress import progress_line
 from tests.command import COMMAND, LUNA, SAMPLE, TIMEOUT, clean, fill, inside
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -108,3 +112,31 @@ def test_check_groups_findings_by_file_on_a_terminal(tmp_path: Path) -> None:
     assert piped.count("agents/a/memories/m.md:") == 2
     for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert on_terminal("check", "-w", root, env=env) == piped
+
+
+def test_a_slow_build_shows_its_progress_on_a_terminal_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line that is erased in the end; a pipe sees nothing of it."""
+    screen, pipe = _Screen(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress_line(lambda: "building", quiet=False, after=0.02):
+        assert screen.shown.wait(TIMEOUT)
+    assert re.fullmatch(r"(\r\x1b\[Kctxasm: building \(\d+ s\))+\r\x1b\[K", screen.getvalue())
+    monkeypatch.setattr(sys, "stderr", pipe)
+    with progress_line(lambda: "building", quiet=False, after=0.0):
+        pass
+    assert pipe.getvalue() == ""
+
+
+class _Screen(io.StringIO):
+    """A terminal that tells when something is on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.shown.set()
+        return super().write(text)
