@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import QuietOption, prepare_request, takes_options
+from contextasm.cli.options import QuietOption, prepare_request, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 from contextasm.config.options import Options
 
@@ -65,7 +65,8 @@ def build(
     job = prepare_request(options)
     recording = _recording_workspace(job) if (record or record_inputs) and not check else None
     chosen = job.in_full if manifest or explain or recording or touch else job.build
-    context = job.run(chosen._replace(workspace=recording) if recording else chosen)
+    build = chosen._replace(workspace=recording) if recording else chosen
+    context = run_build(job, build, quiet=quiet)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:

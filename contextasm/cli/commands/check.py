@@ -11,7 +11,7 @@ import typer
 
 from contextasm.checks.formats import FORMATS
 from contextasm.cli.options import all_but, takes_options
-from contextasm.cli.output import write_stderr, write_stdout
+from contextasm.cli.output import is_rich_terminal, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -100,6 +100,10 @@ def _default_format(environment: Mapping[str, str]) -> FormatName:
 def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
     from contextasm import __version__
 
+    if form == "text" and is_rich_terminal():
+        from contextasm.cli.findings_view import terminal_findings
+
+        return terminal_findings(findings)
     if form in {"github", "sarif"}:
         findings = [_from_repository(finding, root) for finding in findings]
     return FORMATS[form](findings, __version__)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import flag_names, prepare_request, takes_options
+from contextasm.cli.options import flag_names, prepare_request, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
 from contextasm.config.options import Options
 
@@ -42,7 +42,7 @@ def explain(
         context = opened.record.context
     else:
         job = prepare_request(options)
-        context = job.run()
+        context = run_build(job)
         if line is not None:
             write_stdout(_line_text(job.workspace, context, _workspace_line(job, line), as_json=json))
             return 0
