@@ -20,7 +20,7 @@ from contextasm.model import (
 from contextasm.ranking.conflicts import resolve_conflicts
 from contextasm.ranking.deduplicate import deduplicate
 from contextasm.ranking.filters import apply_filters, restrict
-from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
+from contextasm.ranking.order import keep_top_k, low_quality_problems, rank, unused_weight_problems
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.select import Budget, select
@@ -39,6 +39,8 @@ def assemble(build: Build) -> Context:
     resolved = resolve_conflicts(profile, deduplicate(profile, ranked), build.request.prefer)
     candidates = {layer.id: keep_top_k(resolved.candidates[layer.id], layer) for layer in profile.layers}
     problems = (*after_rules.problems, *resolved.problems, *low_quality_problems(profile, candidates))
+    has_topic = bool(build.request.topic.strip())
+    problems = (*problems, *unused_weight_problems(profile, candidates, has_topic=has_topic))
     selection, text, tokens = _select_within_budget(build, profile, candidates)
     return Context(
         text=text,

@@ -26,7 +26,7 @@ from contextasm.model import (
     memory_score,
 )
 from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
-from contextasm.retrieval.memory_pool import ReadPool, index_entry, read_pool, score_inputs
+from contextasm.retrieval.memory_pool import ReadPool, future_reason, index_entry, read_pool, score_inputs
 from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores
 from contextasm.retrieval.reading import query_paths
 from contextasm.text.matching import mentions
@@ -115,9 +115,12 @@ def names_open(memory: Memory, request: Request) -> bool:
 
 def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
-    exclusions = {
-        memory.id: reason for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True) if reason
-    }
+    today = query.build.request.date
+    reasons = (
+        (memory.id, reason or future_reason(memory.created, today))
+        for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True)
+    )
+    exclusions = {name: reason for name, reason in reasons if reason}
     members, problems = group_memories(pool.all_memories, query.layer, exclusions)
     fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
