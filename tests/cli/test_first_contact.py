@@ -88,7 +88,7 @@ def test_a_table_breaks_no_word_where_it_has_room(columns: int) -> None:
     """Each path is whole on one line, and no line is wider than the terminal."""
     text = ESCAPES.sub("", on_terminal("explain", *LUNA, columns=columns))
     assert "agents/luna/daily/2025-03-14.md:1 " in text
-    table = text[: text.rindex("6,607 of 16,000 tokens")]  # the receipt behind it is one line, however long
+    table = text[: text.rindex(" of 16,000 tokens")]  # the receipt behind it is one line, however long
     assert max(map(len, table.split("\n"))) <= columns
 
 
