@@ -160,9 +160,11 @@ def _resolve_request(
 
 
 def id_or_path(workspace: Folder | GitWorkspace, typed: str) -> str:
-    """A typed id as it is; a typed path or pattern, as one of the workspace."""
+    """A typed id as it is; a typed path or pattern, as one of the workspace; a folder, as a pattern of all in it."""
     path = workspace.relative(typed)
-    return path if "/" in typed or workspace.exists(path) else typed
+    if path and not workspace.exists(path):
+        return path if "/" in typed else typed
+    return path if workspace.is_file(path) or path == typed == "" else f"{path}/*".lstrip("/")
 
 
 def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -57,9 +58,9 @@ def check(
     _refuse_update(baseline, paths, update=update_baseline)
     process = process_environment()
     folder = open_workspace(options, process)
-    workspace = _open_index(folder, process) if staged else folder
-    selected = [_workspace_path(workspace, path) for path in paths or ()]
-    findings = _run_checks(options, process, workspace, selected)
+    with _open_index(folder, process) if staged else nullcontext(folder) as workspace:
+        selected = [_workspace_path(workspace, path) for path in paths or ()]
+        findings = _run_checks(options, process, workspace, selected)
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -87,11 +88,16 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
-def _open_index(folder: Folder, process: ProcessEnvironment) -> GitWorkspace:
+@contextmanager
+def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
     """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
     from contextasm.workspace.git import IndexWorkspace
 
-    return IndexWorkspace(folder.root, process.environment, process.folder)
+    workspace = IndexWorkspace(folder.root, process.environment, process.folder)
+    try:
+        yield workspace
+    finally:
+        workspace.close()
 
 
 def _run_checks(
