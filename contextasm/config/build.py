@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.facts import gather_facts
@@ -19,6 +20,7 @@ from contextasm.model import (
     SemanticSimilarity,
     Summarizer,
     TokenCounter,
+    Workspace,
 )
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import SOURCE_SHARE
@@ -46,6 +48,13 @@ class PreparedBuild(NamedTuple):
     """Cache of an exact tokenizer's counts; None for an estimate."""
     seconds: float | None = None
     """Seconds from the start of a build to its deadline; None for no deadline."""
+    options: Options = Options()
+    """Options as typed, without the workspace; their paths are relative to it."""
+    config_digests: Mapping[str, str] = MappingProxyType({})
+    """SHA-256 of each file of the settings, the rules and the profile, by path; empty where there is no such file.
+
+    Paths are relative to the workspace; those outside of it are absolute.
+    """
 
     @property
     def in_full(self) -> Build:
@@ -74,7 +83,8 @@ def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounte
 
 
 def evaluate_rules(
-    workspace: Folder | GitWorkspace,
+    workspace: Workspace,
+    root: str,
     settings_file: YamlMapping,
     options: Options,
     request: Request,
@@ -82,7 +92,8 @@ def evaluate_rules(
 ) -> RuleEvaluation | None:
     """The result of evaluating the workspace's rules against a request; None where it has no rules.
 
-    Raises `ContextasmError` for bad values of `--var`, and for rule files that can't be read or parsed.
+    `root` is the workspace's folder, for facts of git. Raises `ContextasmError` for bad values of `--var`, and for rule
+    files that can't be read or parsed.
     """
     variables = _parse_variables(options.variables)
     if "rules" not in settings_file and not workspace.list("rules/*.yaml"):
@@ -91,7 +102,7 @@ def evaluate_rules(
     from contextasm.rules.evaluate import evaluate
 
     rules = load_rules(workspace, settings_file)
-    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
+    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(root)))
 
 
 def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:

@@ -145,10 +145,9 @@ def _write_record(job: PreparedBuild, context: Context, recording: RecordingWork
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
-    record = make_record(
-        context, build_facts(job.build.counter, job.settings, job.build.profile, job.build.rules), recording
-    )
-    return save_record(Path(job.workspace.root), record, recording.reads if inputs else {})
+    record = make_record(context, build_facts(job), recording)
+    # A copy: a source that is late may still be reading.
+    return save_record(Path(job.workspace.root), record, recording.reads.copy() if inputs else {})
 
 
 def _pending_writes(
