@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +27,7 @@ from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.model import RuleEvaluation
+    from contextasm.model import Rule, RuleEvaluation
     from contextasm.workspace.git import GitWorkspace
 
 
@@ -79,8 +79,11 @@ def evaluate_rules(
     options: Options,
     request: Request,
     process: ProcessEnvironment,
+    with_layer_ids: Callable[[tuple[Rule, ...]], tuple[Rule, ...]],
 ) -> RuleEvaluation | None:
     """The result of evaluating the workspace's rules against a request; None where it has no rules.
+
+    `with_layer_ids` puts ids in place of the other names of layers in rules.
 
     Raises `ContextasmError` for bad values of `--var`, and for rule files that can't be read or parsed.
     """
@@ -90,7 +93,7 @@ def evaluate_rules(
     from contextasm.config.rules import load_rules  # here, as below: most workspaces have no rules
     from contextasm.rules.evaluate import evaluate
 
-    rules = load_rules(workspace, settings_file)
+    rules = with_layer_ids(load_rules(workspace, settings_file))
     return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
 
 

@@ -36,7 +36,7 @@ def resolve_profile(
     if is_from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
         values.parse_inner_paths(name, setting.origin)
     folder = Path(workspace.root) if is_from_file else process.folder
-    read = _workspace_reader(workspace) if is_from_file else read_file
+    read = workspace_reader(workspace) if is_from_file else read_file
     profile = load_profile(name, setting.origin, folder, read=read)
     strategy = settings["strategy"]
     if strategy.value:
@@ -47,8 +47,9 @@ def resolve_profile(
     return profile._replace(layers=_with_max_tokens(in_scope(enabled, options.scope), options.layers))
 
 
-def _workspace_reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
-    # In a git revision, profiles of the workspace are read from the revision.
+def workspace_reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
+    """The function that reads a profile's file; files of a git revision are read from the revision."""
+
     def read(path: Path, where: str) -> str:
         if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
             return read_file(path, where)

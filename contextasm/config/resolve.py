@@ -83,6 +83,15 @@ def prepare_build(
     settings["agent"] = resolve_agent(settings["agent"], profile, recording)
     check_team(settings["team"], profile, recording)
     settings["date"] = resolve_date(settings, process)
+
+    def with_layer_ids(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        if not any(rule.cap or rule.set_priority for rule in rules):
+            return rules
+        from contextasm.config.rule_layers import resolve_rule_layers
+
+        whole = resolve_profile(options._replace(scope=None, layers=()), settings, settings_file, workspace, process)
+        return resolve_rule_layers(rules, whole, workspace)
+
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, workspace, process.environment)
     if not request.topic:
@@ -94,7 +103,7 @@ def prepare_build(
         profile=profile,
         request=request,
         counter=counter,
-        rules=evaluate_rules(workspace, settings_file, options, request, process),
+        rules=evaluate_rules(workspace, settings_file, options, request, process, with_layer_ids),
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)

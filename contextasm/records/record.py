@@ -232,6 +232,7 @@ def _decision_from_data(data: dict[str, Any]) -> Decision:
             "tokens_after": data["tokens_after"],
             "kept": data["kept"],
             "score": data["score"],
+            "boosted_by": data["boosted_by"],
         },
         "decisions",
     )

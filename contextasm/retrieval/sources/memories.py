@@ -141,7 +141,14 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
             keep=layer.overflow.keep,
         ),
         statement=memory.text,
-        labels=Labels(day=memory.created, tags=memory.tags, kind=memory.type, key=memory.key, dedup=memory.dedup),
+        labels=Labels(
+            day=memory.created,
+            kind=memory.type,
+            key=memory.key,
+            dedup=memory.dedup,
+            tags=memory.tags,
+            confidence=memory.confidence,
+        ),
         verdict=Verdict(excluded=exclusion),
     )
 
