@@ -29,6 +29,8 @@ class Decision(NamedTuple):
     """Parts of the score by name, and `total`; empty where the fragment was not scored."""
     boosted_by: tuple[str, ...] = ()
     """Rules behind the score's `boost`."""
+    stands_for: tuple[str, ...] = ()
+    """Places of the copies that are left out for it, such as `memories/m.md:3`."""
 
     @property
     def outcome(self) -> str:

@@ -233,6 +233,7 @@ def _decision_from_data(data: dict[str, Any]) -> Decision:
             "kept": data["kept"],
             "score": data["score"],
             "boosted_by": data["boosted_by"],
+            "stands_for": data["stands_for"],
         },
         "decisions",
     )

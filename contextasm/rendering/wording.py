@@ -32,6 +32,7 @@ REASONS: Mapping[str, str] = {
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise of {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
+    "same-paragraph": "the same as line {line} of {path} ({by})",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
@@ -142,7 +143,9 @@ def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = 
 def _decision_row(decision: Decision) -> tuple[str, ...]:
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
-    why = "; ".join(filter(None, (reason_words(decision.reason), score_words(decision.score, decision.boosted_by))))
+    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    score = score_words(decision.score, decision.boosted_by)
+    why = "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
     return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
 
 

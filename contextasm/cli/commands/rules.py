@@ -24,7 +24,7 @@ def rules(
     *,
     json: JsonOption = False,
 ) -> int:
-    """List the rules in order of precedence, or show which of them fire for a request, without a build."""
+    """List the rules, or show which of them fire for a request, without a build."""
     from contextasm.config.values import require_known
 
     if require_known(action, ("list", "eval"), "rules", "action") == "list":

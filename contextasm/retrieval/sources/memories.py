@@ -118,7 +118,7 @@ def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult
     exclusions = {
         memory.id: reason for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True) if reason
     }
-    members, problems = group_memories(pool.all_memories, query.layer, exclusions)
+    members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
     fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
     return result, tuple(member.memory for member in members)
