@@ -83,26 +83,30 @@ def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounte
 
 
 def evaluate_rules(
-    workspace: Workspace,
-    root: str,
+    recording: Workspace,
+    workspace: Folder | GitWorkspace,
     settings_file: YamlMapping,
     options: Options,
     request: Request,
     process: ProcessEnvironment,
+    profile: Profile,
 ) -> RuleEvaluation | None:
     """The result of evaluating the workspace's rules against a request; None where it has no rules.
 
-    `root` is the workspace's folder, for facts of git. Raises `ContextasmError` for bad values of `--var`, and for rule
-    files that can't be read or parsed.
+    Rule files are read through `recording`. `profile` has the layers that rules name. Raises `ContextasmError` for bad
+    values of `--var`, for rule files that can't be read or parsed, and for a layer that no profile has.
     """
     variables = _parse_variables(options.variables)
-    if "rules" not in settings_file and not workspace.list("rules/*.yaml"):
+    if "rules" not in settings_file and not recording.list("rules/*.yaml"):
         return None
-    from contextasm.config.rules import load_rules  # here, as below: most workspaces have no rules
+    from contextasm.config.rule_layers import resolve_rule_layers  # here, as below: most workspaces have no rules
+    from contextasm.config.rules import load_rules
     from contextasm.rules.evaluate import evaluate
 
-    rules = load_rules(workspace, settings_file)
-    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(root)))
+    rules = load_rules(recording, settings_file)
+    if any(rule.cap or rule.set_priority for rule in rules):
+        rules = resolve_rule_layers(rules, profile, workspace)
+    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
 
 
 def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:

@@ -38,7 +38,7 @@ def resolve_profile(
     if is_from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
         values.parse_inner_paths(name, setting.origin)
     folder = Path(workspace.root) if is_from_file else process.folder
-    read = _noting_digests(workspace.root, _workspace_reader(workspace) if is_from_file else read_file, digests)
+    read = _noting_digests(workspace.root, workspace_reader(workspace) if is_from_file else read_file, digests)
     profile = load_profile(name, setting.origin, folder, read=read)
     strategy = settings["strategy"]
     if strategy.value:
@@ -65,8 +65,9 @@ def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> Re
     return read_and_note
 
 
-def _workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
-    # In a git revision, profiles of the workspace are read from the revision.
+def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
+    """The function that reads a profile's file; files of a git revision are read from the revision."""
+
     def read(path: Path, where: str) -> bytes:
         if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
             return read_file(path, where)

@@ -100,7 +100,7 @@ def prepare_build(
         profile=profile,
         request=request,
         counter=counter,
-        rules=evaluate_rules(config, workspace.root, settings_file, options, request, process),
+        rules=evaluate_rules(config, workspace, settings_file, options, request, process, whole),
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)

@@ -42,10 +42,11 @@ def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, .
     if not top:
         return tuple(fragments)
     ranked: list[Fragment] = []
-    count = 0
+    counted: dict[str, int] = {}
     for fragment in fragments:
         is_candidate = fragment.verdict.excluded is None
-        count += is_candidate
+        # Parts of one fragment count as one.
+        count = counted.setdefault(fragment.part_of or fragment.id, len(counted) + 1) if is_candidate else 0
         if is_candidate and count > top and not fragment.verdict.pinned_by:
             ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=count)))
         else:

@@ -252,6 +252,8 @@ def _decision_from_data(data: dict[str, Any]) -> Decision:
             "tokens_after": data["tokens_after"],
             "kept": data["kept"],
             "score": data["score"],
+            "boosted_by": data["boosted_by"],
+            "stands_for": data["stands_for"],
         },
         "decisions",
     )

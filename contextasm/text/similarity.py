@@ -123,6 +123,11 @@ class Fingerprint(NamedTuple):
 
 def fingerprint(fragment: Fragment) -> Fingerprint:
     """The folded text of a fragment, and the numbers and negations in it."""
-    folded = fold_text(fragment.statement or fragment.text[len(list_lead(fragment.text)) :])
+    return text_fingerprint(fragment.statement or fragment.text[len(list_lead(fragment.text)) :])
+
+
+def text_fingerprint(text: str) -> Fingerprint:
+    """A text folded, and the numbers and negations in it."""
+    folded = fold_text(text)
     negations = (match.group() for match in re.finditer(_NEGATION, folded))
     return Fingerprint(folded, (*re.findall(NUMBER, folded), *negations))

@@ -116,7 +116,13 @@ def _output_files(
 
 def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
-    from contextasm.rendering.wording import decision_table, format_columns, receipt, section_rows
+    from contextasm.rendering.wording import (
+        decision_table,
+        format_columns,
+        receipt,
+        rule_trace_table,
+        section_rows,
+    )
 
     if explain:
         header, rows, right = decision_table(context.decisions, every=verbose)
@@ -131,6 +137,8 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
         write_stderr(table.rstrip("\n"))
         table = format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,))
         write_stderr(table.rstrip("\n"))
+        if any(trace.lost for trace in context.rule_traces):
+            write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
     write_stderr(receipt(context))
 
 

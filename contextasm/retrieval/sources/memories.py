@@ -121,7 +121,7 @@ def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult
         for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True)
     )
     exclusions = {name: reason for name, reason in reasons if reason}
-    members, problems = group_memories(pool.all_memories, query.layer, exclusions)
+    members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
     fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
     return result, tuple(member.memory for member in members)
@@ -144,7 +144,14 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
             keep=layer.overflow.keep,
         ),
         statement=memory.text,
-        labels=Labels(day=memory.created, tags=memory.tags, kind=memory.type, key=memory.key, dedup=memory.dedup),
+        labels=Labels(
+            day=memory.created,
+            kind=memory.type,
+            key=memory.key,
+            dedup=memory.dedup,
+            tags=memory.tags,
+            confidence=memory.confidence,
+        ),
         verdict=Verdict(excluded=exclusion),
     )
 
