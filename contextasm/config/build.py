@@ -16,6 +16,7 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Profile,
     Request,
     SemanticSimilarity,
     Summarizer,

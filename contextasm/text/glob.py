@@ -73,7 +73,7 @@ def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterato
         path = _joined(folder, entry.name)
         if entry.is_dir(follow_symlinks=False):
             yield from _paths_at_any_depth(tree, path, rest)
-        elif entry.is_dir() and not tree.holds(path):
+        elif _leads_to_folder(entry) and not tree.holds(path):
             yield path  # as a named folder that leads out: whoever reads it learns why
 
 
@@ -82,10 +82,17 @@ def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Seq
     for entry in tree.entries(folder):
         if not matches(entry.name):
             continue
-        if rest and entry.is_dir():
+        if rest and _leads_to_folder(entry):
             yield from _paths_below(tree, _joined(folder, entry.name), rest)
         elif not rest and not entry.is_dir(follow_symlinks=False):
             yield _joined(folder, entry.name)
+
+
+def _leads_to_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
 
 
 def _joined(folder: str, name: str) -> str:
