@@ -1,7 +1,8 @@
 """Deduplication: fragments of several layers that say the same are shown once, in the highest of these layers.
 
 By content, by a declared hint, or by similarity, as the profile sets. Two texts that differ in a number or in a
-negation are never the same. A fragment that is pinned or of a required layer is never merged into another.
+negation are never the same; by similarity, nor are two that differ in another word that turns their meaning. A fragment
+that is pinned or of a required layer is never merged into another.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class _ShownFragments:
         self._methods = methods
         self._by_text: dict[str, Fragment] = {}
         self._by_hint: dict[tuple[str, tuple[str, ...]], Fragment] = {}
-        self._by_figures: dict[tuple[str, ...], dict[str, Fragment]] = {}
+        self._by_figures: dict[tuple[tuple[str, ...], ...], dict[str, Fragment]] = {}
 
     def find_duplicate(self, fragment: Fragment) -> tuple[str, Fragment] | None:
         """The first method that finds a shown fragment of the same content, and that fragment; None without one."""
@@ -43,7 +44,7 @@ class _ShownFragments:
         self._by_text.setdefault(text.folded, fragment)
         if fragment.labels.dedup and hinted:
             self._by_hint.setdefault((fragment.labels.dedup, text.figures), fragment)
-        self._by_figures.setdefault(text.figures, {}).setdefault(text.folded, fragment)
+        self._by_figures.setdefault(text[1:], {}).setdefault(text.folded, fragment)
 
     def with_same_text(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
         """The fragment with the same text, if any."""
@@ -54,8 +55,8 @@ class _ShownFragments:
         return self._by_hint.get((fragment.labels.dedup, text.figures))
 
     def most_similar(self, _fragment: Fragment, text: Fingerprint) -> Fragment | None:
-        """The most similar fragment with the same figures, the earliest among equals; None where none is similar."""
-        candidates = self._by_figures.get(text.figures)
+        """The most similar fragment with the same figures and polarity, the earliest among equals; None for none."""
+        candidates = self._by_figures.get(text[1:])
         if not candidates:
             return None
         from rapidfuzz import fuzz, process  # here: most profiles compare nothing
