@@ -65,6 +65,29 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
     return Owner(workspace, path, day)
 
 
+def is_read_as_memories(workspace: Folder, path: str) -> bool:
+    """Whether a shipped profile, or the profile that the settings name, reads memories from a path of the workspace."""
+    from contextasm.config.options import Options
+    from contextasm.config.overrides import resolve_profile
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.settings import load_settings_file, resolve_settings
+    from contextasm.text.glob import glob_matches
+    from contextasm.text.templates import fill_template
+    from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+
+    if any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS):
+        return True
+    process, settings_file = process_environment(), load_settings_file(workspace)
+    settings = resolve_settings({}, process.environment, settings_file)
+    profile = resolve_profile(Options(), settings, settings_file, workspace, process)
+    layers = [layer for layer in profile.layers if {"search", "recent", "weighed"} & {*layer.query.sources}]
+    return any(
+        glob_matches(fill_template(pattern, {"agent": "*", "team": "*"}), path)
+        for layer in layers
+        for pattern in layer.query.paths
+    )
+
+
 def storable_text(text: str, where: str) -> str:
     """The text as a file can hold it: LF line ends, no blanks around it or at the end of a line.
 

@@ -119,7 +119,8 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
 
 
 def _exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
-    if status not in ACTIVE_STATUSES:
+    is_superseded = successor != memory_id and status == "superseded"
+    if status not in ACTIVE_STATUSES and not is_superseded:
         return Reason.of("status", status=status)
     return None if successor == memory_id else Reason.of("superseded", by=successor)
 

@@ -14,6 +14,7 @@ from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
+_PLAIN = re.compile(r"[\w./:+-][\w./:+, -]*")
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}]")
 
 
@@ -77,6 +78,23 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
 
 
 def _set_attributes(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    remaining = dict(fields)
+    if "type" in remaining and (typed := _with_type(lines[0], remaining["type"])):
+        lines = [typed, *lines[1:]]
+        del remaining["type"]
+    return _set_last_braces(lines, remaining) if remaining else [*lines]
+
+
+def _with_type(first: str, kind: str) -> str:
+    """The first line of a list item with another type in its brackets; empty where it has no such brackets."""
+    lead = len(first) - len(first[1:].lstrip())
+    match = TYPE.match(first, lead)
+    if not match or match[1] in TASK_MARKS:
+        return ""
+    return f"{first[:lead]}[{kind}]{first[match.end(1) + 1 :]}"
+
+
+def _set_last_braces(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
     *above, last = lines
     bare = last.rstrip()
     if not attributes(bare)[1]:
@@ -122,8 +140,24 @@ def _set_front_matter(lines: Sequence[str], fields: Mapping[str, str]) -> list[s
         form = re.compile(rf"({name}[ \t]*:)[ \t]*(?:\"[^\"]*\"|'[^']*'|.*?)(\s+#.*|\s*)$", re.DOTALL)
         # Of a key that stands there twice the last one counts.
         at = next((n for n in reversed(range(1, len(written) - 1)) if form.match(written[n])), None)
+        new_value = value if _PLAIN.fullmatch(value) else f'"{value}"'
         if at is None:
-            written.insert(len(written) - 1, f"{name}: {value}{end}")
+            written.insert(len(written) - 1, f"{name}: {new_value}{end}")
         else:
-            written[at] = form.sub(lambda match, value=value: f"{match[1]} {value}{match[2]}", written[at])  # type: ignore[misc]
+            items = _items_below(written, at)
+            written[at] = form.sub(lambda match, value=new_value: f"{match[1]} {value}{match[2]}", written[at])  # type: ignore[misc]
+            written = [line for number, line in enumerate(written) if number not in items]
     return written
+
+
+def _items_below(lines: Sequence[str], at: int) -> set[int]:
+    """The lines of the list below a key; empty where a value stands behind the key."""
+    if lines[at].partition("#")[0].strip()[-1:] != ":":
+        return set()
+    items: set[int] = set()
+    for number, line in enumerate(lines[at + 1 :], at + 1):
+        if line.lstrip().startswith("- "):
+            items.add(number)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            break
+    return items
