@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "Build, and build again whenever an input changes.",
     "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
     "plan": "Show the tokens of each layer under several budgets.",
-    "task": "Push, pop, block or show tasks.",
+    "task": "Push, pop, block, park, resume or show tasks.",
     "search": "Find memories for a topic, with the parts of their scores.",
     "remember": "Add a memory, or reinforce the memory that says the same.",
     "log": "Append an entry to the log of the day.",

@@ -20,6 +20,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.dates import moment
 from contextasm.text.session_events import Event, event_text
 from contextasm.text.task_stack import TaskStack, block, pop, push
+from contextasm.workspace.editing.tasks import changed_task_text
 from tests.command import CASES, SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
 
@@ -251,16 +252,14 @@ def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
     stack = TaskStack()
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
-    from contextasm.workspace.editing.tasks import task_file_text
-
-    folder = fill(tmp_path, {"tasks.yaml": task_file_text(stack)})
+    folder = fill(tmp_path, {"tasks.yaml": changed_task_text("", TaskStack(), stack)})
     built = json.loads(inside("build", "-q", "-f", "json", "-p", "query", "-b", "1000", "-w", folder).out)
     used = {each["layer"]: each["used"] for each in built["allowances"]}
     assert used["root"] <= 50
     assert 0 < used["ancestors"] <= 150
     assert 0 < used["siblings"] <= 100
     assert built["tokens"] <= 1000
-    (folder / "tasks.yaml").write_text(task_file_text(push(TaskStack(), "Only this")))
+    (folder / "tasks.yaml").write_text(changed_task_text("", TaskStack(), push(TaskStack(), "Only this")))
     assert inside("build", "-q", "-p", "query", "-w", folder).out == "## Current Task\n- Only this\n"
 
 
