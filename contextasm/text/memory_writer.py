@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from contextasm.text.front_matter import PAIR, attributes, front_matter
+from contextasm.text.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.markdown import fence_opening, heading, list_mark
-from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
+from contextasm.text.memory_parser import FIELDS, TASK_MARKS, TYPE, bullet_end
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
@@ -42,7 +42,8 @@ def format_bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
     if text.startswith("("):
         # `[type] (text` would be taken for a link.
         head, attribute_values = "", {"type": kind, **attribute_values}
-    if not attribute_values and attributes(text.rpartition("\n")[2])[1]:
+    last = text.rpartition("\n")[2]
+    if not attribute_values and (attributes(last)[1] or broken_attributes(last, FIELDS)):
         attribute_values = {"status": "active"}  # else braces that end the text would be taken for the memory's own
     first, *rest = f"- {head}{text}".split("\n")
     lines = [first, *(f"  {line}" if line else "" for line in rest)]

@@ -408,6 +408,30 @@ def test_row_112_limits_of_an_item_at_and_above() -> None:
     assert codes(of({"memories/m.md": "- x {tier=9}\n"}, own)) == ["unknown-tier"]
 
 
+def test_row_112_title_of_a_heading_is_counted_without_its_marks() -> None:
+    """A title of 199 characters was called 201 long."""
+    own = next(each for each in shipped("brain").layers if each.memories.field_limits)
+    for length, wrong in ((200, []), (201, ["over-limit"])):
+        text = f"---\ntype: fact\ntier: 1\n---\n# {'x' * length}\n\nText.\n"
+        assert codes(of({"memories/m.md": text}, own)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("key=root/code-style tags=code-style,v2", []),
+        ("key=Root/Bad", ["bad-key"]),
+        ("key=root//bad", ["bad-key"]),
+        ("key=root/bad_style", ["bad-key"]),
+        ('tags="Code,two words,code_style"', ["bad-tag"] * 3),
+    ],
+)
+def test_row_111_and_112_form_of_keys_and_tags(fields: str, expected: list[str]) -> None:
+    """Lower case and hyphens, where a profile takes them from a schema; they were taken without a word."""
+    own = next(each for each in shipped("brain").layers if each.memories.field_limits)
+    assert codes(of({"memories/m.md": f"- x {{tier=1 {fields}}}\n"}, own)) == expected
+
+
 def test_row_114_brief_has_one_stack_three_decisions_five_conventions() -> None:
     """The most important ones, a line each."""
     own = next(each for each in shipped("brain").layers if each.memories.key_quota)
