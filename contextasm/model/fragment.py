@@ -30,6 +30,7 @@ OUTCOME = {
     "fits": "included",
     "fallback": "included",
     "pinned": "included",
+    "pin": "included",
     "level": "shortened",
     "detail": "shortened",
     "summarized": "shortened",
@@ -53,6 +54,10 @@ OUTCOME = {
     "repeated": "merged",
 }
 """Outcome by code of the reason."""
+
+
+PIN_FIELD = "pin=true"
+"""Stands for the rule that pins a memory, where the memory itself says so."""
 
 
 class Location(NamedTuple):
@@ -100,7 +105,7 @@ class Verdict(NamedTuple):
     excluded: Reason | None = None
     """Reason given by the first step that excludes it; None where no step does."""
     pinned_by: str = ""
-    """Rule that includes it whole, whatever its layer's limit; empty for none."""
+    """Rule that includes it whole, whatever its layer's limit, or `PIN_FIELD`; empty for none."""
     boost: float = 1.0
     """Factor by which rules multiply its score."""
     note: str = "fits"

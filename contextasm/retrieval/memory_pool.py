@@ -82,6 +82,10 @@ class ReadPool(NamedTuple):
         days = [memory.created for memory in self.active]
         return first_rows(self, dict(enumerate(days)), count)
 
+    def pinned(self) -> Sequence[int]:
+        """Rows of the memories that pin themselves."""
+        return [row for row, memory in enumerate(self.active) if memory.pin]
+
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
         return [score_inputs(self.active[row]) for row in rows]
