@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from contextasm.text.task_stack import TaskStack
 
 
+_EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
+"""The argument of each action that needs one, as messages show it."""
+
+
 def task(
     options: Options,
     action: Annotated[
@@ -47,23 +51,12 @@ def task(
     A parked task stays unfinished while its parent is current again; resume takes it up by its id. The stack is stored
     in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic names one.
     """
-    from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.values import require_known
-    from contextasm.config.yaml_loader import load_yaml
-    from contextasm.model import Document
-    from contextasm.text.decode import parse_data
-    from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
     require_known(action, (*_changes(), "show"), "task", "action")
-    folder = open_workspace(options, process_environment())
-    if action == "show":
-        read = folder.read(TASK_FILE)
-        stack = _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read)
-    else:
-        if json:
-            require_stdout()
-        argument = _argument(action, text)
-        stack = change_task_stack(folder, load_yaml, lambda old: _changes()[action](old, argument))
+    if json and action != "show":
+        require_stdout()
+    stack = _resulting_stack(options, action, text)
     if json:
         data = format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]})
         (write_stdout if action == "show" else write_receipt)(data)
@@ -75,6 +68,22 @@ def task(
 
 
 run = takes_options(task, ("workspace",))
+
+
+def _resulting_stack(options: Options, action: str, text: str | None) -> TaskStack:
+    """The stack in the file, after the action has changed it."""
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.yaml_loader import load_yaml
+    from contextasm.model import Document
+    from contextasm.text.decode import parse_data
+    from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
+
+    folder = open_workspace(options, process_environment())
+    if action == "show":
+        read = folder.read(TASK_FILE)
+        return _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read)
+    argument = _argument(action, text)
+    return change_task_stack(folder, load_yaml, lambda old: _changes()[action](old, argument))
 
 
 def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
@@ -90,7 +99,9 @@ def _argument(action: str, text: str | None) -> str:
 
     missing = {"push": "the goal", "pop": "the result", "block": "the reason", "resume": "the id of a task"}
     if action in missing and (text is None or (not text.strip() and action != "block")):
-        raise ContextasmError(f"task {action}", f"{missing[action]} is missing", f'write ctxasm task {action} "..."')
+        raise ContextasmError(
+            f"task {action}", f"{missing[action]} is missing", f"write ctxasm task {action} {_EXAMPLES[action]}"
+        )
     return " ".join((text or "").split())
 
 
