@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
         "log": "Append an entry to the log of the day.",
-        "task": "Push, pop, block or show tasks.",
+        "task": "Push, pop, block, park, resume or show tasks.",
     },
     "Trust": {
         "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",

@@ -32,6 +32,29 @@ def write_stdout(text: str) -> None:
     write_stdout_bytes(as_bytes(text))
 
 
+def require_stdout() -> None:
+    """Raise `ContextasmError` where standard output is closed.
+
+    A command that changes files calls it first: who gets an error runs the command again, and would store twice.
+    """
+    from contextasm.model import ContextasmError
+
+    if sys.stdout is None:  # its number may be that of another open file by now
+        hint = "leave it open, or use --quiet; nothing has been written"
+        raise ContextasmError("standard output", "is closed", hint)
+
+
+def write_receipt(text: str) -> None:
+    """Write to standard output what a command has stored. Raises `ContextasmError`, which says that it is stored."""
+    from contextasm.model import ContextasmError
+
+    try:
+        write_stdout(text)
+    except ContextasmError as error:
+        hint = "do not run the command again: everything is stored"
+        raise ContextasmError(error.where, error.what, hint) from error
+
+
 def write_stdout_bytes(data: bytes) -> None:
     """Write to standard output. Raises `BrokenPipeError` where the reader has gone, else `ContextasmError`."""
     from contextasm.model import ContextasmError

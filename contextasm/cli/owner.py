@@ -9,7 +9,6 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from contextasm.config.options import Options
     from contextasm.workspace.folder import Folder
 
 OWNER = ("agent", "team", "workspace")
@@ -63,6 +62,28 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
         name = only_agent(owner_names(workspace, "agent"), "name one with -a NAME, or a team with -t NAME")
         path = f"agents/{name}"
     return Owner(workspace, path, day)
+
+
+def is_read_as_memories(workspace: Folder, path: str) -> bool:
+    """Whether a shipped profile, or the profile that the settings name, reads memories from a path of the workspace."""
+    from contextasm.config.overrides import resolve_profile
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.settings import load_settings_file, resolve_settings
+    from contextasm.text.glob import glob_matches
+    from contextasm.text.templates import fill_template
+    from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+
+    if any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS):
+        return True
+    process, settings_file = process_environment(), load_settings_file(workspace)
+    settings = resolve_settings({}, process.environment, settings_file)
+    profile = resolve_profile(settings, settings_file, workspace, process, {})
+    layers = [layer for layer in profile.layers if {"search", "recent", "weighed"} & {*layer.query.sources}]
+    return any(
+        glob_matches(fill_template(pattern, {"agent": "*", "team": "*"}), path)
+        for layer in layers
+        for pattern in layer.query.paths
+    )
 
 
 def storable_text(text: str, where: str) -> str:

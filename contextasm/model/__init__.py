@@ -29,6 +29,7 @@ from contextasm.model.errors import ContextasmError as ContextasmError
 from contextasm.model.errors import Problem as Problem
 from contextasm.model.errors import ProgramFailed as ProgramFailed
 from contextasm.model.fragment import OUTCOME as OUTCOME
+from contextasm.model.fragment import PIN_FIELD as PIN_FIELD
 from contextasm.model.fragment import Fact as Fact
 from contextasm.model.fragment import Fragment as Fragment
 from contextasm.model.fragment import FragmentDisplay as FragmentDisplay

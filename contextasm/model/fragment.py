@@ -30,6 +30,7 @@ OUTCOME = {
     "fits": "included",
     "fallback": "included",
     "pinned": "included",
+    "pin": "included",
     "level": "shortened",
     "detail": "shortened",
     "summarized": "shortened",
@@ -54,6 +55,10 @@ OUTCOME = {
     "repeated": "merged",
 }
 """Outcome by code of the reason."""
+
+
+PIN_FIELD = "pin=true"
+"""Stands for the rule that pins a memory, where the memory itself says so."""
 
 
 class Location(NamedTuple):
@@ -105,7 +110,7 @@ class Verdict(NamedTuple):
     excluded: Reason | None = None
     """Reason given by the first step that excludes it; None where no step does."""
     pinned_by: str = ""
-    """Rule that includes it whole, whatever its layer's limit; empty for none."""
+    """Rule that includes it whole, whatever its layer's limit, or `PIN_FIELD`; empty for none."""
     pin_rank: int = 0
     """Place of that rule in the order of precedence, from 0; of pins without room, the last in this order gives way."""
     boost: float = 1.0

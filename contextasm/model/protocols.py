@@ -127,6 +127,9 @@ class MemoryPool(Protocol):
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest memories, those of one day by path, then the later in the file; all for a count of 0."""
 
+    def pinned(self) -> Sequence[int]:
+        """Rows of the memories that pin themselves (`pin=true`)."""
+
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
 

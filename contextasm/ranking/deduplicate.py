@@ -1,7 +1,8 @@
 """Deduplication: fragments and paragraphs of several layers that say the same are shown once.
 
 By content, by a declared hint, or by similarity, as the profile sets; paragraphs by content alone. Two texts that
-differ in a number or in a negation are never the same. The copy that stays is one that is pinned or of a required
+differ in a number or in a negation are never the same; by similarity, nor are two that differ in another word that
+turns their meaning. The copy that stays is one that is pinned or of a required
 layer, else one of a document, else the surest. Where it is not shown in the end, the next one stands in.
 """
 
@@ -159,7 +160,7 @@ class _Search:
 
         Fragments after the first `ranking.top` of their layer can't be shown, so they are not compared.
         """
-        shown: dict[tuple[str, ...], dict[str, _Candidate]] = {}
+        shown: dict[tuple[tuple[str, ...], ...], dict[str, _Candidate]] = {}
         counts: dict[str, int] = {}
         for candidate in sorted(candidates, key=lambda candidate: (not candidate.is_protected, candidate.rank)):
             layer, copy = candidate.layer, candidate.copy
@@ -168,7 +169,7 @@ class _Search:
             if is_settled or (is_beyond and not candidate.is_protected):
                 continue
             text = fingerprint(candidate.fragment)
-            others = shown.setdefault(text.figures, {})
+            others = shown.setdefault(text[1:], {})
             match = None if candidate.is_protected else _most_similar(text, copy, others)
             if match and candidate.precedence >= others[match].precedence:
                 self._twins[copy] = Twin(copy, others[match].copy, "near")

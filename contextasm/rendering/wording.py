@@ -28,6 +28,7 @@ REASONS: Mapping[str, str] = {
     "superseded": "superseded by {by}",
     "rule": "rule {rule} excludes it",
     "pinned": "rule {rule} includes it",
+    "pin": "its field pin=true includes it",
     "filtered": "{by} leaves it out",
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise of {key}, and takes precedence",

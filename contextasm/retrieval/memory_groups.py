@@ -3,12 +3,17 @@
 A memory that belongs to another layer is no fragment of this one. Scores nothing.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Layer, Memory, Problem
 from contextasm.text.glob import wildcard_matches
+from contextasm.text.markdown import heading
 from contextasm.text.similarity import text_fingerprint
+
+_WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
 
 NO_KEY = "root/other"
 """Key of a memory that has none."""
@@ -66,13 +71,28 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
     if memory.tier and tiers and memory.tier not in tiers:
         message = f"tier {memory.tier} is none of {', '.join(tiers)}, so no layer shows it"
         yield Problem("unknown-tier", memory.path, memory.line, message)
-    title = memory.text.partition("\n")[0]
+    first_line = memory.text.partition("\n")[0]
+    level_and_title = heading(first_line)
+    title = level_and_title[1] if level_and_title else first_line
     sizes = {"title": len(title), "text": len(memory.text), "files": len(memory.files), "tags": len(memory.tags)}
     for name, limit in layer.memories.field_limits:
         if sizes[name] > limit:
             unit = "characters" if name in {"title", "text"} else name
             message = f"{name} has {sizes[name]} {unit}, over the limit of {limit}"
             yield Problem("over-limit", memory.path, memory.line, message)
+    if layer.memories.field_limits:
+        yield from _form_problems(memory)
+
+
+def _form_problems(memory: Memory) -> Iterator[Problem]:
+    # Where fields are limited, keys and tags come from a schema: lower case and hyphens (digest 5.2).
+    if memory.key and not _KEY.fullmatch(memory.key):
+        message = f"key {memory.key} is not lower-case words with hyphens between slashes, such as root/code-style"
+        yield Problem("bad-key", memory.path, memory.line, message)
+    for tag in memory.tags:
+        if not _WORD.fullmatch(tag):
+            message = f"tag {tag} is not a lower-case word with hyphens, such as code-style"
+            yield Problem("bad-tag", memory.path, memory.line, message)
 
 
 def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:

@@ -82,6 +82,10 @@ class ReadPool(NamedTuple):
         days = [memory.created for memory in self.active]
         return first_rows(self, dict(enumerate(days)), count)
 
+    def pinned(self) -> Sequence[int]:
+        """Rows of the memories that pin themselves."""
+        return [row for row, memory in enumerate(self.active) if memory.pin]
+
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
         return [score_inputs(self.active[row]) for row in rows]
@@ -133,7 +137,8 @@ def past_rows(pool: MemoryPool, rows: Iterable[int], today: date) -> list[int]:
 
 
 def _exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
-    if status not in ACTIVE_STATUSES:
+    is_superseded = successor != memory_id and status == "superseded"
+    if status not in ACTIVE_STATUSES and not is_superseded:
         return Reason.of("status", status=status)
     return None if successor == memory_id else Reason.of("superseded", by=successor)
 

@@ -128,18 +128,19 @@ def _best_and_counts(
         rows = past_rows(pool, newest, today)[: top or None]
     else:
         rows = best_rows(pool, scores, query.layer)
+    pins = [row for row in past_rows(pool, pool.pinned(), today) if row not in rows]
     best = [
-        make_fragment(memory, query.layer, () if scores is None else scores[row])
-        for row, memory in zip(rows, pool.memories(rows), strict=True)
+        make_fragment(memory, query.layer, () if scores is None else scores.get(row, ()))
+        for row, memory in zip([*rows, *pins], pool.memories([*rows, *pins]), strict=True)
     ]
-    hits = pool.rows - future if scores is None else len(scores)
+    hits = pool.rows - future if scores is None else len({*scores, *pins})
     reasons = [*pool.excluded]
     if future:
         reasons.append(Reason.of("future", count=future))
     if pool.rows - future > hits:
         reasons.append(Reason.of("no-match", count=pool.rows - future - hits))
-    if hits > len(rows):
-        reasons.append(Reason.of("not-in-top", count=hits - len(rows), top=top))
+    if hits > len(best):
+        reasons.append(Reason.of("not-in-top", count=hits - len(best), top=top))
     counts = [_count_fragment(query, reason) for reason in reasons]
     return RetrievalResult((*best, *counts), tuple(pool.documents), tuple(pool.problems))
 

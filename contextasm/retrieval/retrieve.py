@@ -11,6 +11,7 @@ from functools import partial
 
 from contextasm.model import (
     Build,
+    Fragment,
     Layer,
     Problem,
     RetrievalResult,
@@ -58,6 +59,11 @@ def _has_nothing_to_search(query: SourceQuery) -> bool:
     return bool(skipped) and all(skipped)
 
 
+def _is_found(fragment: Fragment) -> bool:
+    # A memory that pins itself is there whatever the topic: without a score it answers nothing.
+    return fragment.verdict.excluded is None and bool(fragment.score or not fragment.verdict.pinned_by)
+
+
 def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> SourceQuery:
     return SourceQuery(build, layer, {start: results[start] for start in layer.query.start_from if start in results})
 
@@ -78,7 +84,7 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
         is_fallback = is_fallback or bool(result.fragments)
         result = SOURCES[name](query)
         problems += result.problems
-        if any(fragment.verdict.excluded is None for fragment in result.fragments):
+        if any(map(_is_found, result.fragments)):
             break
     # A source that found nothing may have found nothing because of its problems: they are reported, too.
     result = result._replace(problems=tuple(dict.fromkeys(problems)))

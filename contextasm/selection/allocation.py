@@ -6,7 +6,7 @@ Nothing is chosen here. Amounts are in the counter's units, which add up.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
+from contextasm.model import PIN_FIELD, Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
 from contextasm.selection.detail import LEVELS, at_detail
 from contextasm.selection.layout import Excerpt, excerpt_at_level, section_body, whole_excerpt
 
@@ -190,7 +190,9 @@ def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Deman
         unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
         candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
         fitting[number] = demand_of(layer_input(given.layer, candidates, given))
-        message = f"rule {last.verdict.pinned_by} includes it, and the budget has no room for all of it"
+        pinned_by = last.verdict.pinned_by
+        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
+        message = f"{pinner} includes it, and the budget has no room for all of it"
         problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
     return fitting, problems
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from contextasm.model import Decision, Fact, Fragment, LayerUsage, Problem, Reason, Section, TokenCounter
+from contextasm.model import (
+    PIN_FIELD,
+    Decision,
+    Fact,
+    Fragment,
+    LayerUsage,
+    Problem,
+    Reason,
+    Section,
+    TokenCounter,
+    Verdict,
+)
 from contextasm.selection.allocation import LaidOutSection, LayerResult
 from contextasm.selection.detail import LEVELS
 from contextasm.selection.layout import Excerpt, shown_text, source_span
@@ -66,8 +77,7 @@ def _reason(result: LayerResult, excerpt: Excerpt | None) -> Reason:
     if layer_input.layer.limits.required:
         return Reason("required")
     if excerpt and excerpt.whole:
-        verdict = excerpt.fragment.verdict
-        return Reason.of("pinned", rule=verdict.pinned_by) if verdict.pinned_by else Reason(verdict.note)
+        return _reason_of_whole(excerpt.fragment.verdict)
     if excerpt and excerpt.form == layer_input.layer.overflow.detail:
         return Reason.of("level", level=excerpt.form)
     facts: dict[str, Fact] = {
@@ -79,6 +89,12 @@ def _reason(result: LayerResult, excerpt: Excerpt | None) -> Reason:
     if excerpt and excerpt.form:
         return Reason.of("summarized", **facts)
     return Reason.of("over-allowance" if excerpt else "starved" if result.is_starved else "no-room", **facts)
+
+
+def _reason_of_whole(verdict: Verdict) -> Reason:
+    if verdict.pinned_by == PIN_FIELD:
+        return Reason("pin")
+    return Reason.of("pinned", rule=verdict.pinned_by) if verdict.pinned_by else Reason(verdict.note)
 
 
 def layer_usage(result: LayerResult) -> LayerUsage:

@@ -5,7 +5,7 @@ line of each value. Other lines are reported, and left out.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 Value = str | tuple[str, ...]
@@ -14,6 +14,9 @@ _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[ \t]+|(?=\})))+\}$")
 PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
+
+
+_FIRST_NAME = re.compile(r"\{[ \t]*([A-Za-z_]\w*)[ \t]*=")
 
 
 class FrontMatter(NamedTuple):
@@ -85,3 +88,13 @@ def attributes(line: str) -> tuple[str, dict[str, str]]:
         return line, {}
     pairs = {name: quoted or plain for name, quoted, plain in PAIR.findall(bare, start)}
     return bare[:start].rstrip(), pairs
+
+
+def broken_attributes(line: str, names: Collection[str]) -> str:
+    """Braces that end a line and set one of these names, but are no attributes: `{id=two words}`; empty for none."""
+    bare = line.rstrip()
+    start = bare.rfind("{")
+    if not bare.endswith("}") or start < 0 or _ATTRIBUTES.match(bare, start):
+        return ""
+    first = _FIRST_NAME.match(bare, start)
+    return bare[start:] if first and first[1] in names else ""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.dates import parse_leading_date
-from contextasm.text.front_matter import Value, attributes
+from contextasm.text.front_matter import Value, attributes, broken_attributes
 from contextasm.text.markdown import closes_fence, fence_opening, heading, trimmed
 from contextasm.text.matching import nearest
 
@@ -126,6 +126,8 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
         if name not in FIELDS:
             hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
             report(line, f"unknown field {name}; did you mean {hint}?")
+    if not stated and (broken := broken_attributes(last, FIELDS)):
+        report(line, f"{broken} is shown as text; write each field as name=value, and quotes around blanks")
     lines = [*bullet.lines[:-1], last]
     kind = TYPE.match(lines[0])
     fields: dict[str, Value] = dict(front)
@@ -164,11 +166,15 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
         line=line,
         text=text,
         type=word("type", "note"),
-        importance=_float(parsed("importance", lambda value: _share_or_word(value, IMPORTANCE), 0.5, _SHARE_FORM)),
+        importance=_float(
+            parsed("importance", lambda value: _share_or_word(value, IMPORTANCE), 0.5, _share_form(IMPORTANCE))
+        ),
         created=str(parsed("created", parse_leading_date, "", "a date, YYYY-MM-DD")),
         accessed=str(parsed("accessed", parse_leading_date, "", "a date, YYYY-MM-DD")),
         status=word("status", "active").casefold(),
-        confidence=_float(parsed("confidence", lambda value: _share_or_word(value, CONFIDENCE), 0.5, _SHARE_FORM)),
+        confidence=_float(
+            parsed("confidence", lambda value: _share_or_word(value, CONFIDENCE), 0.5, _share_form(CONFIDENCE))
+        ),
         key=word("key"),
         tier=word("tier"),
         dedup=word("dedup"),
@@ -181,7 +187,9 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
     )
 
 
-_SHARE_FORM = "a number from 0 to 1, low, medium or high"
+def _share_form(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"a number from 0 to 1, {', '.join(others)} or {last}"
 
 
 def _float(value: object) -> float:

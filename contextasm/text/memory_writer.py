@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from contextasm.text.front_matter import PAIR, attributes, front_matter
+from contextasm.text.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.markdown import fence_opening, heading, list_mark
-from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
+from contextasm.text.memory_parser import FIELDS, TASK_MARKS, TYPE, bullet_end
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
+_PLAIN = re.compile(r"[\w./:+-][\w./:+, -]*")
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}]")
 
 
@@ -41,7 +42,8 @@ def format_bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
     if text.startswith("("):
         # `[type] (text` would be taken for a link.
         head, attribute_values = "", {"type": kind, **attribute_values}
-    if not attribute_values and attributes(text.rpartition("\n")[2])[1]:
+    last = text.rpartition("\n")[2]
+    if not attribute_values and (attributes(last)[1] or broken_attributes(last, FIELDS)):
         attribute_values = {"status": "active"}  # else braces that end the text would be taken for the memory's own
     first, *rest = f"- {head}{text}".split("\n")
     lines = [first, *(f"  {line}" if line else "" for line in rest)]
@@ -77,6 +79,23 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
 
 
 def _set_attributes(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    remaining = dict(fields)
+    if "type" in remaining and (typed := _with_type(lines[0], remaining["type"])):
+        lines = [typed, *lines[1:]]
+        del remaining["type"]
+    return _set_last_braces(lines, remaining) if remaining else [*lines]
+
+
+def _with_type(first: str, kind: str) -> str:
+    """The first line of a list item with another type in its brackets; empty where it has no such brackets."""
+    lead = len(first) - len(first[1:].lstrip())
+    match = TYPE.match(first, lead)
+    if not match or match[1] in TASK_MARKS:
+        return ""
+    return f"{first[:lead]}[{kind}]{first[match.end(1) + 1 :]}"
+
+
+def _set_last_braces(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
     *above, last = lines
     bare = last.rstrip()
     if not attributes(bare)[1]:
@@ -122,8 +141,24 @@ def _set_front_matter(lines: Sequence[str], fields: Mapping[str, str]) -> list[s
         form = re.compile(rf"({name}[ \t]*:)[ \t]*(?:\"[^\"]*\"|'[^']*'|.*?)(\s+#.*|\s*)$", re.DOTALL)
         # Of a key that stands there twice the last one counts.
         at = next((n for n in reversed(range(1, len(written) - 1)) if form.match(written[n])), None)
+        new_value = value if _PLAIN.fullmatch(value) else f'"{value}"'
         if at is None:
-            written.insert(len(written) - 1, f"{name}: {value}{end}")
+            written.insert(len(written) - 1, f"{name}: {new_value}{end}")
         else:
-            written[at] = form.sub(lambda match, value=value: f"{match[1]} {value}{match[2]}", written[at])  # type: ignore[misc]
+            items = _items_below(written, at)
+            written[at] = form.sub(lambda match, value=new_value: f"{match[1]} {value}{match[2]}", written[at])  # type: ignore[misc]
+            written = [line for number, line in enumerate(written) if number not in items]
     return written
+
+
+def _items_below(lines: Sequence[str], at: int) -> set[int]:
+    """The lines of the list below a key; empty where a value stands behind the key."""
+    if lines[at].partition("#")[0].strip()[-1:] != ":":
+        return set()
+    items: set[int] = set()
+    for number, line in enumerate(lines[at + 1 :], at + 1):
+        if line.lstrip().startswith("- "):
+            items.add(number)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            break
+    return items

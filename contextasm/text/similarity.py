@@ -1,6 +1,7 @@
 """Similarity of texts by their letters: the fold, the share of equal letters, and the threshold for saying the same.
 
-No meaning and no language. The callers decide what happens to two texts that say the same.
+No meaning but for the words that turn it (`text.polarity`). The callers decide what happens to two texts that say the
+same.
 """
 
 import re
@@ -12,17 +13,13 @@ from contextasm.model import Document, Fragment
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import list_lead
 from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
+from contextasm.text.polarity import negations, numbers, polarity
 
 SAME_PERCENT = 92
 """Per cent: two texts this much alike say the same (digest, X7)."""
 
 _CANDIDATE_PERCENT = SAME_PERCENT - 2
 """Per cent: below it, the hasty text that `memory_texts` gives of a memory rules the memory out."""
-
-NUMBER = r"\d+(?:[.,:/-]\d+)*"
-"""Two texts that hold other numbers never say the same."""
-
-_NEGATION = r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|ohne)\b|n['’]t\b"
 
 _BULLET = re.compile(r"\n[-*+][ \t]")
 _BLANKS = ("  ", *"\t\r\v\f\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
@@ -44,13 +41,13 @@ def fold_text(text: str) -> str:
 
 
 def similarity(one: str, other: str) -> float:
-    """Similarity of two folded texts, 0 to 1; 0 where they hold other numbers.
+    """Similarity of two folded texts, 0 to 1; 0 where they differ in a number or in their polarity.
 
     "Keep 3 copies" and "Keep 5 copies" differ in one letter and in all that matters.
     """
     from rapidfuzz.distance import Indel
 
-    if not _has_same_numbers(one, other):
+    if not _has_same_figures(one, other):
         return 0.0
     length = len(one) + len(other)
     return (length - Indel.distance(one, other)) / length if length else 1.0
@@ -60,14 +57,14 @@ def is_same(one: str, other: str) -> bool:
     """Whether two folded texts say the same. In whole numbers, for at the boundary a rounded share may fall short."""
     from rapidfuzz.distance import Indel
 
-    if not _has_same_numbers(one, other):
+    if not _has_same_figures(one, other):
         return False
     length = len(one) + len(other)
     return Indel.distance(one, other) * 100 <= (100 - SAME_PERCENT) * length
 
 
-def _has_same_numbers(one: str, other: str) -> bool:
-    return re.findall(NUMBER, one) == re.findall(NUMBER, other)
+def _has_same_figures(one: str, other: str) -> bool:
+    return numbers(one) == numbers(other) and polarity(one) == polarity(other)
 
 
 def find_similar(text: str, others: Sequence[str]) -> list[SimilarText]:
@@ -119,15 +116,16 @@ class Fingerprint(NamedTuple):
     """Text without list mark and type, folded."""
     figures: tuple[str, ...]
     """Its numbers and negations, in order."""
+    polarity: tuple[str, ...]
+    """Its words that turn the meaning of a text, in order."""
 
 
 def fingerprint(fragment: Fragment) -> Fingerprint:
-    """The folded text of a fragment, and the numbers and negations in it."""
+    """The folded text of a fragment, with the numbers, negations and other words in it that decide its meaning."""
     return text_fingerprint(fragment.statement or fragment.text[len(list_lead(fragment.text)) :])
 
 
 def text_fingerprint(text: str) -> Fingerprint:
-    """A text folded, and the numbers and negations in it."""
+    """A text folded, with the numbers, negations and other words in it that decide its meaning."""
     folded = fold_text(text)
-    negations = (match.group() for match in re.finditer(_NEGATION, folded))
-    return Fingerprint(folded, (*re.findall(NUMBER, folded), *negations))
+    return Fingerprint(folded, (*numbers(folded), *negations(folded)), polarity(folded))

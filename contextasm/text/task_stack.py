@@ -1,4 +1,4 @@
-"""The stack of tasks, parsed and changed as a value: a task is pushed, popped with its result, or blocked.
+"""The stack of tasks, parsed and changed as a value: a task is pushed, popped, blocked, parked or resumed.
 
 No task is ever removed. Nothing is written here.
 """
@@ -48,12 +48,12 @@ class TaskStack(NamedTuple):
         return tuple(reversed(chain))
 
     def siblings(self) -> tuple[Task, ...]:
-        """The completed tasks beside the current one, the latest first."""
+        """The completed and the blocked tasks beside the current one, the latest first."""
         chain = self.path()
         if not chain:
             return ()
-        complete = [task for task in self.frames if task.parent == chain[-1].parent and task.status == "complete"]
-        return tuple(task for task in reversed(complete) if task.id != self.current)
+        beside = [task for task in self.frames if task.parent == chain[-1].parent and task.status != "active"]
+        return tuple(task for task in reversed(beside) if task.id != self.current)
 
 
 def push(stack: TaskStack, goal: str) -> TaskStack:
@@ -81,6 +81,30 @@ def block(stack: TaskStack, reason: str) -> TaskStack:
     return _replace_task(stack, task._replace(status="blocked" if reason else "active", reason=reason), task.id)
 
 
+def park(stack: TaskStack, reason: str) -> TaskStack:
+    """The stack with the parent of the current task as the current one; a reason blocks the task that is left.
+
+    Without a parent no task is current, and the next one that is pushed begins a chain of its own. Raises
+    `ContextasmError` for a stack without a current task.
+    """
+    task = _current_task(stack)
+    parked = task._replace(status="blocked", reason=reason) if reason else task
+    return _replace_task(stack, parked, task.parent)
+
+
+def resume(stack: TaskStack, task_id: str) -> TaskStack:
+    """The stack with a task as the current one, no longer blocked.
+
+    Raises `ContextasmError` for an id that no unfinished task has.
+    """
+    task = next((task for task in stack.frames if task.id == task_id), None)
+    if task is None or task.status == "complete":
+        what = "is complete" if task else "is no task"
+        ids = ", ".join(task.id for task in stack.frames if task.status != "complete") or "none"
+        raise ContextasmError("task resume", f"{task_id} {what}", f"give the id of an unfinished task: {ids}")
+    return _replace_task(stack, task._replace(status="active", reason=""), task.id)
+
+
 def _current_task(stack: TaskStack) -> Task:
     chain = stack.path()
     if not chain:
@@ -93,7 +117,11 @@ def _replace_task(stack: TaskStack, task: Task, current: str) -> TaskStack:
 
 
 def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
-    """The stack in a file. A parent or a current task that the file does not hold is a problem, and counts as none."""
+    """The stack in a file.
+
+    A parent or a current task that the file does not hold is a problem, and counts as none; a circle of parents, too,
+    and its first task then has none.
+    """
     tasks: dict[str, Task] = {}
     for row in parse_rows(data, "tasks", problems):
         task = Task(
@@ -112,6 +140,11 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
         else:
             tasks[task.id] = task
     problems += _missing_parents(tasks, data.document.path)
+    for circle in [*_circles(tasks)]:
+        task, names = tasks[circle[0]], " -> ".join((*circle, circle[0]))
+        message = f"the parents of task {task.id} form a circle: {names}"
+        problems.append(Problem("bad-row", data.document.path, task.line, message))
+        tasks[task.id] = task._replace(parent="")
     current = data.value.get("current") if isinstance(data.value, Mapping) else None
     if current and str(current) not in tasks:
         problems.append(Problem("bad-data", data.document.path, 1, f"current: there is no task {current}"))
@@ -124,6 +157,20 @@ def _missing_parents(tasks: Mapping[str, Task], path: str) -> Iterator[Problem]:
             yield Problem("bad-row", path, task.line, f"there is no task {task.parent}, its parent")
 
 
+def _circles(tasks: Mapping[str, Task]) -> Iterator[Sequence[str]]:
+    """The ids of each circle of parents, its first task in the file first."""
+    seen: set[str] = set()
+    for task in tasks.values():
+        chain: list[str] = []
+        name = task.id
+        while name in tasks and name not in seen:
+            seen.add(name)
+            chain.append(name)
+            name = tasks[name].parent
+        if name in chain:
+            yield chain[chain.index(name) :]
+
+
 def task_line(task: Task) -> str:
     """A task in one line: its result once complete, else its goal, with the reason where it is blocked."""
     if task.status == "complete":
@@ -132,10 +179,25 @@ def task_line(task: Task) -> str:
 
 
 def list_tasks(stack: TaskStack) -> Sequence[tuple[int, Task]]:
-    """The active chain and the completed tasks beside the current one, each with its depth, 0 for a root.
+    """The active chain, the completed tasks beside the current one, and all unfinished tasks, with their parents.
 
-    By depth, then in the order of the file.
+    Each with its depth, 0 for a root: a task stands above those that serve it, otherwise in the order of the file.
     """
-    chain = {task.id: depth for depth, task in enumerate(stack.path())}
-    depths = chain | {task.id: len(chain) - 1 for task in stack.siblings()}
-    return sorted(((depths[task.id], task) for task in stack.frames if task.id in depths), key=lambda pair: pair[0])
+    tasks = {task.id: task for task in stack.frames}
+    shown = {task.id for task in (*stack.path(), *stack.siblings())}
+    for task in stack.frames:
+        ancestor: Task | None = task if task.status != "complete" else None
+        while ancestor and ancestor.id not in shown:
+            shown.add(ancestor.id)
+            ancestor = tasks.get(ancestor.parent)
+    children: dict[str, list[Task]] = {}
+    for task in stack.frames:
+        if task.id in shown:
+            children.setdefault(task.parent if task.parent in shown else "", []).append(task)
+    listed: list[tuple[int, Task]] = []
+    waiting = [(0, task) for task in reversed(children.get("", []))]
+    while waiting:
+        depth, task = waiting.pop()
+        listed.append((depth, task))
+        waiting += [(depth + 1, child) for child in reversed(children.get(task.id, []))]
+    return listed

@@ -139,7 +139,108 @@ def test_what_no_longer_counts_is_not_reinforced(tmp_path: Path, old: str, words
     """The new one is stored then."""
     fill(tmp_path, {LIST: old})
     assert remember(tmp_path, "Keep it short, please", *words).startswith("stored ")
-    assert (tmp_path / LIST).read_text().startswith(old)
+    marked = old.replace("{id=m1}", "{id=m1 status=superseded}") if "--supersedes" in words else old
+    assert (tmp_path / LIST).read_text().startswith(marked)
+
+
+@pytest.mark.parametrize("opposite", ["must not be cleared", "must never be cleared", "mustn't be cleared"])
+def test_the_opposite_of_a_memory_is_stored_beside_it(tmp_path: Path, opposite: str) -> None:
+    """It reinforced its contrary, and was nowhere."""
+    fill(tmp_path, {LIST: "- The cache must be cleared before each release\n"})
+    assert remember(tmp_path, f"The cache {opposite} before each release").startswith("stored ")
+    assert [text for _, text in stored(tmp_path / LIST)][1:] == [f"The cache {opposite} before each release"]
+
+
+def test_a_repetition_gives_its_fields_to_the_memory(tmp_path: Path) -> None:
+    """Type, tags, key and importance were dropped without a word."""
+    fill(tmp_path, {LIST: "- [note] The train leaves on Thursday {id=m1 tags=rail}\r\n- Other\r\n"})
+    words = ("--type", "decision", "--tag", "release", "--tag", "rail", "--key", "train", "--importance", "critical")
+    out = remember(tmp_path, "The train leaves on Thursday.", *words)
+    assert "importance now 1; " in out
+    assert "left out" not in out
+    line = (
+        "- [decision] The train leaves on Thursday {id=m1 tags=rail,release importance=1 accessed=2025-03-14 key=train}"
+    )
+    assert (tmp_path / LIST).read_bytes() == f"{line}\r\n- Other\r\n".encode()
+
+
+def test_a_repetition_says_which_of_its_fields_are_left_out(tmp_path: Path) -> None:
+    """Where the memory has another type, key, or more importance."""
+    fill(tmp_path, {LIST: "- [fact] The train leaves on Thursday {id=m1 key=rail importance=0.8}\n"})
+    words = ("--type", "decision", "--key", "train", "--importance", "low")
+    out = remember(tmp_path, "The train leaves on Thursday.", *words)
+    assert "; left out importance=0.25; left out key=train; left out type=decision; " in out
+    line = "- [fact] The train leaves on Thursday {id=m1 key=rail importance=0.9 accessed=2025-03-14}\n"
+    assert (tmp_path / LIST).read_text() == line
+
+
+def test_a_repetition_in_one_go_gives_its_fields_too(tmp_path: Path) -> None:
+    """To the entry that is not written yet; JSON names what is left out."""
+    fill(tmp_path, {})
+    lines = '{"text": "Say it once", "key": "a"}\n{"text": "say it once", "tags": ["t"], "key": "b", "type": "rule"}\n'
+    data = json.loads(remember(tmp_path, "-", "--json", stdin=lines))["memories"]
+    assert [each["left_out"] for each in data] == [[], ["key=b"]]
+    assert "[rule] Say it once {importance=0.6 tags=t key=a accessed=" in (tmp_path / LIST).read_text()
+
+
+def test_a_repetition_gives_its_tags_to_a_file_that_is_one_memory(tmp_path: Path) -> None:
+    """The list of tags becomes one line; nothing else of the file changes."""
+    front = "---\ntype: note\ntags:\n  - a\n  - b c\nowner: hana\n---\nPeel potatoes.\n"
+    fill(tmp_path, {"agents/a/memories/x.md": front})
+    remember(tmp_path, "Peel potatoes", "--tag", "d", "--key", "k #1", "--type", "fact")
+    text = (
+        "---\ntype: fact\ntags: a,b c,d\nowner: hana\nimportance: 0.6\naccessed: 2025-03-14\n"
+        'key: "k #1"\n---\nPeel potatoes.\n'
+    )
+    assert (tmp_path / "agents/a/memories/x.md").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"# M\r\n- a  {id=m1}\r\n\r\ntext", b"# M\r\n- a  {id=m1 status=superseded}\r\n\r\ntext"),
+        (b"- a {id=m1 status=active}\n* b\n", b"- a {id=m1 status=superseded}\n* b\n"),
+        (b"- a {id=m1 status=draft}\n", b"- a {id=m1 status=draft}\n"),
+        (b"---\ntype: fact\nid: m1\n---\na\n", b"---\ntype: fact\nid: m1\nstatus: superseded\n---\na\n"),
+    ],
+)
+def test_a_superseded_memory_is_marked_in_its_own_line(tmp_path: Path, old: bytes, new: bytes) -> None:
+    """It stayed active, and `check` then complained of what the command itself had left."""
+    fill(tmp_path, {"agents/a/memories/x.md": old})
+    remember(tmp_path, "Another text", "--supersedes", "m1")
+    assert (tmp_path / "agents/a/memories/x.md").read_bytes() == new
+    assert inside("check", "--strict", *DAY, "-w", tmp_path).code == 0
+
+
+def test_explain_names_the_memory_that_supersedes_one(tmp_path: Path) -> None:
+    """Also where the old memory has the status `superseded`."""
+    fill(tmp_path, {LIST: "- Old {id=m1 status=superseded}\n- New {id=m2 supersedes=m1}\n"})
+    assert "superseded by m2" in inside("explain", *DAY, "-w", tmp_path).out
+
+
+@pytest.mark.parametrize("file", ["memories/sub/x.md", "daily/2025-01-01.md", "IDENTITY.md", "PERSONA.md"])
+def test_a_file_that_no_build_reads_memories_from_is_refused(tmp_path: Path, file: str) -> None:
+    """The memory was called stored, and no build ever showed it; IDENTITY.md showed it as it stood."""
+    fill(tmp_path, {})
+    before = (tmp_path / "agents/a/IDENTITY.md").read_bytes()
+    refused(inside("remember", "b", "--file", f"agents/a/{file}", "-w", tmp_path), "--file", file, "memories/x.md")
+    assert (tmp_path / "agents/a/IDENTITY.md").read_bytes() == before
+    assert not (tmp_path / "agents/a/PERSONA.md").exists()
+
+
+def test_a_file_that_the_own_profile_reads_memories_from_is_taken(tmp_path: Path) -> None:
+    """Wherever it lies."""
+    layer = "{id: notes, heading: Notes, source: recent, path: 'notes/*.md'}"
+    fill(tmp_path, {"ctxasm.yaml": "profile: own.yaml\n", "own.yaml": f"layers:\n- {layer}\n"})
+    assert remember(tmp_path, "b", "--file", "notes/x.md").startswith("stored ")
+    assert "b" in inside("build", "-w", tmp_path).out
+
+
+def test_a_file_of_the_month_has_a_year_of_four_digits(tmp_path: Path) -> None:
+    """Year 1 made memories/1-01.md."""
+    fill(tmp_path, {})
+    out = inside("remember", "b", "--date", "0001-01-01", "-w", tmp_path).out
+    assert out.endswith("agents/a/memories/0001-01.md:1\n")
 
 
 def test_another_owner_may_remember_the_same(tmp_path: Path) -> None:

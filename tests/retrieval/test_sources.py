@@ -20,6 +20,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.dates import moment
 from contextasm.text.session_events import Event, event_text
 from contextasm.text.task_stack import TaskStack, block, pop, push
+from contextasm.workspace.editing.tasks import changed_task_text
 from tests.command import CASES, SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
 
@@ -251,16 +252,14 @@ def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
     stack = TaskStack()
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
-    from contextasm.workspace.editing.tasks import task_file_text
-
-    folder = fill(tmp_path, {"tasks.yaml": task_file_text(stack)})
+    folder = fill(tmp_path, {"tasks.yaml": changed_task_text("", TaskStack(), stack)})
     built = json.loads(inside("build", "-q", "-f", "json", "-p", "query", "-b", "1000", "-w", folder).out)
     used = {each["layer"]: each["used"] for each in built["allowances"]}
     assert used["root"] <= 50
     assert 0 < used["ancestors"] <= 150
     assert 0 < used["siblings"] <= 100
     assert built["tokens"] <= 1000
-    (folder / "tasks.yaml").write_text(task_file_text(push(TaskStack(), "Only this")))
+    (folder / "tasks.yaml").write_text(changed_task_text("", TaskStack(), push(TaskStack(), "Only this")))
     assert inside("build", "-q", "-p", "query", "-w", folder).out == "## Current Task\n- Only this\n"
 
 
@@ -407,6 +406,30 @@ def test_row_112_limits_of_an_item_at_and_above() -> None:
         assert codes(context) == wrong
     assert codes(of({"memories/m.md": "- x {tier=1 tags=a,b,c,d,e,f}\n"}, own)) == ["over-limit"]
     assert codes(of({"memories/m.md": "- x {tier=9}\n"}, own)) == ["unknown-tier"]
+
+
+def test_row_112_title_of_a_heading_is_counted_without_its_marks() -> None:
+    """A title of 199 characters was called 201 long."""
+    own = next(each for each in shipped("brain").layers if each.memories.field_limits)
+    for length, wrong in ((200, []), (201, ["over-limit"])):
+        text = f"---\ntype: fact\ntier: 1\n---\n# {'x' * length}\n\nText.\n"
+        assert codes(of({"memories/m.md": text}, own)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("key=root/code-style tags=code-style,v2", []),
+        ("key=Root/Bad", ["bad-key"]),
+        ("key=root//bad", ["bad-key"]),
+        ("key=root/bad_style", ["bad-key"]),
+        ('tags="Code,two words,code_style"', ["bad-tag"] * 3),
+    ],
+)
+def test_row_111_and_112_form_of_keys_and_tags(fields: str, expected: list[str]) -> None:
+    """Lower case and hyphens, where a profile takes them from a schema; they were taken without a word."""
+    own = next(each for each in shipped("brain").layers if each.memories.field_limits)
+    assert codes(of({"memories/m.md": f"- x {{tier=1 {fields}}}\n"}, own)) == expected
 
 
 def test_row_114_brief_has_one_stack_three_decisions_five_conventions() -> None:

@@ -236,9 +236,9 @@ def test_blank_file_is_no_problem() -> None:
 @pytest.mark.parametrize(
     ("attribute", "message"),
     [
-        ("importance=7", "importance is 7, not a number from 0 to 1, low, medium or high"),
-        ("importance=-1", "importance is -1, not a number from 0 to 1, low, medium or high"),
-        ("importance=nan", "importance is nan, not a number from 0 to 1, low, medium or high"),
+        ("importance=7", "importance is 7, not a number from 0 to 1, low, medium, high or critical"),
+        ("importance=-1", "importance is -1, not a number from 0 to 1, low, medium, high or critical"),
+        ("importance=nan", "importance is nan, not a number from 0 to 1, low, medium, high or critical"),
         ("confidence=sure", "confidence is sure, not a number from 0 to 1, low, medium or high"),
         ("created=2025-13-01", "created is 2025-13-01, not a date, YYYY-MM-DD"),
         ("created=yesterday", "created is yesterday, not a date, YYYY-MM-DD"),
@@ -343,3 +343,17 @@ def test_newest_memory_comes_first_and_one_without_a_date_last() -> None:
         f"- [note] {each}" for each in ("a3", "b2", "a2", "a1", "b1")
     )
     assert {*outcomes(context, "L5")} == {"agents/luna/memories/a.md", "agents/luna/memories/b.md"}
+
+
+@pytest.mark.parametrize("braces", ["{id=bad key key=x}", "{ id = x }", "{key=}", '{tags="a}', "{pin=true, key=a b}"])
+def test_braces_that_set_a_field_and_can_not_be_read_are_a_problem(braces: str) -> None:
+    """They were shown as text, without a word."""
+    (memory,), problems = parse_memories(document(f"- Text {braces}\n"))
+    assert memory.text == f"Text {braces}"
+    assert [problem.line for problem in problems] == [1]
+
+
+@pytest.mark.parametrize("braces", ["{a}", "{colour=dark red}", "{x: 1}", "{ id }", "{}"])
+def test_braces_of_a_text_are_no_problem(braces: str) -> None:
+    """They set no field."""
+    assert parse_memories(document(f"- Text {braces}\n"))[1] == ()

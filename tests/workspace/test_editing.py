@@ -15,7 +15,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
-from tests.command import clean, fill, inside, refused, start
+from tests.command import clean, fill, inside, refused, shell, start
 
 DAY = ("--date", "2025-03-14")
 LIST = "agents/a/memories/2025-03.md"
@@ -185,6 +185,37 @@ def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what
     fill(tmp_path, {LIST: "- a {id=m1}\n", "teams/q1/memories/x.md": "- b {id=m1}\n"})
     refused(inside("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
     refused(inside("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
+
+
+def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -> None:
+    """EDITOR="~/bin/ed" could not be started."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "ed").write_text(f"#!/bin/sh\necho edited > {tmp_path}/out\n")
+    (home / "ed").chmod(0o755)
+    folder = fill(tmp_path / "w", {LIST: "- One {id=m1}\n"})
+    assert inside("edit", "m1", "-w", folder, env={"EDITOR": "~/ed", "HOME": str(home)}).code == 0
+    assert (tmp_path / "out").read_text() == "edited\n"
+
+
+@pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])
+def test_nothing_is_stored_where_standard_output_is_closed(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """It was stored, and then called an error: who tried again stored it twice."""
+    folder = fill(tmp_path, {})
+    before = sorted(folder.rglob("*.*"))
+    done = shell('"$@" >&-', *words, "-w", folder)
+    assert done.code == 2
+    assert "standard output: is closed" in done.err
+    assert "nothing has been written" in done.err
+    assert sorted(folder.rglob("*.*")) == before
+
+
+@pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])
+def test_a_full_disk_behind_standard_output_is_told_with_what_is_stored(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """That can't be seen before."""
+    done = shell('"$@" >/dev/full', *words, "-w", fill(tmp_path, {}))
+    assert done.code == 2
+    assert "do not run the command again: everything is stored" in done.err
 
 
 @pytest.mark.parametrize("command", ["remember", "log"])

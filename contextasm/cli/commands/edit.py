@@ -58,7 +58,7 @@ def _editor_command() -> Sequence[str]:
         except ValueError as error:
             raise ContextasmError(variable, f"can't be split into words: {error}", "close its quotes") from error
         if words:
-            return words
+            return [os.path.expanduser(words[0]), *words[1:]]
     raise ContextasmError("EDITOR", "no editor is set", "set VISUAL or EDITOR, such as EDITOR=nano")
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, read_stdin, write_stdout
-from contextasm.cli.owner import OWNER_AND_DAY, Owner, find_owner, storable_text
+from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
+from contextasm.cli.owner import OWNER_AND_DAY, Owner, find_owner, is_read_as_memories, storable_text
 from contextasm.config.options import Options
 from contextasm.config.values import require_known
 from contextasm.model import ContextasmError
@@ -54,10 +54,13 @@ def add_memories(
     """Add a memory to the owner's file of the month.
 
     If an active memory says the same in nearly the same words, that memory is reinforced instead: its importance goes
-    up by 0.1. Standard output gets one line for each memory.
+    up by 0.1, and it gets the new tags, key and type where it has none of its own. Standard output gets one line for
+    each memory.
     """
     from contextasm.workspace.editing.remember import remember
 
+    if json or not quiet:
+        require_stdout()
     shared = _shared_fields(kind, importance, tag or (), key, supersedes or ())
     if text == "-":
         memories = _memories_of_lines(read_stdin("-", "memories"), shared)
@@ -67,9 +70,9 @@ def add_memories(
     outcomes = remember(owner.workspace, _memory_place(owner, file), memories, owner.day, force=force)
     if json:
         data = [_outcome_data(outcome) for outcome in outcomes]
-        write_stdout(format_json({"schema": "ctxasm.remembered/1", "memories": data}))
+        write_receipt(format_json({"schema": "ctxasm.remembered/1", "memories": data}))
     elif not quiet:
-        write_stdout("".join(f"{_outcome_line(outcome)}\n" for outcome in outcomes))
+        write_receipt("".join(f"{_outcome_line(outcome)}\n" for outcome in outcomes))
     return 0
 
 
@@ -77,18 +80,26 @@ run = takes_options(add_memories, OWNER_AND_DAY)
 
 
 def _memory_place(owner: Owner, file: str | None) -> MemoryPlace:
-    """The file to write to and the folder to compare with. Raises `ContextasmError` for a file of another owner."""
+    """The file to write to and the folder to compare with.
+
+    Raises `ContextasmError` for a file of another owner, and for one that no build reads memories from.
+    """
     from contextasm.config.values import parse_inner_paths
+    from contextasm.workspace.editing.files import writable_path
     from contextasm.workspace.editing.remember import MemoryPlace
 
     if file is None:
         folder = f"{owner.path}/memories"
-        return MemoryPlace(folder, f"{folder}/{owner.day:%Y-%m}.md")
+        return MemoryPlace(folder, f"{folder}/{str(owner.day)[:7]}.md")
     (path,) = parse_inner_paths(owner.workspace.relative(file), "--file")
     if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
         raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
     if owner.path and not path.startswith(f"{owner.path}/"):
         raise ContextasmError("--file", f"{path} is not in {owner.path}/", "leave out -a and -t, or name another file")
+    writable_path(owner.workspace, path)
+    if not is_read_as_memories(owner.workspace, path):
+        folder = f"{owner.path or 'agents/NAME'}/memories"
+        raise ContextasmError("--file", f"no build reads memories from {path}", f"name a file such as {folder}/x.md")
     return MemoryPlace(path.rpartition("/")[0], path)
 
 
@@ -97,7 +108,9 @@ def _outcome_line(outcome: RememberOutcome) -> str:
     line = f"{outcome.what} {memory.id} {memory.path}:{memory.line}"
     if outcome.what == "stored":
         return line
-    return f"{line} (importance now {memory.importance:g}; {outcome.alike:.0%} alike; --force stores it all the same)"
+    unmerged = "".join(f"; left out {field}" for field in outcome.unmerged)
+    alike = f"{outcome.alike:.0%} alike{unmerged}"
+    return f"{line} (importance now {memory.importance:g}; {alike}; --force stores it all the same)"
 
 
 def _outcome_data(outcome: RememberOutcome) -> Mapping[str, object]:
@@ -110,6 +123,7 @@ def _outcome_data(outcome: RememberOutcome) -> Mapping[str, object]:
         "line": memory.line,
         "importance": memory.importance,
         "alike": round(outcome.alike, 4),
+        "left_out": list(outcome.unmerged),
     }
 
 

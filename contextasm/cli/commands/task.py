@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import (
+    format_json,
+    require_stdout,
+    show_problems,
+    write_receipt,
+    write_stderr,
+    write_stdout,
+)
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.text.task_stack import TaskStack
 
 
+_EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
+"""The argument of each action that needs one, as messages show it."""
+
+
 def task(
     options: Options,
     action: Annotated[
-        str, typer.Argument(metavar="push|pop|block|show", help="Push a goal, pop the task, block it, or show all.")
+        str,
+        typer.Argument(
+            metavar="push|pop|block|park|resume|show",
+            help="Push a goal, pop the task, block it, leave it for later, take up a task again, or show all.",
+        ),
     ] = "show",
     text: Annotated[
         str | None,
-        typer.Argument(metavar="[TEXT]", help="The goal, the result, or the reason of a block; '' unblocks."),
+        typer.Argument(
+            metavar="[TEXT]",
+            help="The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task.",
+        ),
     ] = None,
     *,
     json: JsonOption = False,
@@ -31,26 +48,18 @@ def task(
 ) -> int:
     """Push a goal, pop the current task with its result, block it with a reason, or show the stack of tasks.
 
-    The stack is stored in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic
-    names one.
+    A parked task stays unfinished while its parent is current again; resume takes it up by its id. The stack is stored
+    in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic names one.
     """
-    from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.values import require_known
-    from contextasm.config.yaml_loader import load_yaml
-    from contextasm.model import Document
-    from contextasm.text.decode import parse_data
-    from contextasm.workspace.atomic import as_bytes, write
-    from contextasm.workspace.editing.tasks import TASK_FILE, task_file_text
 
     require_known(action, (*_changes(), "show"), "task", "action")
-    folder = open_workspace(options, process_environment())
-    read = folder.read(TASK_FILE)
-    stack = _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read, strict=action != "show")
-    if action != "show":
-        stack = _changes()[action](stack, _required_text(action, text))
-        write(Path(folder.root) / TASK_FILE, as_bytes(task_file_text(stack)))
+    if json and action != "show":
+        require_stdout()
+    stack = _resulting_stack(options, action, text)
     if json:
-        write_stdout(format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]}))
+        data = format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]})
+        (write_stdout if action == "show" else write_receipt)(data)
     elif action == "show":
         write_stdout(_stack_text(stack))
     elif not quiet:
@@ -61,29 +70,43 @@ def task(
 run = takes_options(task, ("workspace",))
 
 
+def _resulting_stack(options: Options, action: str, text: str | None) -> TaskStack:
+    """The stack in the file, after the action has changed it."""
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.yaml_loader import load_yaml
+    from contextasm.model import Document
+    from contextasm.text.decode import parse_data
+    from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
+
+    folder = open_workspace(options, process_environment())
+    if action == "show":
+        read = folder.read(TASK_FILE)
+        return _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read)
+    argument = _argument(action, text)
+    return change_task_stack(folder, load_yaml, lambda old: _changes()[action](old, argument))
+
+
 def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
     """The changes of a stack by the name of their action."""
-    from contextasm.text.task_stack import block, pop, push
+    from contextasm.text.task_stack import block, park, pop, push, resume
 
-    return {"push": push, "pop": pop, "block": block}
+    return {"push": push, "pop": pop, "block": block, "park": park, "resume": resume}
 
 
-def _required_text(action: str, text: str | None) -> str:
+def _argument(action: str, text: str | None) -> str:
     """The text of an action, in one line. Raises `ContextasmError` where it is missing."""
     from contextasm.model import ContextasmError
 
-    if text is None or (not text.strip() and action != "block"):
-        missing = {"push": "the goal", "pop": "the result", "block": "the reason"}[action]
-        raise ContextasmError(f"task {action}", f"{missing} is missing", f'write ctxasm task {action} "..."')
-    return " ".join(text.split())
+    missing = {"push": "the goal", "pop": "the result", "block": "the reason", "resume": "the id of a task"}
+    if action in missing and (text is None or (not text.strip() and action != "block")):
+        raise ContextasmError(
+            f"task {action}", f"{missing[action]} is missing", f"write ctxasm task {action} {_EXAMPLES[action]}"
+        )
+    return " ".join((text or "").split())
 
 
-def _task_stack(data: object, *, strict: bool) -> TaskStack:
-    """The stack that the file holds; empty where there is no file.
-
-    Raises `ContextasmError` for a file that can't be read and, with `strict`, for one that would lose content when it
-    is written again.
-    """
+def _task_stack(data: object) -> TaskStack:
+    """The stack that the file holds; empty where there is no file. Raises `ContextasmError` for an unreadable file."""
     from contextasm.model import ContextasmError, Data, Problem
     from contextasm.text.task_stack import TaskStack, parse_task_stack
 
@@ -93,20 +116,19 @@ def _task_stack(data: object, *, strict: bool) -> TaskStack:
         return TaskStack()
     problems: list[Problem] = []
     stack = parse_task_stack(data, problems)
-    if problems and strict:
-        first = problems[0]
-        raise ContextasmError(f"{first.path}:{first.line}", first.message, "correct it, so that nothing gets lost")
     show_problems(problems)
     return stack
 
 
 def _stack_text(stack: TaskStack) -> str:
-    """One line for each task: the chain from the root down, and completed tasks beside the current one."""
+    """One line for each task, those that serve it below it; an unfinished task that is not current has its id."""
     from contextasm.text.task_stack import list_tasks, task_line
 
     marks = {"active": "-", "complete": "x", "blocked": "!"}
-    lines = [
-        f"{'  ' * depth}{'>' if frame.id == stack.current else marks[frame.status]} {task_line(frame)}"
-        for depth, frame in list_tasks(stack)
-    ]
+    chain = {frame.id for frame in stack.path()}
+    lines = []
+    for depth, frame in list_tasks(stack):
+        mark = ">" if frame.id == stack.current else marks[frame.status]
+        is_parked = frame.id not in chain and frame.status != "complete"
+        lines.append(f"{'  ' * depth}{mark} {task_line(frame)}{f' [{frame.id}]' * is_parked}")
     return "".join(f"{line}\n" for line in lines) or "no task\n"

@@ -91,6 +91,10 @@ class IndexedPool:
         query = "SELECT row FROM rows ORDER BY created DESC, path, line DESC LIMIT ?"
         return [row for (row,) in self._connection.execute(query, (count or -1,))]
 
+    def pinned(self) -> Sequence[int]:
+        """Rows of the memories that pin themselves."""
+        return [row for row, pin in enumerate(self._columns["pins"]) if pin]
+
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
         days: Any = load_value(self._connection, "dates", [])

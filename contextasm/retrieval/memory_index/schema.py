@@ -16,7 +16,7 @@ from zlib import crc32
 from contextasm import __version__
 from contextasm.model import Memory
 
-_FORM = 1
+_FORM = 2
 """Number of the format; goes up when a table changes, or when the same text gives other terms."""
 
 VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
@@ -46,6 +46,7 @@ KINDS = {
     "importance": "d",
     "last": "I",
     "created": "I",
+    "pins": "B",
 }
 """Type codes of the columns with a number for each row. `last` and `created` are places in the list of dates."""
 

@@ -232,7 +232,7 @@ def _add_row(
     last, created = (writes.dates.setdefault(day, len(writes.dates)) for day in (inputs.last, inputs.created))
     section = sections.setdefault(entry.section, row + 1)
     day, kernel = day_number(entry.day), round(100 * entry.kernel)
-    values = (length, section, day, 0, flag, kernel, inputs.importance, last, created)
+    values = (length, section, day, 0, flag, kernel, inputs.importance, last, created, memory.pin)
     for name, value in zip(KINDS, values, strict=True):
         writes.columns[name].append(value)
     numbers = set()

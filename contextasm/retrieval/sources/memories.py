@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from contextasm.model import (
+    PIN_FIELD,
     Fragment,
     FragmentDisplay,
     Labels,
@@ -62,7 +63,7 @@ def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
             memory = memories[number]
             score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *_weighted_parts(memory, query))
             fragments[number] = fragments[number]._replace(score=score)
-        else:
+        elif not memories[number].pin:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
     return result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
 
@@ -152,7 +153,7 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
             tags=memory.tags,
             confidence=memory.confidence,
         ),
-        verdict=Verdict(excluded=exclusion),
+        verdict=Verdict(excluded=exclusion, pinned_by=PIN_FIELD if memory.pin and exclusion is None else ""),
     )
 
 

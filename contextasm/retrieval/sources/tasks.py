@@ -23,7 +23,7 @@ def ancestor_goals(query: SourceQuery) -> RetrievalResult:
 
 
 def sibling_results(query: SourceQuery) -> RetrievalResult:
-    """The completed tasks beside the current one with their results, the latest first."""
+    """The completed tasks beside the current one with their results, and the blocked ones, the latest first."""
     return _task_fragments(query, TaskStack.siblings)
 
 

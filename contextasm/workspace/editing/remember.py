@@ -5,9 +5,9 @@ Every entry is decided before the first byte is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.memory_parser import ACTIVE_STATUSES
@@ -21,12 +21,16 @@ STEP = 0.1
 """Gain of importance for each repetition of a memory."""
 
 
+DEFAULT_TYPE = "note"
+"""Type of a memory that names none."""
+
+
 class NewMemory(NamedTuple):
     """An entry to remember, already checked."""
 
     text: str
     """Fit for a bullet, as `cli.owner.storable_text` gives it."""
-    type: str = "note"
+    type: str = DEFAULT_TYPE
     importance: float | None = None
     """0 to 1; None leaves it to the file."""
     tags: tuple[str, ...] = ()
@@ -54,6 +58,8 @@ class RememberOutcome(NamedTuple):
     """The memory as it now stands in its file."""
     alike: float
     """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 where it was stored."""
+    unmerged: tuple[str, ...] = ()
+    """Fields of the entry, as `name=value`, that the reinforced memory has another value for."""
 
 
 class _AmongNew(NamedTuple):
@@ -62,12 +68,15 @@ class _AmongNew(NamedTuple):
     what: str
     at: int
     alike: float
+    unmerged: tuple[str, ...] = ()
 
 
 def remember(
     workspace: Folder, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
 ) -> list[RememberOutcome]:
     """Store the entries, or reinforce memories that say the same; with `force`, store all.
+
+    A superseded memory gets the status `superseded`.
 
     Raises `ContextasmError` for an id in `supersedes` that no memory has, and for a file with an end that can't hold a
     list; nothing is written then.
@@ -77,10 +86,14 @@ def remember(
         _check_superseded_ids(editor, entries)
         new: list[NewMemory] = []
         outcomes = [_reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
+        _mark_superseded(editor, entries)
         stored = _append_memories(editor, place.path, new, day) if new else ()
         for path, data in editor.changed.items():
             save_file(workspace, path, data)
-    return [RememberOutcome(o.what, stored[o.at], o.alike) if isinstance(o, _AmongNew) else o for o in outcomes]
+    return [
+        RememberOutcome(outcome.what, stored[outcome.at], *outcome[2:]) if isinstance(outcome, _AmongNew) else outcome
+        for outcome in outcomes
+    ]
 
 
 def _check_superseded_ids(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
@@ -90,6 +103,13 @@ def _check_superseded_ids(editor: MemoryEditor, entries: Sequence[NewMemory]) ->
         refuse_unknown(name, ids, "--supersedes")
 
 
+def _mark_superseded(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
+    for name in dict.fromkeys(name for entry in entries for name in entry.supersedes):
+        memory = next(memory for path in editor.files for memory in editor.memories(path) if memory.id == name)
+        if memory.status in ACTIVE_STATUSES:
+            editor.set_fields(memory, {"status": "superseded"}, memory._replace(status="superseded"))
+
+
 def _reinforce_or_add(
     editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
 ) -> RememberOutcome | _AmongNew:
@@ -97,23 +117,58 @@ def _reinforce_or_add(
     text = fold_text(entry.text)
     if not force and (same := editor.find_same(text, entry.supersedes)):
         memory, alike = same
-        changed = memory._replace(importance=_raised(memory.importance), accessed=max(memory.accessed, str(day)))
-        editor.set_fields(memory, {"importance": f"{changed.importance:g}", "accessed": changed.accessed}, changed)
-        return RememberOutcome("reinforced", changed, alike)
+        changed, unmerged = _reinforced(memory, entry, day)
+        fields = {name: _written(value) for name, value in _changed_fields(memory, changed).items()}
+        editor.set_fields(memory, fields, changed)
+        return RememberOutcome("reinforced", changed, alike, unmerged)
     if not force:
         texts = [fold_text(other.text) for other in new]
         for hit in find_similar(text, texts):
             if is_same(text, texts[hit.at]):
-                other = new[hit.at]
-                importance = _raised(0.5 if other.importance is None else other.importance)
-                new[hit.at] = other._replace(importance=importance, accessed=str(day))
-                return _AmongNew("reinforced", hit.at, similarity(text, texts[hit.at]))
+                new[hit.at], unmerged = _reinforced(new[hit.at], entry, day)
+                return _AmongNew("reinforced", hit.at, similarity(text, texts[hit.at]), unmerged)
     new.append(entry)
     return _AmongNew("stored", len(new) - 1, 1.0)
 
 
+_Reinforced = TypeVar("_Reinforced", Memory, NewMemory)
+
+
+def _reinforced(old: _Reinforced, entry: NewMemory, day: date) -> tuple[_Reinforced, tuple[str, ...]]:
+    """The memory with more importance and the entry's fields, and the fields that it has another value for."""
+    importance = _raised(0.5 if old.importance is None else old.importance)
+    unmerged: list[str] = []
+    if entry.importance is not None and entry.importance < importance:
+        unmerged.append(f"importance={entry.importance:g}")
+    if entry.key and old.key not in {"", entry.key}:
+        unmerged.append(f"key={entry.key}")
+    if entry.type != DEFAULT_TYPE and old.type not in {DEFAULT_TYPE, entry.type}:
+        unmerged.append(f"type={entry.type}")
+    changed = old._replace(
+        type=entry.type if old.type == DEFAULT_TYPE else old.type,
+        importance=max(importance, entry.importance or 0.0),
+        accessed=max(old.accessed, str(day)),
+        key=old.key or entry.key,
+        tags=(*old.tags, *(tag for tag in entry.tags if tag not in old.tags)),
+        supersedes=(*old.supersedes, *(name for name in entry.supersedes if name not in old.supersedes)),
+    )
+    return changed, tuple(unmerged)
+
+
 def _raised(importance: float) -> float:
     return round(min(importance + STEP, 1.0), 4)
+
+
+def _changed_fields(old: Memory, changed: Memory) -> Mapping[str, object]:
+    """The importance and the day of a reinforced memory, always, and its other fields that changed."""
+    pairs = changed._asdict().items()
+    return {name: value for name, value in pairs if name in {"importance", "accessed"} or value != getattr(old, name)}
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:

@@ -1,0 +1,106 @@
+"""Words and signs that turn the meaning of a text: negations, opposites, weekdays, months, numbers in words, units.
+
+Two texts that differ in one of them never say the same, however alike their letters are. English and German, the
+commonest negations of some other languages. No grammar.
+"""
+
+import re
+
+NUMBER = r"\d+(?:[.,:/-]\d+)*"
+
+_NEGATION_WORDS = """
+no not never none nobody nothing nowhere nor neither without cannot hardly
+nicht nichts nie niemals niemand nirgends weder ohne nein
+pas jamais sans aucun aucune rien nunca sin ningun ninguna nada mai senza
+"""
+_NEGATIONS = frozenset(_NEGATION_WORDS.split())
+_NOT = re.compile(
+    r"(?:cannot|\w+n['’ʼ]t|(?:is|are|was|were|do|does|did|ca|wo|must|should|could|would|has|have|had|need)nt)"
+)
+
+_OPPOSITE_WORDS = """
+with on off in out up down over under yes true false always sometimes often rarely only except all any every each
+some both either before after until since inside outside above below more less fewer most least min max
+first last next previous former latter left right top bottom new old same other and or if unless
+mit an aus ein auf zu vor nach bis seit ja immer selten nur alle jede jeder jedes mehr weniger oben unten links
+rechts und oder wahr falsch
+one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty hundred thousand
+million half once twice double triple second third fourth fifth zero
+eins zwei drei vier sechs sieben acht neun zehn elf hundert tausend einmal zweimal
+mon tue tues wed thu thur thurs fri sat sun jan feb mar apr may jun jul aug sep sept oct nov dec
+ms sec secs min mins hr hrs kb mb gb tb pb kib mib gib tib eur usd gbp kg km cm mm
+am pm today tomorrow yesterday heute morgen gestern
+"""
+_OPPOSITES = frozenset(_OPPOSITE_WORDS.split())
+"""Words that count as they stand; single letters do, too, but for `a`."""
+
+_OPPOSITE_STEMS = """
+enabl disabl allow permit deny denie forbid prohibit block unblock accept reject refus approv grant revok
+start stop begin end open clos lock show hide hidden visibl add remov insert delet keep drop creat destroy
+includ exclud increas decreas rais lower grow shrink push pull read writ send receiv import export
+connect encrypt decrypt public privat internal external manual automatic optional mandatory requir
+success succe fail pass valid trust safe dangerous better worse best worst high low large small big
+long short fast slow early late hot cold good bad prefer avoid like dislike love hate agree
+local remote client server staging production sync async online offline
+monday tuesday wednesday thursday friday saturday sunday weekday weekend
+montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
+january february march april june july august september october november december
+januar februar märz mai juni juli oktober dezember
+minute hour day daily week month quarter year annual hourly millisecond
+stunde tag täglich woche wöchentlich monat jahr jährlich
+aktivier deaktivier erlaub verbiet verbot zulass ablehn annehm öffn schließ erhöh senk start stopp
+kein
+"""
+_STEMS = re.compile("|".join(_OPPOSITE_STEMS.split()))
+"""Beginnings of words: each ending belongs to the same meaning."""
+
+_PREFIX = re.compile(r"(?:un|in|im|ir|il|dis|non|mis|de|anti)\w{3}")
+_SUFFIX = re.compile(r"\w{2,}(less|ful|los)(?:ly|ness|e[nrms]?)?")
+_WORD = re.compile(r"[^\W\d_]+(?:['’ʼ][^\W\d_]+)?|!=|[<>]=?|[≤≥≠]|(?<!\w)-(?=\d)|%")
+_NEGATION_SIGNS = re.compile("ない|ません|なかった|不|没|未|无|無|非|勿")
+_STEM_LENGTH = 4
+"""Letters of the word behind a negation that are compared: its ending does not matter."""
+
+
+def numbers(folded: str) -> tuple[str, ...]:
+    """The numbers in a folded text, in order."""
+    return tuple(re.findall(NUMBER, folded))
+
+
+def negations(folded: str) -> tuple[str, ...]:
+    """The negations in a folded text, in order; all forms of `not` are one."""
+    words = [negation for word in _WORD.findall(folded) if (negation := _negation(word))]
+    return (*words, *_NEGATION_SIGNS.findall(folded))
+
+
+def polarity(folded: str) -> tuple[str, ...]:
+    """The words and signs of a folded text that turn its meaning, in order; a negation with the word that it negates.
+
+    In "A is used, and B is not used" and "A is not used, and B is used" the same word negates other words.
+    """
+    words = _WORD.findall(folded)
+    marks = []
+    for number, word in enumerate(words):
+        if negation := _negation(word):
+            marks.append(
+                " ".join([negation, *(following[:_STEM_LENGTH] for following in words[number + 1 : number + 2])])
+            )
+        elif mark := _opposite(word):
+            marks.append(mark)
+    return (*marks, *(match[0] + folded[match.end() : match.end() + 1] for match in _NEGATION_SIGNS.finditer(folded)))
+
+
+def _negation(word: str) -> str:
+    if _NOT.fullmatch(word):
+        return "not"
+    return word if word in _NEGATIONS or word.startswith("kein") else ""
+
+
+def _opposite(word: str) -> str:
+    """The part of a word that turns the meaning of a text; empty for none."""
+    if word in _OPPOSITES or (len(word) == 1 and word != "a") or not word[0].isalpha():
+        return word
+    if match := _STEMS.match(word) or _PREFIX.match(word):
+        return match[0]
+    suffix = _SUFFIX.fullmatch(word)
+    return suffix[1] if suffix else ""

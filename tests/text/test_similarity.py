@@ -1,0 +1,80 @@
+"""Similarity: which near-equal texts say the same, and which say the opposite."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
+
+FILLER = "when the release of the ledger service for the European region is prepared by the team in the big room"
+"""Words behind a text that make the letters of two texts nearly equal."""
+
+OPPOSITES = [
+    ("The cache must be cleared", "The cache must not be cleared"),
+    ("The cache must be cleared", "The cache must never be cleared"),
+    ("You can clear the cache", "You cannot clear the cache"),
+    ("You can clear the cache", "You can't clear the cache"),
+    ("You can clear the cache", "You can’t clear the cache"),
+    ("You can clear the cache", "You cant clear the cache"),
+    ("The cache is cleared", "The cache isn't cleared"),
+    ("Deploy with approval", "Deploy without approval"),
+    ("Enable the cache", "Disable the cache"),
+    ("Always clear the cache", "Never clear the cache"),
+    ("Allow the upload", "Deny the upload"),
+    ("Turn the cache on", "Turn the cache off"),
+    ("Start the cache", "Stop the cache"),
+    ("Deploy on Monday", "Deploy on Sunday"),
+    ("Deploy in June", "Deploy in July"),
+    ("Der Cache wird geleert", "Der Cache wird nie geleert"),
+    ("Der Cache wird geleert", "Der Cache wird nicht geleert"),
+    ("Es gibt einen Cache", "Es gibt keinen Cache"),
+    ("Mit Cache bauen", "Ohne Cache bauen"),
+    ("Keep three copies", "Keep five copies"),
+    ("Wait 5 minutes", "Wait 5 hours"),
+    ("Deploy before the demo", "Deploy after the demo"),
+    ("The link is safe", "The link is unsafe"),
+    ("Connect the pump", "Disconnect the pump"),
+    ("Keep it stateless", "Keep it stateful"),
+    ("The load is < 5", "The load is > 5"),
+    ("It drops to -5 degrees", "It drops to 5 degrees"),
+    ("Use option b", "Use option c"),
+    ("Staging is cleared and production is not cleared", "Staging is not cleared and production is cleared"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), OPPOSITES, ids=[other for _, other in OPPOSITES])
+def test_texts_of_other_polarity_never_say_the_same(one: str, other: str) -> None:
+    """However alike their letters are: the opposite is not a repetition."""
+    first, second = fold_text(f"{one} {FILLER}"), fold_text(f"{other} {FILLER}")
+    assert find_similar(first, [second]), "their letters are not alike enough to show anything"
+    assert not is_same(first, second)
+    assert similarity(first, second) == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The cache is not cleared", "The cache isn't cleared"),
+        ("You cannot clear the cache", "You can not clear the cache"),
+        ("The cache is enabled", "The cache was enabled"),
+        ("The caches are disabled", "The cache is disabled"),
+        ("Always clear the cache", "Always clear the caches"),
+        ("Clear the cahce on Mondays", "Clear the cache on Monday"),
+    ],
+)
+def test_texts_of_one_polarity_still_say_the_same(one: str, other: str) -> None:
+    """Forms of one word, and a slip of the pen."""
+    assert is_same(fold_text(f"{one} {FILLER}"), fold_text(f"{other} {FILLER}"))
+
+
+@given(
+    st.lists(st.sampled_from(FILLER.split()), min_size=12, max_size=40),
+    st.sampled_from(["not", "never", "without", "cannot", "nicht", "nie", "ohne", "kein"]),
+    st.integers(0, 40),
+)
+def test_law_a_negation_more_is_another_text(words: list[str], negation: str, place: int) -> None:
+    """Wherever it stands."""
+    negated = [*words[:place], negation, *words[place:]]
+    assert not is_same(fold_text(" ".join(words)), fold_text(" ".join(negated)))
