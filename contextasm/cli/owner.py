@@ -9,6 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from contextasm.config.options import Options
     from contextasm.workspace.folder import Folder
 
 OWNER = ("agent", "team", "workspace")
