@@ -19,6 +19,7 @@ from contextasm.config.build import (
     load_counter,
     make_summarizer,
     semantic_similarity,
+    unused_variables,
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
 from contextasm.config.overrides import layer_settings, resolve_profile
@@ -89,18 +90,20 @@ def prepare_build(
         request = request._replace(topic=current_goal(profile, recording, load_yaml))
     is_cached = is_cache_allowed(process.environment)
     topic = options.topic or ""
+    rules = evaluate_rules(workspace, settings_file, options, request, process)
     build = Build(
         workspace=recording,
         profile=profile,
         request=request,
         counter=counter,
-        rules=evaluate_rules(workspace, settings_file, options, request, process),
+        rules=rules,
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)
         if isinstance(workspace, Folder)
         else None,
         parse_yaml=load_yaml,
+        problems=unused_variables(options, rules),
     )
     return PreparedBuild(build, workspace, settings, counts, seconds)
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from contextasm.model.document import Parse, Workspace
+from contextasm.model.errors import Problem
 from contextasm.model.fragment import RetrievalResult
 from contextasm.model.profile import Layer, Profile
 from contextasm.model.protocols import IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
@@ -42,6 +43,8 @@ class Build(NamedTuple):
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order
+    problems: tuple[Problem, ...] = ()
+    """Problems of the request that were found before the build."""
 
 
 class SourceQuery(NamedTuple):

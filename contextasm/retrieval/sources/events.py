@@ -43,6 +43,9 @@ class _Session(NamedTuple):
     id: str
     document: Document
     events: Sequence[Event]
+    """Events of the layer's types that pass the filter of types."""
+    filtered: Sequence[Event]
+    """Events of the layer's types that do not pass it."""
 
     @property
     def latest(self) -> tuple[str, str]:
@@ -70,19 +73,24 @@ def events(query: SourceQuery) -> RetrievalResult:
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
+    if query.build.request.filters.event_types:
+        fragments += _remaining_fragments(sessions, fragments, query)
     documents = tuple(session.document for session in sessions)
     return RetrievalResult(tuple(_merge_same_ids(fragments)), documents, tuple(problems))
 
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
-    types = query.layer.query.event_types
+    layer_types, allowed = query.layer.query.event_types, query.build.request.filters.event_types
     sessions: list[_Session] = []
     for document in documents:
         file_events, file_problems = parse_events(document)
         problems += file_problems
         name = document.path.rpartition("/")[2].removesuffix(".jsonl")
-        sessions.append(_Session(name, document, [event for event in file_events if not types or event.type in types]))
+        of_layer = [event for event in file_events if not layer_types or event.type in layer_types]
+        passing = [event for event in of_layer if not allowed or event.type in allowed]
+        filtered = [event for event in of_layer if allowed and event.type not in allowed]
+        sessions.append(_Session(name, document, passing, filtered))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
 
 
@@ -91,18 +99,32 @@ def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
     count = query.layer.query.max_candidates or len(newest_first)
     candidates = [_event_fragment(event, session.id, (0, event.line), query) for event in newest_first[:count]]
     reason = Reason.of("not-in-pool", pool=count)
-    heading = query.layer.heading[0]
-    return candidates + [
-        Fragment(
-            _event_id(event),
-            Location(event.path, event.line, rows=1),
-            "",
-            FragmentDisplay(heading),
-            labels=Labels(day=event.day, kind=event.type),
-            verdict=Verdict(excluded=reason),
-        )
-        for event in newest_first[count:]
+    return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
+
+
+def _remaining_fragments(
+    sessions: Sequence[_Session], fragments: Sequence[Fragment], query: SourceQuery
+) -> list[Fragment]:
+    # A filter of types changes which session is the current one: every event gets a decision, whichever it is.
+    filtered = Reason.of("filtered", by="--event-type")
+    no_highlight = Reason.of("not-in-pool", pool=HIGHLIGHTS)
+    decided = {(fragment.location.path, fragment.location.line) for fragment in fragments}
+    passing = (event for session in sessions for event in session.events if (event.path, event.line) not in decided)
+    return [
+        *(_excluded_event(event, no_highlight, query) for event in passing),
+        *(_excluded_event(event, filtered, query) for session in sessions for event in session.filtered),
     ]
+
+
+def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragment:
+    return Fragment(
+        _event_id(event),
+        Location(event.path, event.line, rows=1),
+        "",
+        FragmentDisplay(query.layer.heading[0]),
+        labels=Labels(day=event.day, kind=event.type),
+        verdict=Verdict(excluded=reason),
+    )
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
