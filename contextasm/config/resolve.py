@@ -28,6 +28,7 @@ from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import Build, ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.decode import parse_data
+from contextasm.text.matching import list_names
 from contextasm.text.templates import placeholders
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
@@ -212,14 +213,18 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     """
     folder = f"{kind}s/{name}"
     if not workspace.list(folder):
-        values.require_known(name, owner_names(workspace, kind), origin, kind)
+        names = owner_names(workspace, kind)
+        if not names:
+            hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"
+            raise ContextasmError(origin, f"unknown {kind} {name}", hint)
+        values.require_known(name, names, origin, kind)
     return folder
 
 
 def only_agent(names: Sequence[str], advice: str = "name one with -a NAME") -> str:
     """The name of the only agent. Raises `ContextasmError`, with `advice`, where there are none or several."""
     if len(names) != 1:
-        agents = f"there are {', '.join(names)}" if names else "make one with `ctxasm init --agent NAME`"
+        agents = f"there are {list_names(names)}" if names else "make one with `ctxasm init --agent NAME`"
         raise ContextasmError("agent", "none named", f"{advice}; {agents}")
     return names[0]
 

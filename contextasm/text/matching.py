@@ -1,10 +1,22 @@
-"""Names in texts: the nearest of several names, for hints of messages, and names that a text mentions."""
+"""Names in texts: the nearest of several names and lists of names, for messages, and names that a text mentions."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+MOST_NAMES = 40
+"""Number of names that a message lists in full."""
+
+_FIRST_NAMES = 10
+
+
+def list_names(names: Collection[str]) -> str:
+    """The names with commas between them; of more than `MOST_NAMES` the first ten and the number of the others."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join([*names][:_FIRST_NAMES])} and {len(names) - _FIRST_NAMES:,} more"
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.5) -> str:
