@@ -66,7 +66,7 @@ def _longest(decisions: Iterable[Decision]) -> Decision:
 
 
 def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
-    path, line = _budget_location(inspection)
+    path, line = inspection.setting_location("budget")
     cases = [
         _Case(context, Layer(""), path, 0, context.tokens, context.request.budget)
         for context in inspection.contexts
@@ -77,13 +77,6 @@ def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
         usage = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds})"
         hint = f"{usage}: raise `budget`, or shorten what is longest"
         yield warning_finding(path, line, "the document nearly fills the budget", hint)
-
-
-def _budget_location(inspection: Inspection) -> tuple[str, int]:
-    """File and line that set the budget; an empty path and 0 for a place outside the workspace."""
-    setting = inspection.prepared.settings.get("budget") if inspection.prepared else None
-    path, _, line = (setting.origin if setting else "").partition(":")
-    return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
 
 
 def check_truncated(inspection: Inspection) -> Iterator[Finding]:

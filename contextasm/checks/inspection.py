@@ -15,6 +15,7 @@ from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import open_workspace, prepare_build, uses_placeholder
+from contextasm.config.settings import FILE
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Workspace
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
@@ -69,6 +70,12 @@ class Inspection(NamedTuple):
     """One for each agent with each team."""
     options: Options
     process: ProcessEnvironment
+
+    def setting_location(self, key: str) -> tuple[str, int]:
+        """File and line that give a setting; an empty path and 0 for a place outside the workspace."""
+        setting = self.prepared.settings.get(key) if self.prepared else None
+        path, _, line = (setting.origin if setting else "").partition(":")
+        return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
 
     @property
     def day(self) -> date:

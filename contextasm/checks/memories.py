@@ -109,12 +109,14 @@ def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
             continue
         first = max(block.body, block.first)
         text = "\n".join(_LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
+        line, at = document.line + first, 0
         for sentence in _SENTENCE.finditer(text):
+            line, at = line + text.count("\n", at, sentence.start()), sentence.start()
             words = " ".join(_NO_WORD.sub(" ", sentence[0]).casefold().split())
             if len(words) >= MIN_DUPLICATE_LENGTH:
-                yield document.line + first + text.count("\n", 0, sentence.start()), words
+                yield line, words
 
 
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
-_SENTENCE = re.compile(r"\S(?:[^.!?]|[.!?](?!\s))*")
+_SENTENCE = re.compile(r"[^\s.!?](?:[^.!?]|[.!?](?!\s))*")
 _NO_WORD = re.compile(r"[\W_]+")

@@ -12,11 +12,12 @@ MOST_NAMES = 40
 _FIRST_NAMES = 10
 
 
-def list_names(names: Collection[str]) -> str:
-    """The names with commas between them; of more than `MOST_NAMES` the first ten and the number of the others."""
-    if len(names) <= MOST_NAMES:
+def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
+    """The names with commas between them; of more than `most` the first ones, ten at most, and how many others."""
+    if len(names) <= most:
         return ", ".join(names)
-    return f"{', '.join([*names][:_FIRST_NAMES])} and {len(names) - _FIRST_NAMES:,} more"
+    first = min(most, _FIRST_NAMES)
+    return f"{', '.join([*names][:first])} and {len(names) - first:,} more"
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.5) -> str:

@@ -346,7 +346,7 @@ CASES = {
         {KNOWN: f"# K\n\nFirst things first.\nMore: {TWICE}", MEMORY: f"- [fact] More,\n  {TWICE}  And so on.\n"},
         "warning",
         KNOWN,
-        3,
+        4,
         f"a sentence stands here and in {MEMORY}",
         {KNOWN: f"# K\n\n{TWICE}", MEMORY: "- [fact] Something else altogether, at some length.\n"},
     ),
@@ -393,9 +393,9 @@ CASES = {
         "non-ascii",
         {KNOWN: "\u65e5\u672c\u8a9e\u306e\u6587" * 9},
         "note",
-        KNOWN,
+        "",
         0,
-        "much of it is not ASCII",
+        "much is not ASCII",
         {KNOWN: "\u65e5\u672c\u8a9e\u306e\u6587" * 9, "ctxasm.yaml": "date: 2025-03-14\ntokenizer: o200k_base\n"},
     ),
     "block that was edited": Case(
@@ -636,3 +636,60 @@ def test_the_manual_page_describes_every_check(check: str) -> None:
     page = (SAMPLE.parent / "man" / "ctxasm.1").read_text(encoding="utf-8")
     own = page.partition(".SH CHECKS\n")[2].partition(".SH ")[0].replace("\\-", "-")
     assert f".TP\n.B {check}\n" in own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<!-- See [it](GONE.md). -->", id="comment"),
+        pytest.param("<!--\nSee [it](GONE.md).\n\nAnd [that](GONE.md).\n--> and so on", id="long comment"),
+        pytest.param("Text.\n\n    [it](GONE.md)\n\n    [that](GONE.md)\n", id="indented code"),
+        pytest.param("See [it](~/notes.md).", id="home folder"),
+        pytest.param("Write [it](daily/YYYY-MM-DD.md), [it](agents/{agent}/X.md), `a/*.md#b`.", id="templates"),
+    ],
+)
+def test_a_link_that_is_none_is_no_finding(tmp_path: Path, text: str) -> None:
+    """What is hidden, an example, or a pattern refers to no file."""
+    assert found(tmp_path, {KNOWN: f"{text}\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`<!--` opens a comment: [it](GONE.md)",
+        "<!-- a --> [it](GONE.md) <!-- b -->",
+        "<!-- a\nb --> [it](GONE.md)",
+        "- item\n\n    [it](GONE.md) in its second paragraph",
+        "Text\n    [it](GONE.md) goes on",
+    ],
+)
+def test_a_link_beside_a_comment_or_in_a_list_is_a_link(tmp_path: Path, text: str) -> None:
+    """Only what is no text is left out."""
+    (finding,) = found(tmp_path, {KNOWN: f"{text}\n"})
+    assert (finding.id, finding.line) == ("reference", text[: text.index("[it]")].count("\n") + 1)
+
+
+def test_a_link_in_a_managed_block_is_checked_where_it_comes_from(tmp_path: Path) -> None:
+    """It was called broken there, in a text that nobody may edit."""
+    identity = "See [how](INSTRUCTIONS.md) and [that](GONE.md).\n"
+    files = {"agents/a/IDENTITY.md": identity, "AGENTS.md": with_block("[x](NONE.md)\n", identity, "AGENTS.md")}
+    assert [(each.path, each.line) for each in found(tmp_path, files)] == [
+        ("AGENTS.md", 1),
+        ("agents/a/IDENTITY.md", 1),
+    ]
+
+
+def test_text_that_the_estimate_does_not_fit_is_one_finding(tmp_path: Path) -> None:
+    """One cause, one remedy: it was a finding for each file."""
+    files = {LOG.format(f"2025-03-{day}"): f"{day}\u65e5\u672c\u8a9e" * 20 for day in range(10, 15)}
+    (finding,) = found(tmp_path, {**files, "ctxasm.yaml": "date: 2025-03-14\ntokenizer: estimate\n"})
+    assert (finding.id, finding.path, finding.line) == ("non-ascii", "ctxasm.yaml", 2)
+    assert f"{LOG.format('2025-03-12')} and 2 more" in finding.hint
+
+
+def test_a_sentence_at_the_end_of_a_long_paragraph_has_its_line(tmp_path: Path) -> None:
+    """For each sentence the lines were counted from the first one on: 40,000 of them took half a minute."""
+    sentences = [f"Number {n} of a list that somebody exported and never read." for n in range(40_000)]
+    files = {KNOWN: "\n".join([*sentences, TWICE]), MEMORY: f"- [fact] {TWICE}"}
+    told = [(each.path, each.line) for each in found(tmp_path, files) if each.id == "duplicate"]
+    assert told == [(KNOWN, 40_001)]
