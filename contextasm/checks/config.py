@@ -120,7 +120,9 @@ def _required_paths(inspection: Inspection) -> set[str]:
 
 
 def check_required_files(inspection: Inspection) -> Iterator[Finding]:
-    """Report agents whose IDENTITY.md or INSTRUCTIONS.md is missing or empty."""
+    """Report agents whose IDENTITY.md or INSTRUCTIONS.md is missing or empty, where a profile in use reads agents."""
+    if inspection.prepared and not any("{agent}" in path for layer in inspection.layers for path in layer.query.paths):
+        return
     for agent in inspection.agents:
         for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
             document = inspection.workspace.read(path)

@@ -6,16 +6,20 @@ It reads and builds, and judges nothing. A file that can't be read becomes a pro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild
 from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.outputs import parse_outputs
+from contextasm.config.profile_loader import load_profile
 from contextasm.config.resolve import open_workspace, prepare_build, uses_placeholder
-from contextasm.config.settings import FILE
+from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Workspace
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
@@ -68,6 +72,8 @@ class Inspection(NamedTuple):
     """The reason why nothing can be built."""
     contexts: tuple[Context, ...]
     """One for each agent with each team."""
+    layers: tuple[Layer, ...]
+    """Layers of the profiles in use: the one of the settings and those of `outputs`."""
     options: Options
     process: ProcessEnvironment
 
@@ -98,8 +104,8 @@ def inspect(options: Options, process: ProcessEnvironment, extra_paths: Iterable
         if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
     ]
     prepared, error = _prepare(options, process, workspace.folder, complete_agents[0] if complete_agents else "")
-    layers = prepared.build.profile.layers if prepared else ()
-    patterns = [*WORKSPACE_PATTERNS, *(_any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
+    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
+    patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
     paths = sorted({*extra_paths, *(path for pattern in patterns for path in workspace.list(pattern))})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
@@ -116,26 +122,40 @@ def inspect(options: Options, process: ProcessEnvironment, extra_paths: Iterable
         prepared=prepared,
         error=error,
         contexts=tuple(_contexts_of_all_owners(workspace, prepared, complete_agents, wanted_teams)) if prepared else (),
+        layers=layers,
         options=options,
         process=process,
     )
+
+
+def _layers_of_outputs(folder: Folder) -> Iterator[Layer]:
+    """Layers of the profiles that `outputs` names; none of a profile that can't be loaded."""
+    try:
+        outputs = parse_outputs(load_settings_file(folder))
+    except ContextasmError:
+        return
+    for name in {dict(output.words).get("profile", ""): None for output in outputs}:
+        if name:
+            with suppress(ContextasmError):
+                yield from load_profile(name, FILE, Path(folder.root)).layers
 
 
 def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
     return tuple(sorted({path.split("/")[1] for path in workspace.list(f"{parent}/**/*") if path.count("/") > 1}))
 
 
-def _any_owner_pattern(template: str) -> str:
+def any_owner_pattern(template: str) -> str:
+    """The path of a layer as a pattern: for every agent and every team."""
     return fill_template(template, {"agent": "*", "team": "*"})
 
 
 def _paths_of_folder_or_source(
     workspace: Workspace, layers: Iterable[Layer], folder: str, sources: set[str]
 ) -> set[str]:
-    patterns = [f"agents/*/{folder}/*.md", f"teams/*/{folder}/*.md"]
+    patterns = [f"agents/*/{folder}/*.md", f"teams/*/{folder}/*.md", *((f"{folder}/*.md",) * (folder == "memories"))]
     for layer in layers:
         if sources & {*layer.query.sources}:
-            patterns += [_any_owner_pattern(path) for path in layer.query.paths]
+            patterns += [any_owner_pattern(path) for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
 

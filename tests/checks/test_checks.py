@@ -437,6 +437,54 @@ CASES = {
         "OUT.md can't be built: --agent: unknown agent z",
         DAY,
     ),
+    "name that is nearly right": Case(
+        "file-name",
+        {"agents/a/KNOWLEGDE.md": "K.\n"},
+        "warning",
+        "agents/a/KNOWLEGDE.md",
+        0,
+        "nothing reads KNOWLEGDE.md",
+        {KNOWN: "K.\n"},
+    ),
+    "path that matches nothing": Case(
+        "pattern",
+        {
+            "ctxasm.yaml": "date: 2025-03-14\nlayers:\n  - id: L7\n    path: doc/*.md\n",
+            "docs/x.md": "X.\n",
+        },
+        "warning",
+        "ctxasm.yaml",
+        4,
+        "no file matches doc/*.md, a path of layer L7",
+        {"ctxasm.yaml": "date: 2025-03-14\nlayers:\n  - id: L7\n    path: docs/*.md\n", "docs/x.md": "X.\n"},
+    ),
+    "status that is unknown": Case(
+        "memory",
+        {MEMORY: "- [fact] A fact {status=aproved}\n"},
+        "warning",
+        MEMORY,
+        1,
+        "its status is aproved, which is unknown, so it is never shown",
+        {MEMORY: "- [fact] A fact {status=approved}\n- [fact] Another {status=Draft}\n"},
+    ),
+    "memory that the profile does not read": Case(
+        "memory",
+        {"memories/o.md": "- [fact] A fact {importance=6}\n"},
+        "warning",
+        "memories/o.md",
+        1,
+        "importance is 6",
+        {"memories/o.md": "- [fact] A fact {importance=0.6}\n"},
+    ),
+    "year of a day that is there": Case(
+        "date-mismatch",
+        {LOG.format(day): "x\n" for day in ("2025-03-10", "2025-03-11", "2025-03-12", "2024-03-11")},
+        "warning",
+        LOG.format("2024-03-11"),
+        0,
+        "far from the other logs, which have 2025-03-11",
+        {LOG.format(day): "x\n" for day in ("2025-03-10", "2025-03-11", "2025-03-12", "2024-11-11")},
+    ),
 }
 
 
@@ -693,3 +741,81 @@ def test_a_sentence_at_the_end_of_a_long_paragraph_has_its_line(tmp_path: Path) 
     files = {KNOWN: "\n".join([*sentences, TWICE]), MEMORY: f"- [fact] {TWICE}"}
     told = [(each.path, each.line) for each in found(tmp_path, files) if each.id == "duplicate"]
     assert told == [(KNOWN, 40_001)]
+
+
+NEAR_NAMES = {
+    "teams/q/GOAL.md": "teams/q/GOALS.md",
+    "agents/a/knowledge.md": KNOWN,
+    "agents/a/KNOWLEDGE.MD": KNOWN,
+    "agents/a/daily/2025-03-14.MD": LOG.format("2025-03-14"),
+    "agents/a/daily/2025-03-14.markdown": LOG.format("2025-03-14"),
+    "agents/a/daily/2025-03-14.txt": LOG.format("2025-03-14"),
+    "agents/a/daily/2025/2025-03-12.md": LOG.format("2025-03-12"),
+    "agents/a/dailys/2025-03-12.md": "agents/a/daily/",
+    "agents/a/memory/m.md": "agents/a/memories/",
+    "agents/a/memories/work/m.md": MEMORY,
+    "rules/r.yml": "rules/r.yaml",
+}
+
+
+@pytest.mark.parametrize("path", NEAR_NAMES)
+def test_a_name_that_nearly_is_read_is_told_with_the_one_that_is(tmp_path: Path, path: str) -> None:
+    """The file was passed over in silence."""
+    (finding,) = found(tmp_path, {path: "- [fact] x\n"})
+    assert (finding.id, finding.path) == ("file-name", path)
+    assert finding.hint == f"did you mean {NEAR_NAMES[path]}?"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "agents/a/README.md",
+        "agents/a/KNOWLEDGE-2024.txt",
+        "agents/a/notes/x.md",
+        "agents/a/daily/archive/2020-01-01.md",
+        "agents/a/daily/photo.png",
+        "teams/q/GOALS-old.md",
+        "README.md",
+        "src/deep/GOAL.md",
+    ],
+)
+def test_a_file_of_ones_own_is_no_finding(tmp_path: Path, path: str) -> None:
+    """Only what is nearly right is a slip."""
+    assert found(tmp_path, {path: "Text.\n", "teams/q/GOALS.md": "Goals.\n", KNOWN: "Known.\n"}) == []
+
+
+def test_files_of_one_folder_are_one_finding(tmp_path: Path) -> None:
+    """One cause: the folder."""
+    (finding,) = found(tmp_path, {f"agents/a/daily/2025/2025-01-{day}.md": "x\n" for day in range(10, 30)})
+    assert finding.path == "agents/a/daily/2025/2025-01-10.md"
+    assert "The same goes for agents/a/daily/2025/2025-01-11.md" in finding.hint
+    assert "and 16 more" in finding.hint
+
+
+def test_names_are_those_of_the_profile_in_use(tmp_path: Path) -> None:
+    """`openclaw` reads other files, and no agent's; the profile of an output is in use, too."""
+    base = {"SOUL.md": "Calm.\n", "USERS.md": "Me.\n", "agents/b/KNOWLEGDE.md": "K.\n", "agents/b/IDENTITY.md": "B.\n"}
+    files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\n"}
+    assert [(each.id, each.path) for each in found(tmp_path, files, base=base)] == [("file-name", "USERS.md")]
+    output = "outputs:\n  - {file: OUT.md, agent: a, profile: default}\n"
+    files = {"ctxasm.yaml": files["ctxasm.yaml"] + output, **SMALL}
+    told = {(each.id, each.path) for each in found(tmp_path, files, base=base)}
+    assert told >= {("file-name", "agents/b/KNOWLEGDE.md"), ("required-file", "agents/b/INSTRUCTIONS.md")}
+
+
+def test_a_path_of_a_shipped_profile_may_match_nothing(tmp_path: Path) -> None:
+    """Of a profile of one's own only the paths that it adds."""
+    own = "extends: default\nlayers:\n  - {id: N, heading: N, source: document, path: NOTES.md}\n"
+    files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: profiles/own.yaml\n", "profiles/own.yaml": own}
+    (finding,) = found(tmp_path, files)
+    assert (finding.id, finding.path, finding.line) == ("pattern", "profiles/own.yaml", 3)
+
+
+def test_a_path_of_a_rule_that_matches_nothing_is_a_finding(tmp_path: Path) -> None:
+    """For no agent; a rule that is switched off may name what it likes."""
+    rule = "- name: {}\n  enabled: {}\n  then: {{exclude: [{}]}}\n"
+    rules = rule.format("r", "true", "agents/a/KNOWLEGE.md") + rule.format("off", "false", "gone/**")
+    files = {"rules/r.yaml": rules + rule.format("fine", "true", "agents/*/KNOWLEDGE.md"), KNOWN: "Known.\n"}
+    (finding,) = found(tmp_path, files)
+    assert (finding.id, finding.path, finding.line) == ("pattern", "rules/r.yaml", 1)
+    assert finding.hint == f"did you mean {KNOWN}?"
