@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError, Decision, Document, Workspace
+from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
+from contextasm.text.templates import layer_paths
 
 
 class LineTrace(NamedTuple):
@@ -17,21 +19,19 @@ class LineTrace(NamedTuple):
     decision: Decision | None
     """The cause; None where the line belongs to no fragment."""
     code: str = ""
-    """The cause where there is no decision: `front-matter`, `blank-line`, `between` or `not-read`."""
+    """The cause where there is no decision: `front-matter`, `blank-line`, `between`, `not-read` or `left-out`."""
 
 
-def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> LineTrace:
+def trace_line(
+    workspace: Workspace, context: Context, path: str, line: int, layers: Callable[[], Sequence[Layer]] = lambda: ()
+) -> LineTrace:
     """The trace of line `line`, counted from 1, of the file at `path` in a finished build.
 
+    `layers` gives all layers of the profile, with those that the build leaves out; it is called for unread files alone.
     Raises `ContextasmError` where there is no such file or line.
     """
     document = workspace.read(path)
-    if document is None:
-        raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
-    if isinstance(document, Document):
-        lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
-        if line > lines:
-            raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+    _refuse_missing_line(document, path, line)
     decisions = [decision for decision in context.decisions if decision.path == path]
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
@@ -41,8 +41,34 @@ def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> 
             return LineTrace(False, decision.layer, decision)
     layer = decisions[0].layer if decisions else ""
     if not isinstance(document, Document) or all(path != opened.path for opened in context.documents):
+        if not layer and (left_out := _reading_layer(workspace, context, path, layers())):
+            return LineTrace(False, left_out, None, "left-out")
         return LineTrace(False, layer, None, "not-read")
     if line < document.line:
         return LineTrace(False, layer, None, "front-matter")
     blank = not document.text.split("\n")[line - document.line].strip()
     return LineTrace(False, layer, None, "blank-line" if blank else "between")
+
+
+def _refuse_missing_line(document: Document | Problem | None, path: str, line: int) -> None:
+    if document is None:
+        raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
+    if isinstance(document, Document):
+        lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
+        if line > lines:
+            raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+
+
+def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:
+    """The id of the layer that reads a file but is left out of the build; empty for none."""
+    used = {usage.layer for usage in context.allowances}
+    return next(
+        (
+            layer.id
+            for layer in layers
+            if layer.id not in used
+            for template in layer.query.paths
+            if path in layer_paths(workspace, template, context.request)
+        ),
+        "",
+    )

@@ -665,11 +665,21 @@ def test_a_folder_that_is_a_file_of_a_layer_is_told_of(tmp_path: Path) -> None:
     assert (finding.id, finding.severity, finding.path) == ("unreadable", "warning", KNOWN)
 
 
-def test_the_sample_has_no_errors() -> None:
-    """What is told of it is true: a layer that is cut, memories that are superseded."""
-    result = inside("check", "-w", SAMPLE)
+def test_the_sample_has_no_warnings() -> None:
+    """It is what a newcomer tries first. What stays are notes: old logs give way, and one log is Japanese."""
+    result = inside("check", "-w", SAMPLE, "--strict")
     assert result.code == 0
-    assert " error: " not in result.out
+    assert result.out.endswith("2 findings: 2 notes\n")
+
+
+def test_logs_that_give_way_at_their_own_limit_are_a_note(tmp_path: Path) -> None:
+    """Day by day older ones do; where the budget is what cuts them, they are a warning."""
+    long_log = "# L\n\n" + "\n\n".join(f"Line {n} of words that a log of this day holds." for n in range(400))
+    files = {LOG.format("2025-03-13"): long_log}
+    (finding,) = found(tmp_path, files)
+    assert (finding.id, finding.severity) == ("cut", "note")
+    (finding,) = found(tmp_path, {**files, "ctxasm.yaml": "date: 2025-03-14\nbudget: 2000\n"})
+    assert (finding.id, finding.severity) == ("cut", "warning")
 
 
 def test_what_was_typed_wrong_is_no_finding(tmp_path: Path) -> None:
