@@ -91,9 +91,12 @@ class Inspection(NamedTuple):
         return date.fromtimestamp(self.process.now())  # noqa: DTZ012 - local
 
 
-def inspect(options: Options, process: ProcessEnvironment, extra_paths: Iterable[str] = ()) -> Inspection:
-    """Read and build everything; `extra_paths` are read wherever they are in the workspace.
+def inspect(
+    options: Options, process: ProcessEnvironment, extra_paths: Iterable[str] = (), selected: Sequence[str] = ()
+) -> Inspection:
+    """Read everything and build it; `extra_paths` are read wherever they are in the workspace.
 
+    Where all `selected` paths lie in folders of agents, or all in folders of teams, only these are built.
     Raises `ContextasmError` where there is no workspace, and for options that can't be used.
     """
     workspace = InspectedWorkspace(open_workspace(options, process))
@@ -121,7 +124,16 @@ def inspect(options: Options, process: ProcessEnvironment, extra_paths: Iterable
         teams=teams,
         prepared=prepared,
         error=error,
-        contexts=tuple(_contexts_of_all_owners(workspace, prepared, complete_agents, wanted_teams)) if prepared else (),
+        contexts=tuple(
+            _contexts_of_all_owners(
+                workspace,
+                prepared,
+                _selected_owners(complete_agents, "agents", selected),
+                _selected_owners(wanted_teams, "teams", selected),
+            )
+        )
+        if prepared
+        else (),
         layers=layers,
         options=options,
         process=process,
@@ -176,6 +188,12 @@ def _prepare(
 
 def _is_in_workspace(error: ContextasmError, folder: Folder) -> bool:
     return not os.path.isabs(error.where) or error.where.startswith(folder.root.rstrip("/") + "/")
+
+
+def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str]) -> Sequence[str]:
+    parts = [path.split("/") for path in selected]
+    is_narrow = bool(parts) and all(len(part) > 1 and part[0] == parent for part in parts)
+    return [name for name in names if [parent, name] in [part[:2] for part in parts]] if is_narrow else names
 
 
 def _contexts_of_all_owners(

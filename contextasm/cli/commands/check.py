@@ -54,7 +54,7 @@ def check(
     process = process_environment()
     folder = open_workspace(options, process)
     selected = [_workspace_path(folder, path) for path in paths or ()]
-    findings = _run_checks(options, process, folder, selected)
+    findings = _run_checks(options, process, folder, selected, whole=bool(baseline))
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -83,14 +83,17 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
 
 
 def _run_checks(
-    options: Options, process: ProcessEnvironment, folder: Folder, selected: Sequence[str]
+    options: Options, process: ProcessEnvironment, folder: Folder, selected: Sequence[str], *, whole: bool
 ) -> Sequence[Finding]:
-    """All findings of the workspace; selected files are read wherever they are in it."""
+    """The findings of the selected paths, at least; selected files are read wherever they are in the workspace.
+
+    With `whole`, all findings of the workspace: a baseline is compared with all of them.
+    """
     from contextasm.checks.inspection import inspect
     from contextasm.checks.registry import run_checks
 
     files = [path for path in selected if os.path.isfile(f"{folder.root}/{path}")]
-    return run_checks(inspect(options, process, files))
+    return run_checks(inspect(options, process, files, () if whole else selected))
 
 
 def _default_format(environment: Mapping[str, str]) -> FormatName:
