@@ -20,10 +20,11 @@ from contextasm.model import (
 )
 from contextasm.ranking.conflicts import resolve_conflicts
 from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, with_twins
-from contextasm.ranking.filters import apply_filters, restrict
-from contextasm.ranking.order import keep_top_k, low_quality_problems, rank, unused_weight_problems
+from contextasm.ranking.filters import apply_filters
+from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.retrieve import retrieve
+from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
 
 
@@ -34,6 +35,7 @@ def assemble(build: Build) -> Context:
     """
     filters = build.request.filters
     results = apply_filters(build.profile, retrieve(_searched(build)), filters)
+    unmatched = (*build.problems, *unmatched_problems(build, results))
     after_rules = _apply_rules(build, results)
     profile = after_rules.profile
     ranked = {layer.id: rank(after_rules.results[layer.id].fragments, layer) for layer in profile.layers}
@@ -49,17 +51,17 @@ def assemble(build: Build) -> Context:
         sections=selection.sections,
         decisions=selection.decisions,
         allowances=selection.allowances,
-        problems=_distinct([*_source_problems(after_rules.results), *problems, *selection.problems]),
+        problems=_distinct([*_source_problems(after_rules.results), *unmatched, *problems, *selection.problems]),
         documents=_documents(after_rules.results),
         rule_traces=after_rules.traces,
     )
 
 
 def _searched(build: Build) -> Build:
-    """The build with the profile that its filters leave, and with no index where rules choose among memories."""
-    profile = restrict(build.profile, build.request.filters)
-    memory_index = None if _choose_fragments(build.rules) else build.memory_index
-    return build._replace(profile=profile, memory_index=memory_index)
+    """The build without an index where rules or filters choose among memories: it knows the best ones alone."""
+    filters = build.request.filters
+    needs_all = bool(filters.since or filters.exclude or build.request.prefer) or _choose_fragments(build.rules)
+    return build._replace(memory_index=None) if needs_all else build
 
 
 def _choose_fragments(rules: RuleEvaluation | None) -> bool:
@@ -92,12 +94,7 @@ def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequenc
         missing = unshown_copies(deduplicated.twins, selection.decisions)
         if not missing - unshown:
             selection = selection._replace(decisions=with_twins(selection.decisions, deduplicated.twins))
-            has_topic = bool(build.request.topic.strip())
-            problems = (
-                *resolved.problems,
-                *low_quality_problems(profile, candidates),
-                *unused_weight_problems(profile, candidates, has_topic=has_topic),
-            )
+            problems = (*resolved.problems, *low_quality_problems(profile, candidates))
             return _Shown(selection, text, tokens, problems)
         unshown |= missing
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, warning_finding
+from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding
 from contextasm.config.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage
 
@@ -66,7 +66,7 @@ def _longest(decisions: Iterable[Decision]) -> Decision:
 
 
 def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
-    path, line = _budget_location(inspection)
+    path, line = inspection.setting_location("budget")
     cases = [
         _Case(context, Layer(""), path, 0, context.tokens, context.request.budget)
         for context in inspection.contexts
@@ -79,13 +79,6 @@ def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
         yield warning_finding(path, line, "the document nearly fills the budget", hint)
 
 
-def _budget_location(inspection: Inspection) -> tuple[str, int]:
-    """File and line that set the budget; an empty path and 0 for a place outside the workspace."""
-    setting = inspection.prepared.settings.get("budget") if inspection.prepared else None
-    path, _, line = (setting.origin if setting else "").partition(":")
-    return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
-
-
 def check_truncated(inspection: Inspection) -> Iterator[Finding]:
     """Report layers that are shown in part, at the first place that is left out."""
     cases = []
@@ -96,8 +89,11 @@ def check_truncated(inspection: Inspection) -> Iterator[Finding]:
             line = min(line, first_cut.lines[1])
             cases.append(_Case(context, layer, first_cut.path, line, usage.wanted, usage.limit or 0))
     for case, builds in _worst_cases(cases):
+        # Logs give way to newer ones day by day: at their own limit that is what the limit is for.
+        is_rolling = "daily" in case.layer.query.sources and _is_own_limit(case)
+        make_finding = note_finding if is_rolling else warning_finding
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
-        yield warning_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
+        yield make_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
 
 
 def _is_cut(decision: Decision) -> bool:
@@ -116,7 +112,7 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
             first_cut = next(decision for decision in decisions if _is_cut(decision))
             cases.append(_Case(context, layer, first_cut.path, 0, usage.wanted, usage.limit or 0))
     for case, builds in _worst_cases(cases):
-        is_own_limit = _layer_limit(case.layer, case.context.request.budget) == case.limit
+        is_own_limit = _is_own_limit(case)
         cause = "its own limit holds no line of it" if is_own_limit else "the layers before it leave no room"
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
         if not is_own_limit:
@@ -135,6 +131,10 @@ def _layer_usages(inspection: Inspection) -> Iterator[tuple[Context, Layer, Laye
             layer = by_id[usage.layer]
             if usage.wanted and not layer.limits.required:
                 yield context, layer, usage, decisions[layer.id]
+
+
+def _is_own_limit(case: _Case) -> bool:
+    return _layer_limit(case.layer, case.context.request.budget) == case.limit
 
 
 def _layer_limit(layer: Layer, budget: int) -> int | None:

@@ -11,7 +11,7 @@ from contextasm.config import values
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.yaml_loader import YamlMapping, load_mapping, load_yaml
-from contextasm.model import ContextasmError, Document
+from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.front_matter import front_matter
 from contextasm.text.templates import fill_template
 
@@ -120,7 +120,9 @@ def _required_paths(inspection: Inspection) -> set[str]:
 
 
 def check_required_files(inspection: Inspection) -> Iterator[Finding]:
-    """Report agents whose IDENTITY.md or INSTRUCTIONS.md is missing or empty."""
+    """Report agents whose IDENTITY.md or INSTRUCTIONS.md is missing or empty, where a profile in use reads agents."""
+    if inspection.prepared and not any("{agent}" in path for layer in inspection.layers for path in layer.query.paths):
+        return
     for agent in inspection.agents:
         for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
             document = inspection.workspace.read(path)
@@ -143,13 +145,29 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
     """Report the problems of builds that no other check reports."""
     agent_paths = {fill_template(path, {"agent": agent}) for path in AGENT_FILES for agent in inspection.agents}
     findings: dict[Finding, None] = {}
+    for problem in (*_build_problems(inspection), *_problems_without_effect(inspection)):
+        is_empty_agent_file = problem.code == "required-empty" and problem.path in agent_paths
+        if problem.code not in BUILD_PROBLEMS and not is_empty_agent_file:
+            is_file = problem.path in inspection.documents
+            path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
+            message = f"{subject}{problem.message} ({problem.code})"
+            hint = "put it right; `ctxasm explain` tells what became of everything"
+            findings[warning_finding(path, problem.line, message, hint)] = None
+    yield from findings
+
+
+def _build_problems(inspection: Inspection) -> Iterator[Problem]:
+    problems = (problem for context in inspection.contexts for problem in context.problems)
+    return (problem for problem in problems if problem.code != "no-effect")
+
+
+def _problems_without_effect(inspection: Inspection) -> Iterator[Problem]:
+    # What matches nothing for one agent may match for another. Each build may suggest a name of its own.
+    by_subject: dict[str, list[Problem]] = {}
     for context in inspection.contexts:
         for problem in context.problems:
-            is_empty_agent_file = problem.code == "required-empty" and problem.path in agent_paths
-            if problem.code not in BUILD_PROBLEMS and not is_empty_agent_file:
-                is_file = problem.path in inspection.documents
-                path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
-                message = f"{subject}{problem.message} ({problem.code})"
-                hint = "put it right; `ctxasm explain` tells what became of everything"
-                findings[warning_finding(path, problem.line, message, hint)] = None
-    yield from findings
+            if problem.code == "no-effect":
+                by_subject.setdefault(f"{problem.path}: {problem.message.partition(';')[0]}", []).append(problem)
+    for problems in by_subject.values():
+        if len(problems) == len(inspection.contexts):
+            yield max(problems, key=lambda problem: len(problem.message))

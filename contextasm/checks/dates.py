@@ -128,6 +128,9 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
         elif gap:
             message = f"is named {log.day}, far from the other logs, which have a gap at {gap}"
             yield warning_finding(log.path, 0, message, f"rename it to {gap}.md if that is the day it is of")
+        elif twin := _twin_in_another_year(log.day, days[log.path.rpartition("/")[0]]):
+            message = f"is named {log.day}, far from the other logs, which have {twin}"
+            yield warning_finding(log.path, 0, message, f"move its text to {twin}.md if that is the day it is of")
 
 
 def _differing_title_date(document: Document, day: date) -> tuple[int, str] | None:
@@ -157,13 +160,31 @@ def _differing_date(title: str, day: date) -> str:
     return ""
 
 
+LONELY_DAYS = 20
+"""Number of days around a log without another log that make it lonely."""
+
+NEAR_DAYS = 3
+"""Greatest distance in days of neighbours."""
+
+
 def _gap_elsewhere(day: date, days: set[date]) -> date | None:
     """The same day of the next or the last year or month, where a log without neighbours fits in between others."""
-    if any(other != day and abs((other - day).days) <= 20 for other in days):
+    if any(other != day and abs((other - day).days) <= LONELY_DAYS for other in days):
         return None
     for years, months in ((1, 0), (-1, 0), (0, 1), (0, -1)):
         shifted = _shifted_date(day, years, months)
-        if shifted and shifted not in days and sum(abs((other - shifted).days) <= 3 for other in days) > 1:
+        if shifted and shifted not in days and sum(abs((other - shifted).days) <= NEAR_DAYS for other in days) > 1:
+            return shifted
+    return None
+
+
+def _twin_in_another_year(day: date, days: set[date]) -> date | None:
+    """The same day of the next or the last year, where a log without neighbours has its twin among others."""
+    if any(other != day and abs((other - day).days) <= LONELY_DAYS for other in days):
+        return None
+    for years in (1, -1):
+        shifted = _shifted_date(day, years, 0)
+        if shifted in days and sum(abs((other - shifted).days) <= NEAR_DAYS for other in days) > 2:
             return shifted
     return None
 

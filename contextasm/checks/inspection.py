@@ -6,15 +6,21 @@ It reads and builds, and judges nothing. A file that can't be read becomes a pro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild
 from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.outputs import parse_outputs
+from contextasm.config.overrides import workspace_reader
+from contextasm.config.profile_loader import load_profile
 from contextasm.config.resolve import open_workspace, prepare_build, uses_placeholder
+from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Workspace
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
@@ -68,8 +74,16 @@ class Inspection(NamedTuple):
     """The reason why nothing can be built."""
     contexts: tuple[Context, ...]
     """One for each agent with each team."""
+    layers: tuple[Layer, ...]
+    """Layers of the profiles in use: the one of the settings and those of `outputs`."""
     options: Options
     process: ProcessEnvironment
+
+    def setting_location(self, key: str) -> tuple[str, int]:
+        """File and line that give a setting; an empty path and 0 for a place outside the workspace."""
+        setting = self.prepared.settings.get(key) if self.prepared else None
+        path, _, line = (setting.origin if setting else "").partition(":")
+        return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
 
     @property
     def day(self) -> date:
@@ -83,12 +97,14 @@ def inspect(
     options: Options,
     process: ProcessEnvironment,
     extra_paths: Iterable[str] = (),
+    selected: Sequence[str] = (),
     folder: Folder | GitWorkspace | None = None,
 ) -> Inspection:
-    """Read and build everything; `extra_paths` are read wherever they are in the workspace.
+    """Read everything and build it; `extra_paths` are read wherever they are in the workspace.
 
-    `folder` is a workspace that is open already. Raises `ContextasmError` where there is no workspace, and for options
-    that can't be used.
+    Where all `selected` paths lie in folders of agents, or all in folders of teams, only these are built. `folder` is a
+    workspace that is open already. Raises `ContextasmError` where there is no workspace, and for options that can't be
+    used.
     """
     workspace = InspectedWorkspace(folder or open_workspace(options, process))
     agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
@@ -98,8 +114,8 @@ def inspect(
         if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
     ]
     prepared, error = _prepare(options, process, workspace.folder, complete_agents[0] if complete_agents else "")
-    layers = prepared.build.profile.layers if prepared else ()
-    patterns = [*WORKSPACE_PATTERNS, *(_any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
+    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
+    patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
     paths = sorted({*extra_paths, *(path for pattern in patterns for path in workspace.list(pattern))})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
@@ -115,27 +131,50 @@ def inspect(
         teams=teams,
         prepared=prepared,
         error=error,
-        contexts=tuple(_contexts_of_all_owners(workspace, prepared, complete_agents, wanted_teams)) if prepared else (),
+        contexts=tuple(
+            _contexts_of_all_owners(
+                workspace,
+                prepared,
+                _selected_owners(complete_agents, "agents", selected),
+                _selected_owners(wanted_teams, "teams", selected),
+            )
+        )
+        if prepared
+        else (),
+        layers=layers,
         options=options,
         process=process,
     )
+
+
+def _layers_of_outputs(folder: Folder | GitWorkspace) -> Iterator[Layer]:
+    """Layers of the profiles that `outputs` names; none of a profile that can't be loaded."""
+    try:
+        outputs = parse_outputs(load_settings_file(folder))
+    except ContextasmError:
+        return
+    for name in {dict(output.words).get("profile", ""): None for output in outputs}:
+        if name:
+            with suppress(ContextasmError):
+                yield from load_profile(name, FILE, Path(folder.root), read=workspace_reader(folder)).layers
 
 
 def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
     return tuple(sorted({path.split("/")[1] for path in workspace.list(f"{parent}/**/*") if path.count("/") > 1}))
 
 
-def _any_owner_pattern(template: str) -> str:
+def any_owner_pattern(template: str) -> str:
+    """The path of a layer as a pattern: for every agent and every team."""
     return fill_template(template, {"agent": "*", "team": "*"})
 
 
 def _paths_of_folder_or_source(
     workspace: Workspace, layers: Iterable[Layer], folder: str, sources: set[str]
 ) -> set[str]:
-    patterns = [f"agents/*/{folder}/*.md", f"teams/*/{folder}/*.md"]
+    patterns = [f"agents/*/{folder}/*.md", f"teams/*/{folder}/*.md", *((f"{folder}/*.md",) * (folder == "memories"))]
     for layer in layers:
         if sources & {*layer.query.sources}:
-            patterns += [_any_owner_pattern(path) for path in layer.query.paths]
+            patterns += [any_owner_pattern(path) for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
 
@@ -156,6 +195,12 @@ def _prepare(
 
 def _is_in_workspace(error: ContextasmError, folder: Folder | GitWorkspace) -> bool:
     return not os.path.isabs(error.where) or error.where.startswith(folder.root.rstrip("/") + "/")
+
+
+def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str]) -> Sequence[str]:
+    parts = [path.split("/") for path in selected]
+    is_narrow = bool(parts) and all(len(part) > 1 and part[0] == parent for part in parts)
+    return [name for name in names if [parent, name] in [part[:2] for part in parts]] if is_narrow else names
 
 
 def _contexts_of_all_owners(

@@ -11,19 +11,35 @@ from contextasm.checks.inspection import Inspection, error_finding, warning_find
 from contextasm.model import Context, Document, Memory
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import blocks
-from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by
+from contextasm.text.matching import nearest
+from contextasm.text.memory_parser import (
+    ACTIVE_STATUSES,
+    INACTIVE_STATUSES,
+    distinct_memories,
+    memory_id,
+    superseded_by,
+)
 
 MIN_DUPLICATE_LENGTH = 40
 """Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""
 
 
+STATUSES = sorted(ACTIVE_STATUSES | INACTIVE_STATUSES)
+
+
 def check_memories(inspection: Inspection) -> Iterator[Finding]:
     """Report fields of memories that can't be parsed or are unknown, and files of memories that hold none."""
-    for path, (_, problems) in inspection.memories.items():
+    for path, (memories, problems) in inspection.memories.items():
         for problem in problems:
             what, _, hint = problem.message.partition("; ")
             if not what.endswith("a date, YYYY-MM-DD"):
                 yield warning_finding(path, problem.line, what, hint or "correct the value, or take the field out")
+        for memory in memories:
+            if memory.status not in STATUSES:
+                near = nearest(memory.status, STATUSES, 0.7)
+                message = f"its status is {memory.status}, which is unknown, so it is never shown"
+                hint = f"did you mean {near}?" if near else f"choose one of {', '.join(STATUSES)}"
+                yield warning_finding(path, memory.line, message, hint)
 
 
 def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:
@@ -109,12 +125,14 @@ def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
             continue
         first = max(block.body, block.first)
         text = "\n".join(_LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
+        line, at = document.line + first, 0
         for sentence in _SENTENCE.finditer(text):
+            line, at = line + text.count("\n", at, sentence.start()), sentence.start()
             words = " ".join(_NO_WORD.sub(" ", sentence[0]).casefold().split())
             if len(words) >= MIN_DUPLICATE_LENGTH:
-                yield document.line + first + text.count("\n", 0, sentence.start()), words
+                yield line, words
 
 
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
-_SENTENCE = re.compile(r"\S(?:[^.!?]|[.!?](?!\s))*")
+_SENTENCE = re.compile(r"[^\s.!?](?:[^.!?]|[.!?](?!\s))*")
 _NO_WORD = re.compile(r"[\W_]+")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import budget, config, dates, memories, outputs, rules, text
+from contextasm.checks import budget, config, dates, memories, names, outputs, rules, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 
@@ -19,6 +19,8 @@ CHECKS: Mapping[str, Check] = {
     "unreadable": config.check_unreadable,
     "required-file": config.check_required_files,
     "build": config.check_builds,
+    "file-name": names.check_file_names,
+    "pattern": names.check_patterns,
     "log-name": dates.check_log_names,
     "bad-date": dates.check_bad_dates,
     "future": dates.check_future_dates,

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding, whole_text
+from contextasm.config.settings import FILE
 from contextasm.model import Document
 from contextasm.text.hidden_characters import find_hidden
-from contextasm.text.markdown import closes_fence, fence_opening, heading
+from contextasm.text.managed_block import ManagedBlock, find_block
+from contextasm.text.markdown import closes_fence, fence_opening, heading, list_mark
+from contextasm.text.matching import list_names
 from contextasm.text.secret_scanner import find_secrets
 
 HARMFUL_KINDS = {"tag", "bidi"}
@@ -51,24 +54,34 @@ MAX_NON_ASCII_SHARE = 0.1
 
 
 def check_non_ascii(inspection: Inspection) -> Iterator[Finding]:
-    """Report files that a build reads and whose tokens the estimate may count too low."""
+    """Report, once, that a build reads files whose tokens the estimate may count too low."""
     if not inspection.prepared or inspection.prepared.build.request.tokenizer != "estimate":
         return
-    paths = {document.path for context in inspection.contexts for document in context.documents}
-    for path in sorted(paths & inspection.documents.keys()):
-        text = inspection.documents[path].text
-        if text.isascii():
-            continue
-        if sum(character > "\x7f" for character in text) >= max(20, MAX_NON_ASCII_SHARE * len(text)):
-            message = "much of it is not ASCII, and the estimate may count too few tokens for it"
-            yield note_finding(path, 0, message, "set `tokenizer: o200k_base` in ctxasm.yaml, which counts exactly")
+    read_paths = {document.path for context in inspection.contexts for document in context.documents}
+    paths = [path for path in sorted(read_paths & inspection.documents.keys()) if _is_non_ascii(inspection, path)]
+    if paths:
+        path, line = inspection.setting_location("tokenizer")
+        message = "files are read of which much is not ASCII, and the estimate may count too few tokens for them"
+        hint = f"set `tokenizer: o200k_base` in {FILE}, which counts exactly; the files are {list_names(paths, 3)}"
+        yield note_finding(path, line, message, hint)
+
+
+def _is_non_ascii(inspection: Inspection, path: str) -> bool:
+    text = inspection.documents[path].text
+    if text.isascii():
+        return False
+    return sum(character > "\x7f" for character in text) >= max(20, MAX_NON_ASCII_SHARE * len(text))
 
 
 # --- References ------------------------------------------------------------------------------------------------------
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(<?([^()\s<>]*)>?(?: \"[^\"\n]*\")?\)")
 _REFERENCE_IN_CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
-_EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
+_EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/~]")
+_TEMPLATE = re.compile(r"[{}*$]|YYYY|\.\.\.")
+"""Marks of a path that stands for others, such as `daily/YYYY-MM-DD.md`."""
+
+_CODE_OR_COMMENT = re.compile(r"(`[^`\n]*`)|<!--.*?(?:-->|$)")
 
 
 def check_references(inspection: Inspection) -> Iterator[Finding]:
@@ -80,17 +93,44 @@ def check_references(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _references(document: Document) -> Iterator[tuple[int, str]]:
-    # Links, and `file.md#heading` in code, but not in fenced code.
-    fence = ""
-    for number, line in enumerate(document.text.split("\n"), document.line):
-        if fence:
-            fence = "" if closes_fence(line, fence) else fence
-        elif opening := fence_opening(line):
-            fence = opening[1]
-        else:
+    # Links, and `file.md#heading` in code. A managed block repeats other files, where its links are checked.
+    block = find_block(whole_text(document))
+    managed = range(block.line, block.line + block.content.count("\n") + 2) if isinstance(block, ManagedBlock) else ()
+    for number, line in _prose_lines(document):
+        if number not in managed:
             yield from ((number, reference) for reference in _REFERENCE_IN_CODE.findall(line))
             without_code = re.sub(r"`[^`\n]*`", "", line)
             yield from ((number, _decode_percent_escapes(target)) for target in _LINK.findall(without_code))
+
+
+def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, without those of fenced and indented code, and without HTML comments."""
+    fence, is_comment, is_list, is_code, is_after_blank = "", False, False, False, True
+    for number, whole_line in enumerate(document.text.split("\n"), document.line):
+        if fence:
+            fence = "" if closes_fence(whole_line, fence) else fence
+            continue
+        line = whole_line
+        if is_comment:
+            _, end, line = whole_line.partition("-->")
+            is_comment = not end
+        elif opening := fence_opening(line):
+            fence = opening[1]
+            continue
+        is_indented = line.startswith(("    ", "\t"))
+        is_code = is_indented and not is_list and (is_code or is_after_blank)
+        if line.strip():
+            is_list = is_list if is_indented else bool(list_mark(line)) or (is_list and line[0] == " ")
+        is_after_blank = not line.strip()
+        if not is_code:
+            without_comments = _CODE_OR_COMMENT.sub(lambda match: match[1] or "", line)
+            is_comment = is_comment or _opens_comment(line)
+            yield number, without_comments
+
+
+def _opens_comment(line: str) -> bool:
+    comments = [match[0] for match in _CODE_OR_COMMENT.finditer(line) if not match[1]]
+    return bool(comments) and not comments[-1].endswith("-->")
 
 
 def _decode_percent_escapes(target: str) -> str:
@@ -102,7 +142,8 @@ def _decode_percent_escapes(target: str) -> str:
 
 def _broken_reference(inspection: Inspection, document: Document, line: int, reference: str) -> Iterator[Finding]:
     file, _, anchor = reference.partition("#")
-    if _EXTERNAL.match(reference) or "\0" in file or not (file.endswith(".md") or (anchor and not file)):
+    is_path = not (_EXTERNAL.match(reference) or _TEMPLATE.search(file) or "\0" in file)
+    if not is_path or not (file.endswith(".md") or (anchor and not file)):
         return
     folder = posixpath.dirname(document.path)
     relative = posixpath.normpath(posixpath.join(folder, file)) if file else document.path

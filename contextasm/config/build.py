@@ -16,6 +16,7 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Problem,
     Profile,
     Request,
     SemanticSimilarity,
@@ -119,6 +120,14 @@ def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
             raise ContextasmError("--var", what, "write NAME=VALUE, such as phase=beta")
         variables[name] = value
     return variables
+
+
+def unused_variables(options: Options, rules: RuleEvaluation | None) -> tuple[Problem, ...]:
+    """The problem of each variable of `--var` that no rule tests."""
+    verdicts = rules.verdicts if rules else ()
+    fields = {condition.field for rule, _ in verdicts for condition in rule.when}
+    names = [name for name in _parse_variables(options.variables) if f"var.{name}" not in fields]
+    return tuple(Problem("no-effect", f"--var {name}", 0, "no rule tests this variable") for name in names)
 
 
 def semantic_similarity(

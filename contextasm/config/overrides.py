@@ -32,6 +32,21 @@ def resolve_profile(
     The SHA-256 of each file that it is made of is added to `digests`, by path: relative to the workspace, or absolute
     outside of it. Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
     """
+    profile = resolve_all_layers(settings, settings_file, workspace, process, digests)
+    return profile._replace(layers=tuple(layer for layer in profile.layers if layer.id not in profile.disabled))
+
+
+def resolve_all_layers(
+    settings: Mapping[str, Setting],
+    settings_file: YamlMapping,
+    workspace: Folder | GitWorkspace,
+    process: ProcessEnvironment,
+    digests: dict[str, str],
+) -> Profile:
+    """The profile that the settings name, with the changes of `ctxasm.yaml`, and with layers that are switched off.
+
+    Raises `ContextasmError` as `resolve_profile` does.
+    """
     setting = settings["profile"]
     is_from_file = setting.origin.startswith(settings_file.path)
     name = str(setting.value)
@@ -44,9 +59,7 @@ def resolve_profile(
     if strategy.value:
         profile = with_strategy(profile, str(strategy.value), strategy.origin)
     where = f"{settings_file.where('layers')}: layers"
-    profile = with_layer_changes(profile, settings_file.get("layers"), where, new=False)
-    enabled = tuple(layer for layer in profile.layers if layer.id not in profile.disabled)
-    return profile._replace(layers=enabled)
+    return with_layer_changes(profile, settings_file.get("layers"), where, new=False)
 
 
 def limit_layers(profile: Profile, options: Options) -> Profile:

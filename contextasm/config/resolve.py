@@ -19,6 +19,7 @@ from contextasm.config.build import (
     load_counter,
     make_summarizer,
     semantic_similarity,
+    unused_variables,
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
@@ -27,6 +28,7 @@ from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import Build, ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.decode import parse_data
+from contextasm.text.matching import list_names
 from contextasm.text.templates import placeholders
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
@@ -95,18 +97,20 @@ def prepare_build(
         request = request._replace(topic=current_goal(profile, recording, load_yaml))
     is_cached = is_cache_allowed(process.environment)
     topic = options.topic or ""
+    rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
     build = Build(
         workspace=recording,
         profile=profile,
         request=request,
         counter=counter,
-        rules=evaluate_rules(config, workspace, settings_file, options, request, process, whole),
+        rules=rules,
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)
         if isinstance(workspace, Folder)
         else None,
         parse_yaml=load_yaml,
+        problems=unused_variables(options, rules),
     )
     for path, read in config.reads.items():
         digests[path] = answer_digest(read)
@@ -236,14 +240,18 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     """
     folder = f"{kind}s/{name}"
     if not workspace.list(folder):
-        values.require_known(name, owner_names(workspace, kind), origin, kind)
+        names = owner_names(workspace, kind)
+        if not names:
+            hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"
+            raise ContextasmError(origin, f"unknown {kind} {name}", hint)
+        values.require_known(name, names, origin, kind)
     return folder
 
 
 def only_agent(names: Sequence[str], advice: str = "name one with -a NAME") -> str:
     """The name of the only agent. Raises `ContextasmError`, with `advice`, where there are none or several."""
     if len(names) != 1:
-        agents = f"there are {', '.join(names)}" if names else "make one with `ctxasm init --agent NAME`"
+        agents = f"there are {list_names(names)}" if names else "make one with `ctxasm init --agent NAME`"
         raise ContextasmError("agent", "none named", f"{advice}; {agents}")
     return names[0]
 

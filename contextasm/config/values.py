@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from contextasm.model import ContextasmError
 from contextasm.text.dates import parse_date
-from contextasm.text.matching import nearest
+from contextasm.text.matching import list_names, nearest
 
 ParseValue = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
@@ -196,12 +196,12 @@ def some_of(known: Collection[str]) -> ParseValue:
 
 
 def require_known(name: str, known: Collection[str], where: str, kind: str = "value") -> str:
-    """A name that is known; the message for any other gives the nearest one, or all."""
+    """A name that is known; the message for any other gives the nearest one, or a list of them."""
     if name in known:
         return name
     near = nearest(name, known)
-    names = ", ".join(known) or "none"
-    hint = f"choose one of: {names}"
+    names = list_names(known)
+    hint = f"choose one of: {names}" if known else "leave it out: there is none to choose"
     if near:
         hint = f"did you mean {near}?{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
     raise ContextasmError(where, f"unknown {kind} {name}", hint)

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from contextasm.model.document import Parse, Workspace
+from contextasm.model.errors import Problem
 from contextasm.model.fragment import RetrievalResult
 from contextasm.model.profile import Layer, Profile
 from contextasm.model.protocols import IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
@@ -44,6 +45,8 @@ class Build(NamedTuple):
     run_sources: RunSources = in_order
     timed_out: frozenset[str] = frozenset()
     """Ids of layers that are not searched but reported as late, as they were in the build that is replayed."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of the request that were found before the build."""
 
 
 class SourceQuery(NamedTuple):

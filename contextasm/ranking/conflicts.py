@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Problem, Profile, Reason
+from contextasm.text.matching import list_names
 from contextasm.text.similarity import fingerprint
 
 MINOR = 0.3
@@ -105,7 +106,7 @@ def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
 
 def _conflict_problem(key: str, claims: Sequence[_Claim]) -> Problem:
     first, *others = [claim.fragment for claim in claims]
-    names = ", ".join(f"{other.id} ({other.location.path}:{other.location.line})" for other in others)
+    names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
 

@@ -19,21 +19,6 @@ FILTER_OPTIONS: Mapping[str, str] = {
 """The command line option of each filter."""
 
 
-def restrict(profile: Profile, filters: Filters) -> Profile:
-    """The profile with the event types of its layers restricted to the filter's: no others fill the candidates."""
-    if not filters.event_types:
-        return profile
-    return profile._replace(layers=tuple(_restrict_event_types(layer, filters) for layer in profile.layers))
-
-
-def _restrict_event_types(layer: Layer, filters: Filters) -> Layer:
-    layer_types = layer.query.event_types or filters.event_types
-    event_types = tuple(event_type for event_type in layer_types if event_type in filters.event_types)
-    if "events" not in layer.query.sources or not event_types:
-        return layer
-    return layer._replace(query=layer.query._replace(event_types=event_types))
-
-
 def apply_filters(
     profile: Profile, results: Mapping[str, RetrievalResult], filters: Filters
 ) -> Mapping[str, RetrievalResult]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Ranking, Reason, weighted_total
+from contextasm.model import Fragment, Layer, Problem, Profile, Reason, weighted_total
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
@@ -65,24 +65,6 @@ def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment
         )
         and all(fragment.verdict.excluded for fragment in pools[layer.id])
     )
-
-
-def unused_weight_problems(
-    profile: Profile, candidates: Mapping[str, Sequence[Fragment]], *, has_topic: bool
-) -> tuple[Problem, ...]:
-    """A problem for each layer with weights that belong to no part of any of its scores.
-
-    Without a topic nothing has a similarity, and weights that a layer does not set itself are not looked at.
-    """
-    problems = []
-    for layer in profile.layers:
-        parts = {name for fragment in candidates[layer.id] for name, _ in fragment.score}
-        optional = set() if has_topic else {"similarity"}
-        weights = [name for name, weight in layer.ranking.weights if weight and name not in parts | optional]
-        if parts and weights and layer.ranking.weights != Ranking().weights:
-            message = f"no score has the part {' or '.join(weights)}, so its weight changes nothing"
-            problems.append(Problem("unused-weight", layer.id, 0, message))
-    return tuple(problems)
 
 
 def _best_order(fragments: Sequence[Fragment]) -> list[Fragment]:

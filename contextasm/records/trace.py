@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError, Decision, Document, Problem, Workspace
+from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
+from contextasm.text.templates import layer_paths
 
 
 class LineTrace(NamedTuple):
@@ -17,12 +19,15 @@ class LineTrace(NamedTuple):
     decision: Decision | None
     """The cause; None where the line belongs to no fragment."""
     code: str = ""
-    """The cause where there is no decision: `front-matter`, `blank-line`, `between` or `not-read`."""
+    """The cause where there is no decision: `front-matter`, `blank-line`, `between`, `not-read` or `left-out`."""
 
 
-def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> LineTrace:
+def trace_line(
+    workspace: Workspace, context: Context, path: str, line: int, layers: Callable[[], Sequence[Layer]] = lambda: ()
+) -> LineTrace:
     """The trace of line `line`, counted from 1, of the file at `path` in a finished build.
 
+    `layers` gives all layers of the profile, with those that the build leaves out; it is called for unread files alone.
     Raises `ContextasmError` where there is no such file or line.
     """
     document = workspace.read(path)
@@ -36,6 +41,8 @@ def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> 
             return LineTrace(False, decision.layer, decision)
     layer = decisions[0].layer if decisions else ""
     if not isinstance(document, Document) or all(path != opened.path for opened in context.documents):
+        if not layer and (left_out := _reading_layer(workspace, context, path, layers())):
+            return LineTrace(False, left_out, None, "left-out")
         return LineTrace(False, layer, None, "not-read")
     if line < document.line:
         return LineTrace(False, layer, None, "front-matter")
@@ -53,3 +60,18 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
         lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
         if line > lines:
             raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+
+
+def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:
+    """The id of the layer that reads a file but is left out of the build; empty for none."""
+    used = {usage.layer for usage in context.allowances}
+    return next(
+        (
+            layer.id
+            for layer in layers
+            if layer.id not in used
+            for template in layer.query.paths
+            if path in layer_paths(workspace, template, context.request)
+        ),
+        "",
+    )

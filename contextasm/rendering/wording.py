@@ -89,6 +89,7 @@ LINE_TRACES: Mapping[str, str] = {
     "blank-line": "a blank line between fragments",
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
+    "left-out": "its layer is left out of this build, by `enabled: false` or by --scope",
 }
 """Wording of each reason why a line that belongs to no fragment is not shown."""
 

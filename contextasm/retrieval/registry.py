@@ -1,4 +1,4 @@
-"""Table of sources: name in a profile -> function that finds fragments, and fields of its templates.
+"""Table of sources: name in a profile -> function that finds fragments, fields of its templates, parts of its scores.
 
 A source is one module in `sources` and one line here. The fields stand here and not in the source's module, because
 the settings check them for every layer, and a build imports only the sources that it runs.
@@ -22,6 +22,7 @@ class _SourceEntry(NamedTuple):
     source: Source
     item_fields: Sequence[str] = ()
     group_fields: Sequence[str] = ()
+    score_parts: Sequence[str] = ()
     reads_files: bool = True
 
 
@@ -36,21 +37,30 @@ def _import_on_call(module: str, function: str) -> Source:
 _MEMORY = ("type", "text", "title", "rest", "confidence")
 _KEY = ("key", "name")
 _PAGE = ("title", "path")
+_WEIGHED = ("importance", "recency", "confidence", "open")
 
 _ENTRIES: Mapping[str, _SourceEntry] = {
     "document": _SourceEntry(documents),
     "daily": _SourceEntry(daily_logs, group_fields=("date",)),
     "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
-    "search": _SourceEntry(search_memories, _MEMORY, _KEY),
-    "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY),
-    "events": _SourceEntry(_import_on_call("events", "events"), ("type", "text"), ("session",)),
-    "knowledge": _SourceEntry(_import_on_call("knowledge", "knowledge"), group_fields=_PAGE),
-    "entities": _SourceEntry(_import_on_call("entities", "entities"), ("type", "name", "fields")),
-    "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target")),
-    "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried")),
+    "search": _SourceEntry(search_memories, _MEMORY, _KEY, ("similarity", *_WEIGHED)),
+    "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY, _WEIGHED),
+    "events": _SourceEntry(
+        _import_on_call("events", "events"), ("type", "text"), ("session",), ("similarity", "importance", "recency")
+    ),
+    "knowledge": _SourceEntry(
+        _import_on_call("knowledge", "knowledge"), group_fields=_PAGE, score_parts=("similarity",)
+    ),
+    "entities": _SourceEntry(
+        _import_on_call("entities", "entities"), ("type", "name", "fields"), (), ("named", "salience")
+    ),
+    "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target"), (), ("weight",)),
+    "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried"), (), ("rate",)),
     "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE),
-    "files": _SourceEntry(_import_on_call("files", "files"), group_fields=_PAGE),
-    "tools": _SourceEntry(_import_on_call("tools", "tools"), ("name", "text", "arguments")),
+    "files": _SourceEntry(
+        _import_on_call("files", "files"), group_fields=_PAGE, score_parts=("open", "changed", "named")
+    ),
+    "tools": _SourceEntry(_import_on_call("tools", "tools"), ("name", "text", "arguments"), (), ("similarity",)),
     "root-goal": _SourceEntry(_import_on_call("tasks", "root_goal")),
     "ancestor-goals": _SourceEntry(_import_on_call("tasks", "ancestor_goals")),
     "sibling-results": _SourceEntry(_import_on_call("tasks", "sibling_results")),
@@ -66,6 +76,9 @@ ITEM_FIELDS: Mapping[str, Sequence[str]] = {name: entry.item_fields for name, en
 
 GROUP_FIELDS: Mapping[str, Sequence[str]] = {name: entry.group_fields for name, entry in _ENTRIES.items()}
 """Names that may stand in braces in a layer's `group`, by source; empty for sources without groups."""
+
+SCORE_PARTS: Mapping[str, Sequence[str]] = {name: entry.score_parts for name, entry in _ENTRIES.items()}
+"""Parts of a score that a layer's `weights` may weigh, by source; empty for sources without scores."""
 
 SOURCES_WITHOUT_PATH = frozenset(name for name, entry in _ENTRIES.items() if not entry.reads_files)
 """Sources that read no file."""

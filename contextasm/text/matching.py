@@ -1,10 +1,23 @@
-"""Names in texts: the nearest of several names, for hints of messages, and names that a text mentions."""
+"""Names in texts: the nearest of several names and lists of names, for messages, and names that a text mentions."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+MOST_NAMES = 40
+"""Number of names that a message lists in full."""
+
+_FIRST_NAMES = 10
+
+
+def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
+    """The names with commas between them; of more than `most` the first ones, ten at most, and how many others."""
+    if len(names) <= most:
+        return ", ".join(names)
+    first = min(most, _FIRST_NAMES)
+    return f"{', '.join([*names][:first])} and {len(names) - first:,} more"
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.5) -> str:

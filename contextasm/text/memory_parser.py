@@ -269,6 +269,11 @@ def _without_list_indent(lines: Sequence[str]) -> Iterator[str]:
 ACTIVE_STATUSES = {"active", "approved"}
 """Statuses in which a memory may be shown."""
 
+INACTIVE_STATUSES = {
+    *("archived", "completed", "consolidated", "deprecated", "draft", "expired", "rejected", "review", "superseded"),
+}
+"""Statuses in which a memory is never shown; no other status is either, but any other is probably a slip."""
+
 
 def superseded_by(memories: Iterable[Memory]) -> dict[str, str]:
     """Ids that active memories supersede, each with the id of the memory that supersedes it."""

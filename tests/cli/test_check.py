@@ -13,8 +13,11 @@ from jsonschema import Draft202012Validator
 
 import contextasm
 from contextasm.checks.formats import FORMATS
+from contextasm.config.build import PreparedBuild
+from contextasm.model import Build, Context
+from contextasm.pipeline import assemble
 from tests.checks.test_checks import CASES, DAY, KNOWN, MEMORY, TOKEN
-from tests.command import Result, ctxasm, fill, inside, refused
+from tests.command import SMALL, Result, ctxasm, fill, inside, refused
 
 WARNING = "See [it](GONE.md).\n"
 NOTE = CASES["other script"].files[KNOWN]
@@ -234,3 +237,32 @@ def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:
     assert check(tmp_path, "--date", "2025-03-20").out == "no findings\n"
     assert "[non-ascii]" in check(fill(tmp_path, {KNOWN: NOTE}), "--date", "2025-03-20").out
     assert "[non-ascii]" not in check(tmp_path, "--tokenizer", "o200k_base").out
+
+
+def test_only_what_a_named_path_concerns_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many agents and teams every pair was built, for one file too; the findings of the path are the same."""
+    owners = {path.replace("/a/", f"/{name}/"): text for name in "abc" for path, text in SMALL.items()}
+    long_text = "# K\n\n" + "A line of words.\n\n" * 600
+    teams = {f"teams/{name}/GOALS.md": "Goals.\n" for name in "xyz"}
+    root = fill(tmp_path, {**owners, **teams, "agents/b/KNOWLEDGE.md": long_text})
+    built: list[tuple[str, str]] = []
+
+    def run(_: PreparedBuild, build: Build | None = None) -> Context:
+        assert build
+        built.append((build.request.agent, build.request.team))
+        return assemble(build)
+
+    monkeypatch.setattr(PreparedBuild, "run", run)
+    whole = inside("check", "-w", root).out.split("\n")[0]
+    assert len(built) == 9
+    built.clear()
+    assert inside("check", "-w", root, "agents/b/KNOWLEDGE.md").out.split("\n")[0] == whole
+    assert built == [("b", "x"), ("b", "y"), ("b", "z")]
+    built.clear()
+    inside("check", "-w", root, "teams/y", "teams/z/GOALS.md")
+    assert built == [(agent, team) for agent in "abc" for team in "yz"]
+    built.clear()
+    assert inside("check", "-w", root, "--baseline", root / "b.json", "--update-baseline").code == 0
+    built.clear()
+    assert "no longer found" not in inside("check", "-w", root, "--baseline", root / "b.json", "teams/y").err
+    assert len(built) == 9

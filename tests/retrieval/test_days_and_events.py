@@ -162,7 +162,7 @@ def test_a_weight_of_a_part_that_the_source_does_not_give_is_a_problem() -> None
     )
     files: dict[str, Content] = {"sessions/s.jsonl": event("note", f"{DAY}T08:00:00Z", "one")}
     context = assemble(Build(Files(files), Profile("tests", "", 900, "plain", (layer,)), request(budget=900), ESTIMATE))
-    assert [(problem.code, problem.path) for problem in context.problems] == [("unused-weight", "events")]
+    assert [(problem.code, problem.path) for problem in context.problems] == [("no-effect", "events")]
     assert "salience" in context.problems[0].message
 
 

@@ -60,7 +60,7 @@ def check(
     folder = open_workspace(options, process)
     with _open_index(folder, process) if staged else nullcontext(folder) as workspace:
         selected = [_workspace_path(workspace, path) for path in paths or ()]
-        findings = _run_checks(options, process, workspace, selected)
+        findings = _run_checks(options, process, workspace, selected, whole=bool(baseline))
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -101,14 +101,22 @@ def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder 
 
 
 def _run_checks(
-    options: Options, process: ProcessEnvironment, workspace: Folder | GitWorkspace, selected: Sequence[str]
+    options: Options,
+    process: ProcessEnvironment,
+    workspace: Folder | GitWorkspace,
+    selected: Sequence[str],
+    *,
+    whole: bool,
 ) -> Sequence[Finding]:
-    """All findings of the workspace; selected files are read wherever they are in it."""
+    """The findings of the selected paths, at least; selected files are read wherever they are in the workspace.
+
+    With `whole`, all findings of the workspace: a baseline is compared with all of them.
+    """
     from contextasm.checks.inspection import inspect
     from contextasm.checks.registry import run_checks
 
     files = [path for path in selected if workspace.is_file(path)]
-    return run_checks(inspect(options, process, files, workspace))
+    return run_checks(inspect(options, process, files, () if whole else selected, workspace))
 
 
 def _default_format(environment: Mapping[str, str]) -> FormatName:

@@ -30,12 +30,13 @@ def edit(
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
     from contextasm.model import ContextasmError
+    from contextasm.text.matching import list_names
     from contextasm.workspace.editing.memories import find_memories
 
     owner = find_owner(options, needed=False)
     memories = find_memories(owner.workspace, name, owner.path)
     if len(memories) > 1:
-        places = ", ".join(f"{memory.path}:{memory.line}" for memory in memories)
+        places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")
     (memory,) = memories
     _run_editor(_editor_command(), f"{owner.workspace.root}/{memory.path}", memory.line)

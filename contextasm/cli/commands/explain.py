@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,8 +12,11 @@ from contextasm.cli.output import format_json, format_table, show_problems, writ
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from contextasm.cli.commands.replay import OpenedRecord
-    from contextasm.model import Context, Workspace
+    from contextasm.config.build import PreparedBuild
+    from contextasm.model import Context, Layer, Workspace
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git import GitWorkspace
 
@@ -49,7 +53,8 @@ def explain(
         context, folder = run_build(job), job.workspace
         if line is not None:
             place = _workspace_line(folder, context, line)
-            write_stdout(_line_text(job.workspace, context, place, as_json=json))
+            layers = partial(_all_layers, job)
+            write_stdout(_line_text(job.workspace, context, place, layers, as_json=json))
             return 0
     if fragment is not None and folder:
         fragment = _known_name(folder, context, fragment)
@@ -150,7 +155,24 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
     return 0
 
 
-def _line_text(workspace: Workspace, context: Context, place: str, *, as_json: bool) -> str:
+def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
+    """Layers of the profile, with those that are switched off or outside the scope."""
+    from contextasm.config.overrides import resolve_all_layers
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.settings import load_settings_file
+
+    settings_file = load_settings_file(job.workspace)
+    return resolve_all_layers(job.settings, settings_file, job.workspace, process_environment(), {}).layers
+
+
+def _line_text(
+    workspace: Workspace,
+    context: Context,
+    place: str,
+    layers: Callable[[], Sequence[Layer]] = lambda: (),
+    *,
+    as_json: bool,
+) -> str:
     """The trace of one line, as one line of text or as JSON. Raises `ContextasmError` for what is not FILE:LINE."""
     from contextasm.model import ContextasmError
     from contextasm.records.trace import trace_line
@@ -159,7 +181,7 @@ def _line_text(workspace: Workspace, context: Context, place: str, *, as_json: b
     path, _, number = place.rpartition(":")
     if not path or not number.isdecimal() or not int(number):
         raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
-    trace = trace_line(workspace, context, path, int(number))
+    trace = trace_line(workspace, context, path, int(number), layers)
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
         return format_json({"in": trace.shown, "layer": trace.layer, "reason": reason})

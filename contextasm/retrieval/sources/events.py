@@ -43,7 +43,9 @@ class _Session(NamedTuple):
     id: str
     document: Document
     events: Sequence[Event]
-    """Events up to the day of the request, oldest first."""
+    """Events up to the day of the request that pass the filter of types, oldest first."""
+    filtered: Sequence[Event]
+    """Events up to that day that do not pass it."""
     future: Sequence[Event]
     """Events of later days."""
 
@@ -75,6 +77,8 @@ def events(query: SourceQuery) -> RetrievalResult:
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
+    if query.build.request.filters.event_types:
+        fragments += _remaining_fragments(sessions, fragments, query)
     fragments += [
         _excluded_event(event, Reason.of("future", age=(query.build.request.date - event.time.date()).days), query)
         for session in sessions
@@ -87,16 +91,19 @@ def events(query: SourceQuery) -> RetrievalResult:
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
-    types = query.layer.query.event_types
+    layer_types, allowed = query.layer.query.event_types, query.build.request.filters.event_types
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []
     for document in documents:
         file_events, file_problems = parse_events(document)
         problems += file_problems
         name = document.path.rpartition("/")[2].removesuffix(".jsonl")
-        in_types = [event for event in _oldest_first(file_events) if not types or event.type in types]
-        past = [event for event in in_types if event.day <= last_day]
-        sessions.append(_Session(name, document, past, [event for event in in_types if event.day > last_day]))
+        of_layer = [event for event in _oldest_first(file_events) if not layer_types or event.type in layer_types]
+        past = [event for event in of_layer if event.day <= last_day]
+        passing = [event for event in past if not allowed or event.type in allowed]
+        filtered = [event for event in past if allowed and event.type not in allowed]
+        future = [event for event in of_layer if event.day > last_day]
+        sessions.append(_Session(name, document, passing, filtered, future))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
 
 
@@ -119,17 +126,6 @@ def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
     return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
 
 
-def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragment:
-    return Fragment(
-        _event_id(event),
-        Location(event.path, event.line, rows=1),
-        "",
-        FragmentDisplay(query.layer.heading[0]),
-        labels=Labels(day=event.day, kind=event.type),
-        verdict=Verdict(excluded=reason),
-    )
-
-
 def _with_similarity(fragments: Sequence[Fragment], query: SourceQuery) -> Sequence[Fragment]:
     """The fragments with their similarity to the topic as the first part of their scores, where the layer weighs it."""
     topic = query.build.request.topic
@@ -150,6 +146,31 @@ def _with_similarity(fragments: Sequence[Fragment], query: SourceQuery) -> Seque
         score = (("similarity", similar.get(row, 0.0)), *scored[number].score)
         scored[number] = scored[number]._replace(score=score)
     return scored
+
+
+def _remaining_fragments(
+    sessions: Sequence[_Session], fragments: Sequence[Fragment], query: SourceQuery
+) -> list[Fragment]:
+    # A filter of types changes which session is the current one: every event gets a decision, whichever it is.
+    filtered = Reason.of("filtered", by="--event-type")
+    no_highlight = Reason.of("not-in-pool", pool=HIGHLIGHTS)
+    decided = {(fragment.location.path, fragment.location.line) for fragment in fragments}
+    passing = (event for session in sessions for event in session.events if (event.path, event.line) not in decided)
+    return [
+        *(_excluded_event(event, no_highlight, query) for event in passing),
+        *(_excluded_event(event, filtered, query) for session in sessions for event in session.filtered),
+    ]
+
+
+def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragment:
+    return Fragment(
+        _event_id(event),
+        Location(event.path, event.line, rows=1),
+        "",
+        FragmentDisplay(query.layer.heading[0]),
+        labels=Labels(day=event.day, kind=event.type),
+        verdict=Verdict(excluded=reason),
+    )
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:

@@ -1,0 +1,177 @@
+"""Checks of names: files whose name or place nearly is one that is read, and patterns that no file matches."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import AGENT_FILES, Inspection, any_owner_pattern, warning_finding
+from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.settings import FILE
+from contextasm.model import Layer
+from contextasm.text.dates import split_dated_name
+from contextasm.text.glob import glob_matches, wildcard_matches
+from contextasm.text.matching import list_names, nearest
+from contextasm.text.templates import is_pattern
+
+PROGRAM_PATTERNS = (FILE, "rules/*.yaml")
+"""Patterns of the files that every build reads, besides those of the layers."""
+
+NEAR_FILE, NEAR_FOLDER = 0.85, 0.7
+"""Least likeness, 0 to 1, of the name of a file or a folder to the one that is read."""
+
+OTHER_ENDINGS: Mapping[str, Sequence[str]] = {
+    ".md": (".markdown", ".mdown", ".mkd"),
+    ".yaml": (".yml",),
+    ".jsonl": (".ndjson",),
+}
+"""Endings that mean the same to people as the one that is read."""
+
+SET_ASIDE = {"archive", "archived", "attic", "backup", "draft", "drafts", "old", "templates", "trash"}
+"""Folders whose files nobody expects to be read."""
+
+
+class _NearMiss(NamedTuple):
+    """A path that is not read, and the nearest one that would be."""
+
+    place: str
+    """File, or folder where all its files are misplaced."""
+    fault: str
+    meant: str
+
+
+def check_file_names(inspection: Inspection) -> Iterator[Finding]:
+    """Report files that nothing reads and whose name or folder nearly is one that is read."""
+    workspace = inspection.workspace
+    templates = (path for layer in inspection.layers for path in layer.query.paths)
+    patterns = [*dict.fromkeys(any_owner_pattern(path) for path in (*PROGRAM_PATTERNS, *AGENT_FILES, *templates))]
+    # Of recursive patterns and those with braces only the ending could be wrong.
+    simple = [pattern for pattern in patterns if "**" not in pattern and not {*"{["} & {*pattern}]
+    read_paths = {path for pattern in patterns for path in workspace.list(pattern)}
+    roots = dict.fromkeys(pattern.partition("/")[0] for pattern in simple if "/" in pattern)
+    candidates = [path for root in ("", *roots) for path in workspace.list(f"{root}/**/*" if root else "*")]
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for path in candidates:
+        if path not in read_paths and (miss := _near_miss(path, simple, read_paths)):
+            groups.setdefault((miss.place, miss.fault), []).append((path, miss.meant))
+    for (_, fault), misses in groups.items():
+        path, meant = misses[0]
+        others = [other for other, _ in misses[1:]]
+        rest = f" The same goes for {list_names(others, 3)}" if others else ""
+        yield warning_finding(path, 0, fault, f"did you mean {meant}?{rest}")
+
+
+def _near_miss(path: str, patterns: Sequence[str], read_paths: set[str]) -> _NearMiss | None:
+    parts = path.split("/")
+    for pattern in patterns:
+        names = pattern.split("/")
+        if len(parts) == len(names):
+            miss = _near_name(parts, names, read_paths)
+        elif len(parts) > len(names):
+            miss = _below_folder(parts, names)
+        else:
+            continue
+        if miss:
+            return miss
+    return None
+
+
+def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str]) -> _NearMiss | None:
+    """The near miss of a path that differs from a pattern, of the same length, in one name."""
+    differing = [at for at, name in enumerate(names) if not wildcard_matches(name, parts[at])]
+    if len(differing) != 1:
+        return None
+    (at,) = differing
+    path, is_file = "/".join(parts), at == len(names) - 1
+    if not is_pattern(names[at]):
+        meant = "/".join((*parts[:at], names[at], *parts[at + 1 :]))
+        folder = "/".join((*parts[:at], names[at]))
+        is_taken = meant in read_paths or any(other.startswith(f"{folder}/") for other in read_paths)
+        if is_taken or not nearest(parts[at], [names[at]], NEAR_FILE if is_file else NEAR_FOLDER):
+            return None
+        place = path if is_file else "/".join(parts[: at + 1])
+        return _NearMiss(place, f"nothing reads {parts[at]}", meant if is_file else f"{folder}/")
+    if is_file and (name := _with_ending(parts[at], names[at])):
+        meant = "/".join((*parts[:at], name))
+        return _NearMiss(path, f"only files that end in {posixpath.splitext(names[at])[1]} are read here", meant)
+    return None
+
+
+def _with_ending(name: str, pattern: str) -> str:
+    """The name with the ending of a pattern such as `*.md`, where its own ending means the same; else empty."""
+    stem, ending = posixpath.splitext(name)
+    expected = posixpath.splitext(pattern)[1]
+    is_text_log = ending.casefold() == ".txt" and expected == ".md" and bool(split_dated_name(f"{stem}.md"))
+    is_same = ending.casefold() in (expected, *OTHER_ENDINGS.get(expected, ())) or is_text_log
+    return stem + expected if expected and is_same and wildcard_matches(pattern, stem + expected) else ""
+
+
+def _below_folder(parts: Sequence[str], names: Sequence[str]) -> _NearMiss | None:
+    """The near miss of a file in a folder below the one that a pattern such as `daily/*.md` reads."""
+    depth = len(names) - 1
+    is_below = depth and is_pattern(names[-1]) and all(map(wildcard_matches, names[:-1], parts))
+    folders = parts[depth:-1]
+    if not is_below or {name.casefold() for name in folders} & SET_ASIDE or not wildcard_matches(names[-1], parts[-1]):
+        return None
+    read_folder, folder = "/".join(parts[:depth]), "/".join(parts[:-1])
+    return _NearMiss(folder, f"nothing is read from folders below {read_folder}/", f"{read_folder}/{parts[-1]}")
+
+
+def check_patterns(inspection: Inspection) -> Iterator[Finding]:
+    """Report paths of layers and of rules that match no file, whatever the agent and the team.
+
+    Those of shipped profiles and of rules that are switched off need not match any.
+    """
+    yield from _unmatched_layer_paths(inspection)
+    rules = inspection.prepared.build.rules if inspection.prepared else None
+    for rule, _ in rules.verdicts if rules else ():
+        targets = (*rule.include, *rule.exclude, *(target for target, _ in rule.boost))
+        for path in dict.fromkeys(target.value for target in targets if target.kind in {"path", "heading-path"}):
+            if rule.enabled and not _matches_any_file(path, inspection):
+                message = f"no file matches {path}, a path of rule {rule.name}"
+                yield warning_finding(rule.path, rule.line, message, _path_hint(path, inspection))
+
+
+def _matches_any_file(path: str, inspection: Inspection) -> bool:
+    if "*" not in path:
+        return inspection.workspace.read(path) is not None
+    return any(glob_matches(path, other) for other in inspection.documents) or bool(inspection.workspace.list(path))
+
+
+def _path_hint(path: str, inspection: Inspection) -> str:
+    near = nearest(path, inspection.documents, NEAR_FILE)
+    return f"did you mean {near}?" if near else "correct the path, or take it out"
+
+
+def _unmatched_layer_paths(inspection: Inspection) -> Iterator[Finding]:
+    paths = [(layer, path) for layer in inspection.layers for path in layer.query.paths]
+    missing = [
+        (layer, path)
+        for layer, path in paths
+        if path not in {"{open}", "{changed}"} and not inspection.workspace.list(any_owner_pattern(path))
+    ]
+    if not missing:
+        return
+    usual = {path for name in shipped() for layer in _shipped_layers(name) for path in layer.query.paths}
+    for layer, path in dict.fromkeys((layer.id, path) for layer, path in missing if path not in usual):
+        file, line = _place_of(path, inspection)
+        hint = _path_hint(any_owner_pattern(path), inspection)
+        yield warning_finding(file, line, f"no file matches {path}, a path of layer {layer}", hint)
+
+
+def _shipped_layers(name: str) -> Sequence[Layer]:
+    return load_profile(name, "profiles", Path()).layers
+
+
+def _place_of(text: str, inspection: Inspection) -> tuple[str, int]:
+    """File and line of the settings or a profile that holds the text; an empty path and 0 for none."""
+    for path in (FILE, *(path for path in inspection.documents if path.endswith((".yaml", ".yml")))):
+        document = inspection.documents.get(path)
+        lines = document.text.split("\n") if document else []
+        for number, line in enumerate(lines, 1):
+            if text in line:
+                return path, number
+    return "", 0

@@ -1,0 +1,147 @@
+"""Options and weights that match nothing in a build: each is a problem with the code `no-effect`.
+
+Nothing is retrieved or filtered here. A layer that did not answer in time may hold the match: then only options that
+the profile has no layer for are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from contextasm.model import Build, Fragment, Layer, Problem, Profile, Ranking, Request, RetrievalResult
+from contextasm.retrieval.registry import SCORE_PARTS
+from contextasm.text.glob import wildcard_matches
+from contextasm.text.matching import nearest
+
+Results = Mapping[str, RetrievalResult]
+"""Results of retrieval, by layer id."""
+
+_NEAR = 0.7
+"""Least likeness, 0 to 1, of a name that a message suggests."""
+
+
+def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
+    """The problems of options of the request, and of weights of layers, that match nothing."""
+    profile, request = build.profile, build.request
+    problems = [*_options_without_layer(profile, request), *_dead_weights(profile)]
+    if not any(problem.code == "source-timeout" for result in results.values() for problem in result.problems):
+        problems += _unmatched_exclusions(profile, request, results)
+        problems += _unmatched_types(
+            _layers_of(profile, "events"), results, "--event-type", request.filters.event_types
+        )
+        types = request.filters.entity_types
+        problems += _unmatched_types(_layers_of(profile, "entities"), results, "--entity-type", types)
+        problems += _unmatched_preferences(profile, request, results)
+        problems += _unmatched_open_files(profile, request, results)
+    return tuple(problems)
+
+
+def _problem(subject: str, message: str) -> Problem:
+    return Problem("no-effect", subject, 0, message)
+
+
+def _layers_of(profile: Profile, source: str) -> list[Layer]:
+    return [layer for layer in profile.layers if source in layer.query.sources]
+
+
+def _fragments(layers: Iterable[Layer], results: Results) -> Iterator[Fragment]:
+    return (fragment for layer in layers for fragment in results[layer.id].fragments)
+
+
+def _with_suggestion(message: str, name: str, names: Iterable[str]) -> str:
+    near = nearest(name, names, _NEAR)
+    return f"{message}; did you mean {near}?" if near else message
+
+
+def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
+    filters = request.filters
+    if request.session and not _layers_of(profile, "events"):
+        yield _problem(f"--session {request.session}", f"profile {profile.name} reads no sessions")
+    if filters.event_types and not _layers_of(profile, "events"):
+        yield _problem("--event-type", f"profile {profile.name} reads no events")
+    if filters.entity_types and not _layers_of(profile, "entities"):
+        yield _problem("--entity-type", f"profile {profile.name} reads no entities")
+    if request.additional.strip() and not _layers_of(profile, "additional"):
+        hint = "add a layer with `source: additional`"
+        yield _problem("--additional", f"profile {profile.name} has no layer that shows the text; {hint}")
+    if request.prefer and profile.conflicts is None:
+        yield _problem("--prefer", f"profile {profile.name} settles no conflicts")
+    if request.open and not any(_uses_open_files(layer) for layer in profile.layers):
+        yield _problem("--open", f"profile {profile.name} does not look at open files")
+
+
+def _uses_open_files(layer: Layer) -> bool:
+    return "{open}" in layer.query.paths or "open" in dict(layer.ranking.weights)
+
+
+def _dead_weights(profile: Profile) -> Iterator[Problem]:
+    for layer in profile.layers:
+        if layer.ranking.weights == Ranking().weights:
+            continue
+        if layer.ranking.order == "given":
+            yield _problem(layer.id, "has weights that decide nothing; set `order: best`")
+            continue
+        parts = {part for source in layer.query.sources for part in SCORE_PARTS[source]}
+        sources = " and ".join(layer.query.sources)
+        for name, weight in layer.ranking.weights:
+            if weight and name not in parts:
+                message = f"gives a weight to {name}, and source {sources} has {_list_parts(parts)}"
+                yield _problem(layer.id, message)
+
+
+def _list_parts(parts: Iterable[str]) -> str:
+    return f"only {', '.join(sorted(parts))}" if parts else "no scores"
+
+
+def _unmatched_exclusions(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
+    patterns = request.filters.exclude
+    if not patterns:
+        return
+    required = [layer for layer in profile.layers if layer.limits.required]
+    optional = [layer for layer in profile.layers if not layer.limits.required]
+    for pattern in dict.fromkeys(patterns):
+        if _excludes_any(pattern, _fragments(optional, results)):
+            continue
+        if _excludes_any(pattern, _fragments(required, results)):
+            yield _problem(f"--exclude {pattern}", "names only what is always shown: its layer is required")
+            continue
+        names = {name for each in _fragments(profile.layers, results) for name in (each.id, each.location.path)}
+        message = "leaves nothing out: no file and no id is like it"
+        yield _problem(f"--exclude {pattern}", _with_suggestion(message, pattern, sorted(names)))
+
+
+def _excludes_any(pattern: str, fragments: Iterable[Fragment]) -> bool:
+    return any(pattern == fragment.id or wildcard_matches(pattern, fragment.location.path) for fragment in fragments)
+
+
+def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, types: Sequence[str]) -> Iterator[Problem]:
+    if not layers or not types:
+        return
+    kinds = {fragment.labels.kind for fragment in _fragments(layers, results)}
+    for name in dict.fromkeys(types):
+        if name not in kinds:
+            yield _problem(f"{option} {name}", _with_suggestion("nothing is of this type", name, sorted(kinds)))
+
+
+def _unmatched_preferences(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
+    if profile.conflicts is None or not request.prefer:
+        return
+    keys = {fragment.id: fragment.labels.key for fragment in _fragments(profile.layers, results)}
+    for name in dict.fromkeys(request.prefer):
+        if name not in keys:
+            yield _problem(f"--prefer {name}", _with_suggestion("there is no such id", name, sorted(keys)))
+        elif not keys[name]:
+            yield _problem(f"--prefer {name}", "has no `key`, so it is in no conflict")
+
+
+def _unmatched_open_files(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
+    if not request.open or not any(_uses_open_files(layer) for layer in profile.layers):
+        return
+    fragments = [*_fragments(profile.layers, results)]
+    if any(dict(fragment.score).get("open") for fragment in fragments):
+        return
+    paths = {fragment.location.path for fragment in fragments}
+    paths |= {problem.path for result in results.values() for problem in result.problems}
+    for path in dict.fromkeys(request.open):
+        if path not in paths:
+            yield _problem(f"--open {path}", "nothing that is found names this file")
