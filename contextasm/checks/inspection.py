@@ -169,8 +169,8 @@ def _contexts_of_all_owners(
 
 
 def whole_text(document: Document) -> str:
-    """The text of a file with its front matter: line 1 is the file's first."""
-    if document.line == 1:
+    """The text of a file with its front matter and its managed block: line 1 is the file's first."""
+    if document.line == 1 and document.block == (0, 0):
         return document.text
     encoding = "utf-16" if document.data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
     return document.data.decode(encoding).replace("\r\n", "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError, Decision, Document, Workspace
+from contextasm.model import Context, ContextasmError, Decision, Document, Problem, Workspace
 
 
 class LineTrace(NamedTuple):
@@ -17,7 +17,7 @@ class LineTrace(NamedTuple):
     decision: Decision | None
     """The cause; None where the line belongs to no fragment."""
     code: str = ""
-    """The cause where there is no decision: `front-matter`, `blank-line`, `between` or `not-read`."""
+    """The cause where there is no decision: `managed-block`, `front-matter`, `blank-line`, `between` or `not-read`."""
 
 
 def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> LineTrace:
@@ -28,21 +28,30 @@ def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> 
     document = workspace.read(path)
     if document is None:
         raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
-    if isinstance(document, Document):
-        lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
-        if line > lines:
-            raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+    if isinstance(document, Document) and line > (lines := _line_count(document)):
+        raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
     decisions = [decision for decision in context.decisions if decision.path == path]
+    if isinstance(document, Document) and document.block[0] <= line <= document.block[1]:
+        return LineTrace(False, decisions[0].layer if decisions else "", None, "managed-block")
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
             return LineTrace(False, decision.layer, decision)
-    layer = decisions[0].layer if decisions else ""
-    if not isinstance(document, Document) or all(path != opened.path for opened in context.documents):
-        return LineTrace(False, layer, None, "not-read")
+    return LineTrace(
+        False, decisions[0].layer if decisions else "", None, _code_without_decision(context, document, line)
+    )
+
+
+def _line_count(document: Document) -> int:
+    return max(document.line - 1 + len(document.text.rstrip("\n").split("\n")), document.block[1])
+
+
+def _code_without_decision(context: Context, document: Document | Problem, line: int) -> str:
+    if not isinstance(document, Document) or all(document.path != opened.path for opened in context.documents):
+        return "not-read"
     if line < document.line:
-        return LineTrace(False, layer, None, "front-matter")
+        return "front-matter"
     blank = not document.text.split("\n")[line - document.line].strip()
-    return LineTrace(False, layer, None, "blank-line" if blank else "between")
+    return "blank-line" if blank else "between"

@@ -16,7 +16,6 @@ from contextasm.model import (
     Fragment,
     FragmentDisplay,
     Layer,
-    Location,
     Overflow,
     Problem,
     Profile,
@@ -30,6 +29,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.rules.evaluate import boost_factor, effects_on
+from contextasm.text.managed_block import passage
 from contextasm.text.markdown import heading, trimmed
 
 PINS = Layer(
@@ -139,7 +139,7 @@ def _split(fragment: Fragment, layer: Layer, evaluation: RuleEvaluation) -> Iter
         blank_lines, text = trimmed("\n".join(lines[first:end]))
         if text:
             title = heading(lines[first]) if (first, end) in sections else None
-            line = fragment.location.line + first + blank_lines
+            line = fragment.location.file_line(first + blank_lines)
             yield fragment._replace(
                 id=f"{fragment.id}#{title[1]}" if title else f"{fragment.id}#{number}" if number else fragment.id,
                 text=text,
@@ -242,9 +242,10 @@ def _pin(document: Document, effect: Effect, place: int) -> Fragment | None:
     blank_lines, text = trimmed("\n".join(lines[first:end]))
     if not text:
         return None
+    location, text = passage(document, document.line + first + blank_lines, text)
     return Fragment(
         f"{document.path}#{title}" if title else document.path,
-        Location(document.path, document.line + first + blank_lines),
+        location,
         text,
         FragmentDisplay(PINS.heading[0], place=(place,)),
         verdict=Verdict(pinned_by=effect.rules[0]),
