@@ -102,7 +102,7 @@ def prepare_build(
         else None,
         parse_yaml=load_yaml,
     )
-    return PreparedBuild(build, workspace, settings, counts, seconds)
+    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds)
 
 
 def _option_settings(options: Options, process: ProcessEnvironment, settings_file: YamlMapping) -> dict[str, Setting]:

@@ -23,6 +23,8 @@ class _SourceEntry(NamedTuple):
     item_fields: Sequence[str] = ()
     group_fields: Sequence[str] = ()
     reads_files: bool = True
+    shows_text: bool = False
+    """Whether files are shown as text, so that a managed block in one leaves no trace."""
 
 
 def _import_on_call(module: str, function: str) -> Source:
@@ -38,18 +40,18 @@ _KEY = ("key", "name")
 _PAGE = ("title", "path")
 
 _ENTRIES: Mapping[str, _SourceEntry] = {
-    "document": _SourceEntry(documents),
-    "daily": _SourceEntry(daily_logs, group_fields=("date",)),
+    "document": _SourceEntry(documents, shows_text=True),
+    "daily": _SourceEntry(daily_logs, group_fields=("date",), shows_text=True),
     "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
     "search": _SourceEntry(search_memories, _MEMORY, _KEY),
     "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY),
     "events": _SourceEntry(_import_on_call("events", "events"), ("type", "text"), ("session",)),
-    "knowledge": _SourceEntry(_import_on_call("knowledge", "knowledge"), group_fields=_PAGE),
+    "knowledge": _SourceEntry(_import_on_call("knowledge", "knowledge"), group_fields=_PAGE, shows_text=True),
     "entities": _SourceEntry(_import_on_call("entities", "entities"), ("type", "name", "fields")),
     "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target")),
     "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried")),
-    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE),
-    "files": _SourceEntry(_import_on_call("files", "files"), group_fields=_PAGE),
+    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE, shows_text=True),
+    "files": _SourceEntry(_import_on_call("files", "files"), group_fields=_PAGE, shows_text=True),
     "tools": _SourceEntry(_import_on_call("tools", "tools"), ("name", "text", "arguments")),
     "root-goal": _SourceEntry(_import_on_call("tasks", "root_goal")),
     "ancestor-goals": _SourceEntry(_import_on_call("tasks", "ancestor_goals")),
@@ -69,3 +71,6 @@ GROUP_FIELDS: Mapping[str, Sequence[str]] = {name: entry.group_fields for name, 
 
 SOURCES_WITHOUT_PATH = frozenset(name for name, entry in _ENTRIES.items() if not entry.reads_files)
 """Sources that read no file."""
+
+TEXT_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.shows_text)
+"""Sources that show files as text, which may hold a managed block."""
