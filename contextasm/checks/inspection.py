@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild
+from contextasm.config.inputs import build_inputs
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import open_workspace, prepare_build, uses_placeholder
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Workspace
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.inputs import InputFiles, InputPattern
 from contextasm.workspace.snapshot import InspectedWorkspace
 
 WORKSPACE_PATTERNS = (
@@ -166,6 +168,17 @@ def _contexts_of_all_owners(
             continue
     if prepared.counts:
         prepared.counts.save()
+
+
+def inspected_files(inspection: Inspection) -> InputFiles:
+    """The files that checks and builds of the workspace could read."""
+    files = (
+        build_inputs(inspection.prepared, inspection.process.folder)
+        if inspection.prepared
+        else InputFiles(inspection.workspace.folder, (), (), ())
+    )
+    checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
+    return files._replace(patterns=(*files.patterns, *checked))
 
 
 def whole_text(document: Document) -> str:

@@ -31,6 +31,8 @@ def _parse_json(text: str, path: str) -> object:
         raise ContextasmError(f"{path}:{error.lineno}", f"no valid JSON: {error.msg}", "correct this line") from error
     except RecursionError as error:
         raise ContextasmError(path, "nested too deeply", "write it flatter") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise ContextasmError(path, "holds a number that is too long", "write it as a text") from error
 
 
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))

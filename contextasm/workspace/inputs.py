@@ -42,27 +42,27 @@ class InputFiles(NamedTuple):
 
 def refuse_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> None:
     """Raise `ContextasmError` for a target that a build could read, whether it exists or not."""
+    for target, what in overwritten_inputs(targets, inputs):
+        raise ContextasmError(f"{target.option} {target.path}", what, "name another file to write to")
+
+
+def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Iterator[tuple[OutputFile, str]]:
+    """Targets that a build could read, each with the reason why it is no place for an output."""
     if not targets:
         return
     by_identity = {target.identity: target for target in targets}
     for path, what in inputs.others:
-        for target in targets:
-            if target.identity == file_identity(path) or _is_below(target.real, path):
-                raise _refusal(target, what)
+        yield from ((target, what) for target in targets if _is_same_or_below(target, path))
     for path in inputs.outputs:
         output = by_identity.get(file_identity(path))
         if output and output.option not in {"-o", "--into"}:
-            raise _refusal(output, "ctxasm.yaml lists this file as an output of a build")
+            yield output, "ctxasm.yaml lists this file as an output of a build"
     tree = _TreeWithTargets(inputs.folder, targets)
     for pattern in dict.fromkeys(inputs.patterns):
         for path in list_matching(tree, pattern.pattern):
             match = by_identity.get(file_identity(f"{inputs.folder.root}/{path}"))
             if match and not _is_allowed_block(match, pattern):
-                raise _refusal(match, pattern.what)
-
-
-def _refusal(target: OutputFile, what: str) -> ContextasmError:
-    return ContextasmError(f"{target.option} {target.path}", what, "name another file to write to")
+                yield match, pattern.what
 
 
 def _is_allowed_block(target: OutputFile, pattern: InputPattern) -> bool:
@@ -71,8 +71,10 @@ def _is_allowed_block(target: OutputFile, pattern: InputPattern) -> bool:
     return pattern.takes_new_file or os.path.exists(target.full)
 
 
-def _is_below(path: str, folder: str) -> bool:
-    return os.path.isdir(folder) and path.startswith(os.path.realpath(folder).rstrip("/") + "/")
+def _is_same_or_below(target: OutputFile, path: str) -> bool:
+    if target.identity == file_identity(path):
+        return True
+    return os.path.isdir(path) and target.real.startswith(os.path.realpath(path).rstrip("/") + "/")
 
 
 class _MissingFile(NamedTuple):

@@ -16,6 +16,7 @@ from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.checks.finding import Finding
+    from contextasm.checks.inspection import Inspection
     from contextasm.config.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
 
@@ -48,13 +49,17 @@ def check(
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
+    from contextasm.checks.registry import run_checks
     from contextasm.config.resolve import open_workspace, process_environment
 
     _refuse_update(baseline, paths, update=update_baseline)
     process = process_environment()
     folder = open_workspace(options, process)
     selected = [_workspace_path(folder, path) for path in paths or ()]
-    findings = _run_checks(options, process, folder, selected)
+    inspection = _inspected(options, process, folder, selected)
+    if baseline and update_baseline:
+        _refuse_baseline(baseline, inspection)
+    findings: Sequence[Finding] = run_checks(inspection)
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -75,6 +80,9 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     from contextasm.model import ContextasmError
 
+    if baseline in {"", "-"}:
+        what = "names no file: its value is empty" if not baseline else "- is no file that could hold a baseline"
+        raise ContextasmError("--baseline", what, "name a file, such as .ctxasm-baseline.json")
     if update and not baseline:
         raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
     if update and paths:
@@ -82,15 +90,24 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
-def _run_checks(
-    options: Options, process: ProcessEnvironment, folder: Folder, selected: Sequence[str]
-) -> Sequence[Finding]:
-    """All findings of the workspace; selected files are read wherever they are in it."""
+def _inspected(options: Options, process: ProcessEnvironment, folder: Folder, selected: Sequence[str]) -> Inspection:
+    """The inspection of the workspace; selected files are read wherever they are in it."""
     from contextasm.checks.inspection import inspect
-    from contextasm.checks.registry import run_checks
 
     files = [path for path in selected if os.path.isfile(f"{folder.root}/{path}")]
-    return run_checks(inspect(options, process, files))
+    return inspect(options, process, files)
+
+
+def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
+    """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
+    from contextasm.checks.baseline import refuse_other_text
+    from contextasm.checks.inspection import inspected_files
+    from contextasm.workspace.inputs import refuse_inputs
+    from contextasm.workspace.outputs import OutputFile, current_bytes
+
+    target = OutputFile.named("--baseline", baseline)
+    refuse_inputs([target], inspected_files(inspection))
+    refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
 
 
 def _default_format(environment: Mapping[str, str]) -> FormatName:
