@@ -72,7 +72,8 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
     if output == "-":
-        raise ContextasmError("-o", "- is standard output, which can't be kept up to date", "name a file")
+        what = "- is standard output, and there is no file to keep up to date"
+        raise ContextasmError("-o", what, "name a file with -o FILE")
     if targets := output_files(output, into):
         return targets
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
