@@ -30,6 +30,13 @@ def baseline_text(findings: Sequence[Finding]) -> str:
     return f'{{"schema": "{_BASELINE}", "findings": [{content}]}}\n'
 
 
+def refuse_other_text(text: str, where: str) -> None:
+    """Raise `ContextasmError` for a file's text that is neither blank nor a baseline, damaged ones included."""
+    if text.strip() and _BASELINE not in text:
+        hint = "name another file, or remove this one first"
+        raise ContextasmError(f"--baseline {where}", "this file is no baseline, and would be replaced", hint)
+
+
 def split_accepted(
     text: str, findings: Sequence[Finding], where: str = "baseline"
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
@@ -55,6 +62,8 @@ def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
         raise ContextasmError(f"{where}:{error.lineno}", f"the baseline is not JSON ({error.msg})", hint) from error
     except RecursionError as error:
         raise ContextasmError(where, "the baseline is nested too deeply", hint) from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise ContextasmError(where, "the baseline holds a number that is too long", hint) from error
     if (
         not isinstance(baseline, dict)
         or baseline.get("schema") != _BASELINE

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild
+from contextasm.config.inputs import build_inputs
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.overrides import workspace_reader
@@ -26,6 +27,7 @@ from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git import GitWorkspace
+from contextasm.workspace.inputs import InputFiles, InputPattern
 from contextasm.workspace.snapshot import InspectedWorkspace
 
 WORKSPACE_PATTERNS = (
@@ -220,9 +222,20 @@ def _contexts_of_all_owners(
         prepared.counts.save()
 
 
+def inspected_files(inspection: Inspection) -> InputFiles:
+    """The files that checks and builds of the workspace could read."""
+    files = (
+        build_inputs(inspection.prepared, inspection.process.folder)
+        if inspection.prepared
+        else InputFiles(Folder(inspection.workspace.folder.root), (), (), ())
+    )
+    checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
+    return files._replace(patterns=(*files.patterns, *checked))
+
+
 def whole_text(document: Document) -> str:
-    """The text of a file with its front matter: line 1 is the file's first."""
-    if document.line == 1:
+    """The text of a file with its front matter and its managed block: line 1 is the file's first."""
+    if document.line == 1 and document.block == (0, 0):
         return document.text
     encoding = "utf-16" if document.data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
     return document.data.decode(encoding).replace("\r\n", "\n")

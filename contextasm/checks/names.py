@@ -121,18 +121,11 @@ def _below_folder(parts: Sequence[str], names: Sequence[str]) -> _NearMiss | Non
 
 
 def check_patterns(inspection: Inspection) -> Iterator[Finding]:
-    """Report paths of layers and of rules that match no file, whatever the agent and the team.
+    """Report paths of layers that match no file, whatever the agent and the team.
 
-    Those of shipped profiles and of rules that are switched off need not match any.
+    Those of shipped profiles need not match any. Paths of rules are checked with their other targets.
     """
     yield from _unmatched_layer_paths(inspection)
-    rules = inspection.prepared.build.rules if inspection.prepared else None
-    for rule, _ in rules.verdicts if rules else ():
-        targets = (*rule.include, *rule.exclude, *(target for target, _ in rule.boost))
-        for path in dict.fromkeys(target.value for target in targets if target.kind in {"path", "heading-path"}):
-            if rule.enabled and not _matches_any_file(path, inspection):
-                message = f"no file matches {path}, a path of rule {rule.name}"
-                yield warning_finding(rule.path, rule.line, message, _path_hint(path, inspection))
 
 
 def _matches_any_file(path: str, inspection: Inspection) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
 from contextasm.checks.config import as_finding
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, whole_text
+from contextasm.config.inputs import build_inputs
 from contextasm.config.options import Options
 from contextasm.config.outputs import Output, parse_outputs
 from contextasm.config.resolve import prepare_build
@@ -16,6 +17,8 @@ from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import ContextasmError, Document
 from contextasm.rendering.formats import FORMATS
 from contextasm.text.managed_block import BrokenBlock, find_block
+from contextasm.workspace.inputs import overwritten_inputs
+from contextasm.workspace.outputs import FileIdentity, OutputFile
 
 
 def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
@@ -25,7 +28,11 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
     except ContextasmError:
         # The check `config` reports it.
         return
-    for output in outputs:
+    faults = _output_faults(inspection, outputs)
+    for output, fault in zip(outputs, faults, strict=True):
+        if fault:
+            yield error_finding(FILE, output.line, f"{output.file} can't be an output: {fault}", "name another file")
+            continue
         try:
             text = _build_output(inspection, output)
         except ContextasmError as error:
@@ -39,6 +46,22 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(output.file, 0, f"{what}, and {FILE} lists it as an output", hint)
         elif document.data != text.encode():
             yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
+
+
+def _output_faults(inspection: Inspection, outputs: Sequence[Output]) -> Sequence[str]:
+    """The reason why no build can write each output; empty for none."""
+    targets = [OutputFile.named("-o", f"{inspection.workspace.folder.root}/{output.file}") for output in outputs]
+    reasons: dict[FileIdentity, str] = {}
+    if inspection.prepared:
+        overwritten = overwritten_inputs(targets, build_inputs(inspection.prepared, inspection.process.folder))
+        reasons = {target.identity: what for target, what in overwritten}
+    first_names: dict[FileIdentity, str] = {}
+    faults: list[str] = []
+    for output, identity in zip(outputs, [target.identity for target in targets], strict=True):
+        twin = f"it is the same file as {first_names[identity]}" if identity in first_names else ""
+        first_names.setdefault(identity, output.file)
+        faults.append(twin or reasons.get(identity, ""))
+    return faults
 
 
 def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:

@@ -46,6 +46,8 @@ class PreparedBuild(NamedTuple):
     workspace: Folder | GitWorkspace
     """The folder or revision behind the build's workspace; it gives each file as it is now."""
     settings: Mapping[str, Setting]
+    settings_file: YamlMapping
+    """The workspace's `ctxasm.yaml`, empty where there is none."""
     counts: TokenCountCache | None
     """Cache of an exact tokenizer's counts; None for an estimate."""
     seconds: float | None = None

@@ -71,8 +71,9 @@ def parse_deadline(deadline: str | None) -> float | None:
     """Seconds of `--deadline`, which is typed in milliseconds; None for no deadline."""
     if deadline is None:
         return None
-    if not deadline.isdecimal() or not 0 < int(deadline) <= values.LARGEST:
+    # Python reads no number of over 4,300 digits.
+    if not deadline.isdecimal() or not 0 < int(deadline[:20]) <= values.LARGEST:
         raise ContextasmError(
-            "--deadline", f"{deadline} is not a number of milliseconds", "give one above 0, such as 500"
+            "--deadline", f"{deadline[:20]} is not a number of milliseconds", "give one above 0, such as 500"
         )
     return int(deadline) / 1000

@@ -115,7 +115,7 @@ def prepare_build(
     for path, read in config.reads.items():
         digests[path] = answer_digest(read)
     options = options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
-    return PreparedBuild(build, workspace, settings, counts, seconds, options, digests)
+    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
 
 
 def _option_settings(options: Options, process: ProcessEnvironment, settings_file: YamlMapping) -> dict[str, Setting]:

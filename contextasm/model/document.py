@@ -23,6 +23,8 @@ class Document(NamedTuple):
     """Values of the front matter as written; a list is a tuple."""
     data: bytes
     """Bytes of the file as they lie on the disk."""
+    block: Span = (0, 0)
+    """First and last line of the file's managed block, which are blank in `text`; (0, 0) for no block."""
 
     @property
     def digest(self) -> str:

@@ -5,7 +5,7 @@ No decision is made here.
 
 from typing import NamedTuple, Self
 
-from contextasm.model.document import Document
+from contextasm.model.document import Document, Span
 from contextasm.model.errors import Problem
 from contextasm.model.score import Score
 
@@ -69,6 +69,13 @@ class Location(NamedTuple):
     """Line of the file at which the fragment's text begins, counted from 1; 0 where the file was not opened."""
     rows: int = 0
     """Number of the file's lines that the fragment stands for, where its text is not those lines; else 0."""
+    block: Span = (0, 0)
+    """First and last line of a managed block in the middle of the fragment, which its text lacks; (0, 0) for none."""
+
+    def file_line(self, number: int) -> int:
+        """The line of the file that is line `number` of the fragment's text, counted from 0."""
+        line, (first, last) = self.line + number, self.block
+        return line + last - first + 1 if self.line < first <= line else line
 
 
 class FragmentDisplay(NamedTuple):
@@ -127,7 +134,7 @@ class Fragment(NamedTuple):
     id: str
     location: Location
     text: str
-    """Text as shown. Its line number n is the file's line `location.line + n`, unless `location.rows` is set."""
+    """Text as shown. Its line number n is the file's line `location.file_line(n)`, unless `location.rows` is set."""
     display: FragmentDisplay
     statement: str = ""
     """Text without the form that its layer gives it; empty where `text` has no such form."""

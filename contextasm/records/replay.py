@@ -86,6 +86,7 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
     path = folder / subfolder / name
     try:
         folder.mkdir(mode=0o755, exist_ok=True)
+        _refuse_link(folder, root)
         ignore = folder / ".gitignore"
         if not os.path.lexists(ignore):
             write(ignore, b"*\n")
@@ -93,10 +94,14 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
     except OSError as error:
         hint = "make the workspace writable, or build without --record"
         raise ContextasmError(str(folder), f"can't be made: {error.strerror}", hint) from error
-    if os.path.realpath(path) != os.path.join(os.path.realpath(root), FOLDER, subfolder, name):
-        raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
+    _refuse_link(path, root)
     write(path, data)
     return path
+
+
+def _refuse_link(path: Path, root: Path) -> None:
+    if os.path.realpath(path) != os.path.join(os.path.realpath(root), path.relative_to(root)):
+        raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
 
 
 def find_record(name: str, root: Path | None, folder: Path) -> Path | None:

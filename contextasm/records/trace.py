@@ -19,7 +19,10 @@ class LineTrace(NamedTuple):
     decision: Decision | None
     """The cause; None where the line belongs to no fragment."""
     code: str = ""
-    """The cause where there is no decision: `front-matter`, `blank-line`, `between`, `not-read` or `left-out`."""
+    """The cause where there is no decision.
+
+    One of `managed-block`, `front-matter`, `blank-line`, `between`, `not-read` and `left-out`.
+    """
 
 
 def trace_line(
@@ -33,6 +36,8 @@ def trace_line(
     document = workspace.read(path)
     _require_line(path, line, document)
     decisions = [decision for decision in context.decisions if decision.path == path]
+    if isinstance(document, Document) and document.block[0] <= line <= document.block[1]:
+        return LineTrace(False, decisions[0].layer if decisions else "", None, "managed-block")
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
@@ -40,14 +45,23 @@ def trace_line(
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
             return LineTrace(False, decision.layer, decision)
     layer = decisions[0].layer if decisions else ""
-    if not isinstance(document, Document) or all(path != opened.path for opened in context.documents):
-        if not layer and (left_out := _reading_layer(workspace, context, path, layers())):
-            return LineTrace(False, left_out, None, "left-out")
-        return LineTrace(False, layer, None, "not-read")
+    code = _code_without_decision(context, document, line)
+    if code == "not-read" and not layer and (left_out := _reading_layer(workspace, context, path, layers())):
+        return LineTrace(False, left_out, None, "left-out")
+    return LineTrace(False, layer, None, code)
+
+
+def _line_count(document: Document) -> int:
+    return max(document.line - 1 + len(document.text.rstrip("\n").split("\n")), document.block[1])
+
+
+def _code_without_decision(context: Context, document: Document | Problem | None, line: int) -> str:
+    if not isinstance(document, Document) or all(document.path != opened.path for opened in context.documents):
+        return "not-read"
     if line < document.line:
-        return LineTrace(False, layer, None, "front-matter")
+        return "front-matter"
     blank = not document.text.split("\n")[line - document.line].strip()
-    return LineTrace(False, layer, None, "blank-line" if blank else "between")
+    return "blank-line" if blank else "between"
 
 
 def _require_line(path: str, line: int, document: Document | Problem | None) -> None:
@@ -56,10 +70,8 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
         raise ContextasmError(path, "is outside the workspace", "name a file of the workspace")
     if document is None:
         raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
-    if isinstance(document, Document):
-        lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
-        if line > lines:
-            raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+    if isinstance(document, Document) and line > (lines := _line_count(document)):
+        raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
 
 
 def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:

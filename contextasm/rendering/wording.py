@@ -85,6 +85,7 @@ def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, 
 
 
 LINE_TRACES: Mapping[str, str] = {
+    "managed-block": "ctxasm wrote this managed block, and never reads one",
     "front-matter": "front matter is never shown",
     "blank-line": "a blank line between fragments",
     "between": "belongs to no fragment of this layer",

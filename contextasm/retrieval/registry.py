@@ -24,6 +24,8 @@ class _SourceEntry(NamedTuple):
     group_fields: Sequence[str] = ()
     score_parts: Sequence[str] = ()
     reads_files: bool = True
+    shows_text: bool = False
+    """Whether files are shown as text, so that a managed block in one leaves no trace."""
 
 
 def _import_on_call(module: str, function: str) -> Source:
@@ -40,8 +42,8 @@ _PAGE = ("title", "path")
 _WEIGHED = ("importance", "recency", "confidence", "open")
 
 _ENTRIES: Mapping[str, _SourceEntry] = {
-    "document": _SourceEntry(documents),
-    "daily": _SourceEntry(daily_logs, group_fields=("date",)),
+    "document": _SourceEntry(documents, shows_text=True),
+    "daily": _SourceEntry(daily_logs, group_fields=("date",), shows_text=True),
     "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
     "search": _SourceEntry(search_memories, _MEMORY, _KEY, ("similarity", *_WEIGHED)),
     "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY, _WEIGHED),
@@ -49,16 +51,16 @@ _ENTRIES: Mapping[str, _SourceEntry] = {
         _import_on_call("events", "events"), ("type", "text"), ("session",), ("similarity", "importance", "recency")
     ),
     "knowledge": _SourceEntry(
-        _import_on_call("knowledge", "knowledge"), group_fields=_PAGE, score_parts=("similarity",)
+        _import_on_call("knowledge", "knowledge"), group_fields=_PAGE, score_parts=("similarity",), shows_text=True
     ),
     "entities": _SourceEntry(
         _import_on_call("entities", "entities"), ("type", "name", "fields"), (), ("named", "salience")
     ),
     "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target"), (), ("weight",)),
     "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried"), (), ("rate",)),
-    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE),
+    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE, shows_text=True),
     "files": _SourceEntry(
-        _import_on_call("files", "files"), group_fields=_PAGE, score_parts=("open", "changed", "named")
+        _import_on_call("files", "files"), group_fields=_PAGE, score_parts=("open", "changed", "named"), shows_text=True
     ),
     "tools": _SourceEntry(_import_on_call("tools", "tools"), ("name", "text", "arguments"), (), ("similarity",)),
     "root-goal": _SourceEntry(_import_on_call("tasks", "root_goal")),
@@ -82,3 +84,6 @@ SCORE_PARTS: Mapping[str, Sequence[str]] = {name: entry.score_parts for name, en
 
 SOURCES_WITHOUT_PATH = frozenset(name for name, entry in _ENTRIES.items() if not entry.reads_files)
 """Sources that read no file."""
+
+TEXT_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.shows_text)
+"""Sources that show files as text, which may hold a managed block."""

@@ -11,7 +11,6 @@ from contextasm.model import (
     Fragment,
     FragmentDisplay,
     Layer,
-    Location,
     Overflow,
     Problem,
     Query,
@@ -21,6 +20,7 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
+from contextasm.text.managed_block import passage
 from contextasm.text.markdown import heading, trimmed
 
 PINS = Layer(
@@ -54,7 +54,7 @@ def split_at_headings(fragment: Fragment, layer: Layer, evaluation: RuleEvaluati
         blank_lines, text = trimmed("\n".join(lines[first:end]))
         if text:
             title = heading(lines[first]) if (first, end) in sections else None
-            line = fragment.location.line + first + blank_lines
+            line = fragment.location.file_line(first + blank_lines)
             yield fragment._replace(
                 id=f"{fragment.id}#{title[1]}" if title else f"{fragment.id}#{number}" if number else fragment.id,
                 text=text,
@@ -162,9 +162,10 @@ def _pins_of(document: Document, effect: Effect, evaluation: RuleEvaluation, pla
     blank_lines, text = trimmed("\n".join(lines[first:end]))
     if not text:
         return []
+    location, text = passage(document, document.line + first + blank_lines, text)
     fragment = Fragment(
         f"{document.path}#{title}" if title else document.path,
-        Location(document.path, document.line + first + blank_lines),
+        location,
         text,
         FragmentDisplay(PINS.heading[0], place=(place,)),
     )

@@ -6,7 +6,7 @@ A marker stands wherever text is omitted, and it ends a section that lacks anyth
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Marker, Omission, Span
+from contextasm.model import Fragment, Location, Marker, Omission, Span
 from contextasm.selection.detail import DetailForm
 
 
@@ -45,8 +45,18 @@ class Excerpt(NamedTuple):
         if location.rows:
             return (source_span(self.fragment),)
         return tuple(
-            (location.line + part.first, location.line + part.stop - 1 + bool(part.words)) for part in self.ranges
+            span
+            for part in self.ranges
+            for span in _spans_outside_block(location, part.first, part.stop - 1 + bool(part.words))
         )
+
+
+def _spans_outside_block(location: Location, first: int, last: int) -> tuple[Span, ...]:
+    """The lines of the file that are lines `first` to `last` of a fragment's text, counted from 0."""
+    start, stop = location.file_line(first), location.file_line(last)
+    if not start < location.block[0] <= stop:
+        return ((start, stop),)
+    return (start, location.block[0] - 1), (location.block[1] + 1, stop)
 
 
 def _all_lines(fragment: Fragment) -> tuple[LineRange]:
@@ -79,7 +89,7 @@ def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
 def source_span(fragment: Fragment) -> Span:
     """The lines of the file that a fragment stands for."""
     first, rows = fragment.location.line, fragment.location.rows
-    return first, first + (rows - 1 if rows else fragment.text.count("\n"))
+    return first, first + rows - 1 if rows else fragment.location.file_line(fragment.text.count("\n"))
 
 
 def shown_text(excerpt: Excerpt) -> str:
@@ -131,7 +141,7 @@ def _pieces(excerpt: Excerpt) -> list[str | Omission]:
     for part in (*excerpt.ranges, LineRange(len(lines), len(lines))):
         if part.first > line:
             pieces += ["\n"] * bool(pieces)
-            pieces.append(Omission(location.path, location.line + line, tuple(lines[line : part.first])))
+            pieces.append(Omission(location.path, location.file_line(line), tuple(lines[line : part.first])))
         if part.first < part.stop or part.words:
             pieces += ["\n"] * bool(pieces)
             text = "\n".join([*lines[part.first : part.stop], *filter(None, (part.words, part.fence))])

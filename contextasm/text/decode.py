@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextasm.model import ContextasmError, Data, Document, Parse, Problem
 from contextasm.text.front_matter import front_matter
+from contextasm.text.managed_block import without_block
 
 
 def parse_data(document: Document, parse: Parse) -> Data | Problem:
@@ -30,22 +31,27 @@ def _parse_json(text: str, path: str) -> object:
         raise ContextasmError(f"{path}:{error.lineno}", f"no valid JSON: {error.msg}", "correct this line") from error
     except RecursionError as error:
         raise ContextasmError(path, "nested too deeply", "write it flatter") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise ContextasmError(path, "holds a number that is too long", "write it as a text") from error
 
 
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
 def decode_document(path: str, data: bytes) -> Document | Problem:
-    """The document in a file's bytes; a problem that names the byte where the bytes are no text."""
+    """The document in a file's bytes; a problem that names the byte where the bytes are no text.
+
+    Lines of a managed block are blank in its text: no build reads what a build wrote.
+    """
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
-    text = text.replace("\r\n", "\n")
+    text, block = without_block(text.replace("\r\n", "\n"))
     if not text.startswith("---"):
-        return Document(path, text, 1, {}, data)
+        return Document(path, text, 1, {}, data, block)
     lines = text.split("\n")
     front = front_matter(lines)
-    return Document(path, "\n".join(lines[front.lines :]), front.lines + 1, front.values, data)
+    return Document(path, "\n".join(lines[front.lines :]), front.lines + 1, front.values, data, block)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, Document, Location, Span
 
 _MARKER = re.compile(r"^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$", re.MULTILINE)
 """A marker line without its line feed, however its tail was changed by hand."""
@@ -39,6 +39,11 @@ class ManagedBlock(NamedTuple):
     def edited(self) -> bool:
         """Whether the content or a marker was changed after ctxasm wrote it."""
         return set(self.digests) != {_digest(self.content)}
+
+    @property
+    def ours(self) -> bool:
+        """Whether ctxasm wrote the markers or nothing stands between them; any others are lines that a text shows."""
+        return all(self.digests) or not self.content.strip()
 
 
 class BrokenBlock(NamedTuple):
@@ -80,6 +85,32 @@ def _marker_fault(kinds: Sequence[str], number: int) -> str:
     if "begin" not in kinds[:number]:
         return "an end marker without a begin"
     return "a second end marker" if "end" in kinds[:number] else ""
+
+
+def without_block(text: str) -> tuple[str, Span]:
+    """The text with blank lines in place of its managed block, and the block's first and last line.
+
+    The lines of the rest keep their numbers. (0, 0), and the text as it is, where no markers make a block of ours.
+    """
+    block = find_block(text) if "<!-- ctxasm:" in text else None
+    if not isinstance(block, ManagedBlock) or not block.ours:
+        return text, (0, 0)
+    line_ends = text.count("\n", block.start, block.end)
+    return text[: block.start] + "\n" * line_ends + text[block.end :], (block.line, block.line + line_ends)
+
+
+def passage(document: Document, line: int, text: str) -> tuple[Location, str]:
+    """Location and text of a part of a document that begins at `line` of the file, without the managed block's lines.
+
+    `text` is that part of the document's own text.
+    """
+    first, last = document.block
+    if not line < first <= line + text.count("\n"):
+        return Location(document.path, line), text
+    lines = text.split("\n")
+    return Location(document.path, line, block=document.block), "\n".join(
+        lines[: first - line] + lines[last - line + 1 :]
+    )
 
 
 def block_state(text: str) -> str:

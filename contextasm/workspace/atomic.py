@@ -40,8 +40,27 @@ def write(path: Path, data: bytes) -> bool:
     try:
         _replace_file(target, data, mode)
     except OSError as error:
-        raise _write_error(path, error) from error
+        raise _write_error(path, error, replaced=os.path.exists(target)) from error
     return True
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise `ContextasmError` for a file that `write` could not write, as far as can be said without trying."""
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        if not os.path.isdir(folder):
+            raise _write_error(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))) from None
+        writable = os.access(folder, os.W_OK | os.X_OK)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    else:
+        if stat.S_ISDIR(status.st_mode):
+            raise ContextasmError(str(path), "is a folder", "name a file")
+        writable = os.access(folder if stat.S_ISREG(status.st_mode) else path, os.W_OK)
+    if not writable:
+        raise _write_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _replace_file(target: str, data: bytes, mode: int) -> None:
@@ -77,9 +96,9 @@ def _write_directly(path: Path, data: bytes) -> None:
         raise _write_error(path, error) from error
 
 
-def _write_error(path: Path, error: OSError) -> ContextasmError:
+def _write_error(path: Path, error: OSError, *, replaced: bool = False) -> ContextasmError:
     hint = {
-        errno.ENOSPC: "free some space; the old content still stands",
+        errno.ENOSPC: "free some space; the old content still stands" if replaced else "free some space",
         errno.ENOENT: "make its folder first",
         errno.ENOTDIR: "make its folder first",
     }.get(error.errno or 0, "name a file that can be written")

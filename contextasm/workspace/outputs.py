@@ -7,56 +7,125 @@ them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from contextasm.model import Context, ContextasmError
-from contextasm.text.managed_block import with_block
+from contextasm.model import ContextasmError
+from contextasm.text.managed_block import block_state, with_block
+
+BLOCK_SUFFIXES = (".md", ".mdc", ".markdown")
+"""Ends of the names of files in which a managed block is a comment; of other inputs it would break the format."""
+
+FileIdentity = tuple[object, ...]
+"""Value that is equal for two paths of one file: device and inode, or for a missing file its folder's and its name."""
 
 
 class OutputFile(NamedTuple):
     """A file to write."""
 
+    option: str
+    """The option that names it, such as `-o` or `--into`."""
     path: Path
     """The path as the user named it."""
-    managed: bool
-    """Whether the text goes into a managed block, and not in place of the whole content."""
+    full: str
+    """The absolute path, whatever becomes of the current folder."""
+
+    @classmethod
+    def named(cls, option: str, path: str) -> Self:
+        """The file that an option names. Raises `ContextasmError` for an empty name."""
+        if not path:
+            raise ContextasmError(option, "names no file: its value is empty", "name a file, or leave the option out")
+        return cls(option, Path(path), os.path.abspath(path))
+
+    @property
+    def managed(self) -> bool:
+        """Whether the text goes into a managed block, and not in place of the whole content."""
+        return self.option == "--into"
 
     @property
     def real(self) -> str:
         """The file's path with all links followed."""
-        return os.path.realpath(self.path)
+        return os.path.realpath(self.full)
+
+    @property
+    def identity(self) -> FileIdentity:
+        """The same value for all paths of the file."""
+        return file_identity(self.full)
 
 
 class PendingWrite(NamedTuple):
     """A file and its new content."""
 
-    path: Path
+    target: OutputFile
     data: bytes
 
+    @property
+    def path(self) -> Path:
+        """The path as the user named it."""
+        return self.target.path
 
-def output_files(output: str | None, into: Iterable[str]) -> tuple[OutputFile, ...]:
-    """The files that `-o` and `--into` name, each real file once.
 
-    `-` for `-o` is standard output and no file. Raises `ContextasmError` for a file that both name.
+def file_identity(path: str) -> FileIdentity:
+    """The same value for all absolute paths of one file, whether it exists or not."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return _identity_of_missing_file(os.path.realpath(path))
+    return status.st_dev, status.st_ino
+
+
+def _identity_of_missing_file(real: str) -> FileIdentity:
+    folder, name = os.path.split(real)
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return (real,)
+    return status.st_dev, status.st_ino, name.casefold() if _ignores_case(folder) else name
+
+
+def _ignores_case(folder: str) -> bool:
+    """Whether two names in a folder that differ in case alone are one file."""
+    other = folder.swapcase()
+    return other != folder and os.path.exists(other) and os.path.samefile(folder, other)
+
+
+def output_files(output: str | None, into: Iterable[str], manifest: str | None = None) -> tuple[OutputFile, ...]:
+    """The files that `-o`, `--into` and `--manifest` name, in this order.
+
+    `-` is standard output for `-o` and `--manifest`, and no file. A file that `--into` names twice is written once.
+    Raises `ContextasmError` for an empty name, and for a file that two options name.
     """
-    whole = (OutputFile(Path(output), managed=False),) if output and output != "-" else ()
-    managed = (OutputFile(Path(path), managed=True) for path in reversed([*into]))
-    blocks = {target.real: target for target in managed}
-    for target in whole:
-        if target.real in blocks:
-            raise ContextasmError("--into", f"{blocks[target.real].path} is the -o file too", "name two files")
-    return (*whole, *reversed(blocks.values()))
+    named = [("-o", output), *(("--into", path) for path in into), ("--manifest", manifest)]
+    targets: list[OutputFile] = []
+    for option, path in named:
+        if path is None or (path == "-" and option != "--into"):
+            continue
+        if path == "-":
+            raise ContextasmError("--into", "- is no file that could hold a block", "name a file, such as AGENTS.md")
+        target = OutputFile.named(option, path)
+        first = next((other for other in targets if other.identity == target.identity), target)
+        if first.managed and target.managed and first is not target and first.real == target.real:
+            continue
+        if first is not target and not _is_device(target.full):
+            what = f"{target.path} is the {first.option} file {first.path} too"
+            raise ContextasmError(option, what, "name two files")
+        targets.append(target)
+    return tuple(targets)
 
 
-def refuse_inputs(targets: Sequence[OutputFile], root: str, context: Context) -> None:
-    """Raise `ContextasmError` for a target that is an input of the context, too: each build would change the next."""
-    inputs = {os.path.realpath(f"{root}/{document.path}") for document in context.documents} if targets else set()
-    for target in targets:
-        if target.real in inputs:
-            what = "the context is made of this file, too"
-            raise ContextasmError(str(target.path), what, "name another file to write to")
+def _is_device(path: str) -> bool:
+    try:
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def is_missing(target: OutputFile) -> bool:
+    """Whether there is no such file, or no managed block in it. Raises `ContextasmError` for an unreadable file."""
+    data = current_bytes(target.path)
+    return data is None or (target.managed and block_state(data.decode("utf-8", "surrogateescape")) == "missing")
 
 
 def pending_writes(targets: Iterable[OutputFile], data: bytes, *, force: bool = False) -> tuple[PendingWrite, ...]:
@@ -70,7 +139,7 @@ def pending_writes(targets: Iterable[OutputFile], data: bytes, *, force: bool = 
 
 def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
     if not target.managed:
-        return PendingWrite(target.path, data)
+        return PendingWrite(target, data)
     if target.path.exists() and not target.path.is_file():
         raise ContextasmError(str(target.path), "is no file that could hold a block", "name a text file")
     old = current_bytes(target.path) or b""
@@ -78,7 +147,7 @@ def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWr
         raise ContextasmError(str(target.path), "is no UTF-8 text", "name a text file, or save it as UTF-8")
     # Bytes that are no UTF-8 stand outside the block, and stay unchanged.
     new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
-    return PendingWrite(target.path, new.encode("utf-8", "surrogateescape"))
+    return PendingWrite(target, new.encode("utf-8", "surrogateescape"))
 
 
 def current_bytes(path: Path) -> bytes | None:

@@ -202,11 +202,57 @@ def test_output_inside_the_workspace_does_not_loop(tmp_path: Path, out: str) -> 
         assert watch.settled() == 1
 
 
-def test_output_that_is_an_input_is_refused(tmp_path: Path) -> None:
-    """It would grow with every build."""
+def test_block_in_an_input_is_no_part_of_the_context(tmp_path: Path) -> None:
+    """The block goes into a file that the build reads, and an edit beside the block is one more build."""
     with watching(tmp_path, *DAY, "--into", "ws/agents/a/IDENTITY.md") as watch:
+        assert watch.out.read_text() == SMALL_TEXT
+        identity = watch.workspace / "agents/a/IDENTITY.md"
+        identity.write_text(identity.read_text().replace("I am a.\n", "I am b.\n", 1))
+        watch.shows("I am b.")
+        assert identity.read_text().count("I am b.") == 2
+        assert watch.settled() == 2
+
+
+def test_profile_that_begins_to_read_the_output_is_told_of(tmp_path: Path) -> None:
+    """The output stays as it is, and the watch goes on."""
+    with watching(tmp_path, *DAY, "-o", "ws/agents/a/NOTES.md") as watch:
+        watch.out = watch.workspace / "agents/a/NOTES.md"
+        settings = "layers:\n  - {id: L7, path: 'agents/{agent}/NOTES.md'}\n"
+        fill(watch.workspace, {"ctxasm.yaml": settings, "agents/a/IDENTITY.md": "I am b.\n"}, base={})
         watch.tells("made of this file")
-        assert not watch.out.exists()
+        assert watch.out.read_text() == SMALL_TEXT
+        (watch.workspace / "ctxasm.yaml").unlink()
+        watch.shows("I am b.")
+
+
+def test_output_that_was_deleted_comes_back(tmp_path: Path) -> None:
+    """Without any other change; in the workspace and beside it."""
+    with watching(tmp_path, *DAY, "--into", "ws/BLOCK.md") as watch:
+        watch.out.unlink()
+        watch.shows("I am a.")
+        (watch.workspace / "BLOCK.md").unlink()
+        watch.until((watch.workspace / "BLOCK.md").exists)
+
+
+def test_working_folder_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
+    """A relative output means the same path as at the start."""
+    folder = tmp_path / "ws"
+    fill(folder, {})
+    log = tmp_path / "log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [*COMMAND, "watch", "-o", "OUT.md", "-v", *DAY], cwd=folder, env=clean(), stdout=stream, stderr=stream
+        )
+    watch = Watch(tmp_path, process)
+    watch.out = folder / "OUT.md"
+    try:
+        watch.tells(READY)
+        shutil.rmtree(folder)
+        fill(folder, {"agents/a/IDENTITY.md": "I am back.\n"})
+        watch.shows("I am back.")
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_new_moved_and_removed_folders_count(tmp_path: Path) -> None:
@@ -397,6 +443,8 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
         pytest.param(("-o", "o", "-a", "nobody"), ("--agent", "nobody"), id="agent"),
         pytest.param(("-o", "o", "-b", "x"), ("--budget",), id="budget"),
         pytest.param(("-o", "o", "-w", "nowhere"), ("nowhere", "does not exist"), id="workspace"),
+        pytest.param(("-o", "agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input"),
+        pytest.param(("--into", "o", "-o", "-"), ("-o", "standard output"), id="standard output beside a block"),
     ],
 )
 def test_what_the_command_line_gets_wrong_ends_it_at_once(

@@ -60,9 +60,10 @@ def build(
     """
     from contextasm.rendering.formats import FORMATS
 
-    targets = _output_files(output, into or (), check=check, force=force, touch=touch)
+    targets = _output_files(output, into or (), manifest, check=check, force=force, touch=touch)
     started = _seconds()
     job = prepare_request(options)
+    _refuse_inputs(targets, job)
     recording = _recording_workspace(job) if (record or record_inputs) and not check else None
     chosen = job.in_full if manifest or explain or recording or touch else job.build
     build = chosen._replace(workspace=recording) if recording else chosen
@@ -72,19 +73,20 @@ def build(
     if not quiet:
         show_problems(context.problems)
         _write_summary(job, context, explain=explain, verbose=verbose)
-    if if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag:
+    is_known = if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag
+    if is_known and not _any_missing(targets):
         return 3
+    text = FORMATS[context.request.format](context)
+    files = _pending_writes(targets, context, text, force=force, check=check)
     if recording:
         path = _write_record(job, context, recording, inputs=record_inputs)
         if not quiet:
             write_stderr(f"{path}: recorded")
-    text = FORMATS[context.request.format](context)
-    files = _pending_writes(targets, job, context, text, force=force)
     code = _check_files(files) if check else _write_files(files, quiet=quiet)
-    if not check and (output == "-" or not targets):
+    if not check and (output == "-" or not (output or into)):
         write_stdout(text)
-    if manifest and not check:
-        _write_manifest(manifest, context)
+    if manifest == "-" and not check:
+        write_stdout(_manifest_text(context))
     if touch:
         _touch_memories(job, context)
     if verbose and not quiet:
@@ -96,7 +98,7 @@ run = takes_options(build)
 
 
 def _output_files(
-    output: str | None, into: Sequence[str], *, check: bool, force: bool, touch: bool
+    output: str | None, into: Sequence[str], manifest: str | None, *, check: bool, force: bool, touch: bool
 ) -> Sequence[OutputFile]:
     """The files to write; none where the text goes to standard output only. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
@@ -108,10 +110,33 @@ def _output_files(
     if not into and output in {None, "-"}:
         if check:
             raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
-        return ()
+        if manifest is None:
+            return ()
+    if manifest == "-" and (output == "-" or not (output or into)):
+        hint = "name a file for one of the two, such as -o FILE"
+        raise ContextasmError("--manifest", "- is standard output, and the context goes there", hint)
     from contextasm.workspace.outputs import output_files
 
-    return output_files(output, into)
+    return output_files(output, into, manifest)
+
+
+def _refuse_inputs(targets: Sequence[OutputFile], job: PreparedBuild) -> None:
+    """Raise `ContextasmError` for a target that a build could read."""
+    if not targets:
+        return
+    from contextasm.config.inputs import build_inputs
+    from contextasm.workspace.inputs import refuse_inputs
+
+    refuse_inputs(targets, build_inputs(job, Path.cwd()))
+
+
+def _any_missing(targets: Sequence[OutputFile]) -> bool:
+    """Whether a file to write does not exist, or has no managed block yet."""
+    if not targets:
+        return False
+    from contextasm.workspace.outputs import is_missing
+
+    return any(map(is_missing, targets))
 
 
 def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
@@ -139,6 +164,7 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
         write_stderr(table.rstrip("\n"))
         if any(trace.lost for trace in context.rule_traces):
             write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
+        write_stderr(f"etag: {context.etag}")
     write_stderr(receipt(context))
 
 
@@ -159,16 +185,26 @@ def _write_record(job: PreparedBuild, context: Context, recording: RecordingWork
 
 
 def _pending_writes(
-    targets: Sequence[OutputFile], job: PreparedBuild, context: Context, text: str, *, force: bool
+    targets: Sequence[OutputFile], context: Context, text: str, *, force: bool, check: bool
 ) -> Sequence[PendingWrite]:
-    """The files with the bytes that each should hold. Raises `ContextasmError` for a target that is an input."""
+    """The files with the bytes that each should hold, but for the manifest under `check`.
+
+    Raises `ContextasmError` for a file that can't be written, before any is.
+    """
     if not targets:
         return ()
-    from contextasm.workspace.atomic import as_bytes
-    from contextasm.workspace.outputs import pending_writes, refuse_inputs
+    from contextasm.workspace.atomic import as_bytes, refuse_unwritable
+    from contextasm.workspace.outputs import pending_writes
 
-    refuse_inputs(targets, job.workspace.root, context)
-    return pending_writes(targets, as_bytes(text), force=force)
+    texts = [target for target in targets if target.option != "--manifest"]
+    files = pending_writes(texts, as_bytes(text), force=force)
+    if check:
+        return files
+    manifests = [target for target in targets if target.option == "--manifest"]
+    files = (*files, *pending_writes(manifests, as_bytes(_manifest_text(context))))
+    for file in files:
+        refuse_unwritable(file.path)
+    return files
 
 
 def _write_files(files: Sequence[PendingWrite], *, quiet: bool) -> int:
@@ -179,7 +215,7 @@ def _write_files(files: Sequence[PendingWrite], *, quiet: bool) -> int:
 
     for file in files:
         changed = write(file.path, file.data)
-        if not quiet:
+        if not quiet and file.target.option != "--manifest":
             write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
     return 0
 
@@ -203,12 +239,11 @@ def _write_file_diff(file: PendingWrite, old: bytes) -> None:
         write_stderr(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
 
 
-def _write_manifest(path: str, context: Context) -> None:
+def _manifest_text(context: Context) -> str:
     from contextasm.cli.output import format_json
     from contextasm.rendering.formats import manifest_data
-    from contextasm.workspace.atomic import as_bytes, write
 
-    write(Path(path), as_bytes(format_json(manifest_data(context))))
+    return format_json(manifest_data(context))
 
 
 def _touch_memories(job: PreparedBuild, context: Context) -> None:

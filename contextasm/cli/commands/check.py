@@ -17,6 +17,7 @@ from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.checks.finding import Finding
+    from contextasm.checks.inspection import Inspection
     from contextasm.config.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git import GitWorkspace
@@ -53,6 +54,7 @@ def check(
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
+    from contextasm.checks.registry import run_checks
     from contextasm.config.resolve import open_workspace, process_environment
 
     _refuse_update(baseline, paths, update=update_baseline)
@@ -60,7 +62,10 @@ def check(
     folder = open_workspace(options, process)
     with _open_index(folder, process) if staged else nullcontext(folder) as workspace:
         selected = [_workspace_path(workspace, path) for path in paths or ()]
-        findings = _run_checks(options, process, workspace, selected, whole=bool(baseline))
+        inspection = _inspected(options, process, workspace, selected, whole=bool(baseline))
+        if baseline and update_baseline:
+            _refuse_baseline(baseline, inspection)
+        findings: Sequence[Finding] = run_checks(inspection)
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -81,6 +86,9 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     from contextasm.model import ContextasmError
 
+    if baseline in {"", "-"}:
+        what = "names no file: its value is empty" if not baseline else "- is no file that could hold a baseline"
+        raise ContextasmError("--baseline", what, "name a file, such as .ctxasm-baseline.json")
     if update and not baseline:
         raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
     if update and paths:
@@ -100,23 +108,34 @@ def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder 
         workspace.close()
 
 
-def _run_checks(
+def _inspected(
     options: Options,
     process: ProcessEnvironment,
     workspace: Folder | GitWorkspace,
     selected: Sequence[str],
     *,
     whole: bool,
-) -> Sequence[Finding]:
-    """The findings of the selected paths, at least; selected files are read wherever they are in the workspace.
+) -> Inspection:
+    """The inspection of the selected paths, at least; selected files are read wherever they are in the workspace.
 
-    With `whole`, all findings of the workspace: a baseline is compared with all of them.
+    With `whole`, of the whole workspace: a baseline is compared with all of its findings.
     """
     from contextasm.checks.inspection import inspect
-    from contextasm.checks.registry import run_checks
 
     files = [path for path in selected if workspace.is_file(path)]
-    return run_checks(inspect(options, process, files, () if whole else selected, workspace))
+    return inspect(options, process, files, () if whole else selected, workspace)
+
+
+def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
+    """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
+    from contextasm.checks.baseline import refuse_other_text
+    from contextasm.checks.inspection import inspected_files
+    from contextasm.workspace.inputs import refuse_inputs
+    from contextasm.workspace.outputs import OutputFile, current_bytes
+
+    target = OutputFile.named("--baseline", baseline)
+    refuse_inputs([target], inspected_files(inspection))
+    refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
 
 
 def _default_format(environment: Mapping[str, str]) -> FormatName:

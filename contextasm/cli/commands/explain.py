@@ -179,6 +179,7 @@ def _line_text(
     from contextasm.rendering.wording import line_trace_words
 
     path, _, number = place.rpartition(":")
+    number = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
     if not path or not number.isdecimal() or not int(number):
         raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
     trace = trace_line(workspace, context, path, int(number), layers)

@@ -71,6 +71,9 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
 
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
+    if output == "-":
+        what = "- is standard output, and there is no file to keep up to date"
+        raise ContextasmError("-o", what, "name a file with -o FILE")
     if targets := output_files(output, into):
         return targets
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
@@ -100,6 +103,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile]) -> WatchSpec:
 
 def _build_once(options: Options, process: ProcessEnvironment, disk: Rescan, counters: Counters) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
+    from contextasm.config.inputs import build_inputs
     from contextasm.config.profile_loader import profile_files
     from contextasm.config.resolve import prepare_build
     from contextasm.rendering.formats import FORMATS
@@ -110,7 +114,8 @@ def _build_once(options: Options, process: ProcessEnvironment, disk: Rescan, cou
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
-    return BuildResult(context, FORMATS[context.request.format](context), _current_day(job, process), files)
+    text = FORMATS[context.request.format](context)
+    return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder))
 
 
 def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[], date] | None:

@@ -21,6 +21,7 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.managed_block import passage
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template, layer_paths
 
@@ -92,12 +93,13 @@ def _logs_in_display_order(query: SourceQuery) -> tuple[Sequence[_Log], list[Pro
 
 def _log_fragment(document: Document, log: _Log, layer: Layer, place: int) -> Fragment:
     blank, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank, text)
     group = fill_template(layer.display.group_template, {"date": str(log.day)})
     if group and log.age > layer.query.max_age_days:
         group += f" ({log.age} days ago)"
     return Fragment(
         log.path,
-        Location(log.path, document.line + blank),
+        location,
         text,
         FragmentDisplay(layer.heading[0], group=group, place=(place,), keep=layer.overflow.keep),
         labels=Labels(day=str(log.day)),

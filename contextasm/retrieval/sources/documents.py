@@ -10,13 +10,13 @@ from contextasm.model import (
     Fragment,
     FragmentDisplay,
     Layer,
-    Location,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
     Verdict,
 )
+from contextasm.text.managed_block import passage
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import layer_paths
 
@@ -58,9 +58,10 @@ def _headings_and_paths(query: SourceQuery) -> Iterator[tuple[str, str]]:
 
 def _document_fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:
     blank, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank, text)
     return Fragment(
         document.path,
-        Location(document.path, document.line + blank),
+        location,
         text,
         FragmentDisplay(heading, place=place, keep=layer.overflow.keep),
         verdict=Verdict(excluded=None if text else Reason("blank")),

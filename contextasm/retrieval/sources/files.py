@@ -8,7 +8,6 @@ from contextasm.model import (
     Document,
     Fragment,
     FragmentDisplay,
-    Location,
     Problem,
     Reason,
     RetrievalResult,
@@ -16,6 +15,7 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.retrieval.reading import query_paths
+from contextasm.text.managed_block import passage, without_block
 from contextasm.text.matching import mentions
 from contextasm.text.templates import fill_template
 
@@ -83,11 +83,15 @@ def files(query: SourceQuery) -> RetrievalResult:
 
 def _file_fragment(document: Document, query: SourceQuery) -> Fragment:
     # Front matter is part of the file here: where there is any, the text is taken from the bytes.
-    text = document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n") if document.line > 1 else document.text
+    text = document.text
+    if document.line > 1:
+        text, _ = without_block(document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+    # A managed block at the end of the file leaves blank lines, but no trace of where it was.
+    location, text = passage(document, 1, text.rstrip("\n"))
     text = text.rstrip("\n")
     return Fragment(
         document.path,
-        Location(document.path, 1),
+        location,
         text,
         FragmentDisplay(
             query.layer.heading[0],

@@ -14,6 +14,7 @@ from contextasm.model import Document, Fragment, FragmentDisplay, Labels, Locati
 from contextasm.retrieval.query_signals import boosted, keywords
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.dates import leading_iso_day
+from contextasm.text.managed_block import passage
 from contextasm.text.markdown import blocks, heading, trimmed
 from contextasm.text.templates import fill_template
 
@@ -21,9 +22,7 @@ from contextasm.text.templates import fill_template
 class _PageSection(NamedTuple):
     """The text between two headings of a page."""
 
-    path: str
-    line: int
-    """Line of the file at which the text begins."""
+    location: Location
     text: str
     trail: tuple[str, ...]
     """Headings above the text, the outermost first; the page's name where there are none."""
@@ -96,7 +95,8 @@ def _section_unless_blank(
 ) -> Iterator[_PageSection]:
     blank, text = trimmed("\n".join(lines))
     if text:
-        yield _PageSection(document.path, document.line + start + blank, text, trail, day)
+        location, text = passage(document, document.line + start + blank, text)
+        yield _PageSection(location, text, trail, day)
 
 
 def _page_day(document: Document) -> str:
@@ -109,10 +109,10 @@ def _page_day(document: Document) -> str:
 
 def _section_fragment(section: _PageSection, query: SourceQuery) -> Fragment:
     layer = query.layer
-    names = {"title": " / ".join(section.trail), "path": section.path}
+    names = {"title": " / ".join(section.trail), "path": section.location.path}
     return Fragment(
-        f"{section.path}:{section.line}",
-        Location(section.path, section.line),
+        f"{section.location.path}:{section.location.line}",
+        section.location,
         section.text,
         FragmentDisplay(
             layer.heading[0],

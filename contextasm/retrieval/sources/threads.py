@@ -10,7 +10,6 @@ from contextasm.model import (
     Fragment,
     FragmentDisplay,
     Labels,
-    Location,
     Reason,
     RetrievalResult,
     SourceQuery,
@@ -18,6 +17,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.dates import leading_iso_day
+from contextasm.text.managed_block import passage
 from contextasm.text.markdown import trimmed
 from contextasm.text.templates import fill_template
 
@@ -34,12 +34,13 @@ def threads(query: SourceQuery) -> RetrievalResult:
 
 def _thread_fragment(document: Document, query: SourceQuery) -> Fragment:
     blank, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank, text)
     status = _front_text(document, "status") or "none"
     name = _front_text(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
     exclusion = None if text else Reason("blank")
     return Fragment(
         document.path,
-        Location(document.path, document.line + blank),
+        location,
         text,
         FragmentDisplay(
             query.layer.heading[0],

@@ -106,14 +106,18 @@ class _RelevantPaths:
         self._root = os.path.realpath(spec.root)
         self._rebuilder = rebuilder
         self._outputs = spec.target_paths
+        self._blocks = {target.real for target in spec.targets if target.managed}
         self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in self._outputs)
 
     def holds(self, path: str) -> bool:
         """Whether a path counts.
 
-        An output, its temporary file, and anything in `.ctxasm/`, in git or beside the workspace does not.
+        An output that is there, its temporary file, and anything in `.ctxasm/`, in git or beside the workspace does
+        not. A file with a managed block does: its other text may be an input.
         """
-        if path in self._outputs or (path.startswith(self._temporary) and path.endswith(".tmp")):
+        if path in self._outputs:
+            return path in self._blocks or not os.path.exists(path)
+        if path.startswith(self._temporary) and path.endswith(".tmp"):
             return False
         if path != self._root and not path.startswith(f"{self._root}/"):
             return path in self._rebuilder.others

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError
-from contextasm.workspace.atomic import as_bytes, write
-from contextasm.workspace.outputs import OutputFile, pending_writes, refuse_inputs
+from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
+from contextasm.workspace.inputs import InputFiles, refuse_inputs
+from contextasm.workspace.outputs import OutputFile, pending_writes
 from contextasm.workspace.watch.rescan import NOTHING, Rescan, WorkspaceAnswers, merge_answers
 
-PERMANENT_ERRORS = ("--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
+PERMANENT_ERRORS = ("-o", "--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """Beginnings of an error's place where no change of a file is likely to end the error."""
 
 
@@ -31,6 +32,8 @@ class BuildResult(NamedTuple):
     """Function that gives today as the build sees it; None where the user names the day."""
     others: Sequence[Path]
     """Files outside of the workspace that count."""
+    inputs: InputFiles
+    """All files that builds could read, none of which may be written."""
 
 
 class WatchSpec(NamedTuple):
@@ -106,6 +109,7 @@ class Rebuilder:
         if look:
             disk, changes = self._rescanned()
             why += changes
+            why += self._missing_targets() if disk and not why and not self._error else ()
         return self._rebuild(disk, why) if why else None
 
     def _rescanned(self) -> tuple[Rescan | None, Sequence[str]]:
@@ -127,16 +131,16 @@ class Rebuilder:
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         """The build and its files; None where a second attempt failed with the same error."""
         started = time.perf_counter()
-        context, written, error = None, [], ""
+        context, error = None, ""
+        written: list[Path] = []
         self._write_failed = False
         try:
             disk = disk or self._rescan()
             result = self._spec.build(disk)
             self._depend_on(disk, result)
-            refuse_inputs(self._spec.targets, disk.root, result.context)
+            refuse_inputs(self._spec.targets, result.inputs)
             self._write_failed = True
-            files = pending_writes(self._spec.targets, as_bytes(result.text))
-            written = [file.path for file in files if write(file.path, file.data)]
+            written = self._written(as_bytes(result.text))
             context, self._write_failed = result.context, False
         except (ContextasmError, OSError) as failure:
             if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
@@ -147,6 +151,19 @@ class Rebuilder:
         is_reported = [*why] == ["again"] and error == self._error
         self._is_first, self._error = False, error
         return None if is_reported else Rebuild(why, context, written, error, time.perf_counter() - started)
+
+    def _written(self, data: bytes) -> list[Path]:
+        """Bring all files up to date; returns those whose content changed, as the user named them."""
+        # Absolute: the current folder may be gone, and back under its name.
+        files = pending_writes([target._replace(path=Path(target.full)) for target in self._spec.targets], data)
+        for file in files:
+            refuse_unwritable(file.path)
+        named = zip(self._spec.targets, files, strict=True)
+        return [target.path for target, file in named if write(file.path, file.data)]
+
+    def _missing_targets(self) -> Sequence[str]:
+        """The files that were written and are gone."""
+        return [str(target.path) for target in self._spec.targets if not os.path.exists(target.full)]
 
     def _depend_on(self, disk: Rescan, result: BuildResult) -> None:
         self._answers = disk.answers(result.others)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import Document
+from contextasm.text.managed_block import passage
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read, RecordingWorkspace
 
@@ -67,7 +68,10 @@ class Rescan(Folder):
         for pattern, paths in before.lists.items():
             yield from (path for path in sorted({*paths} ^ {*self.list(pattern)}) if not self._is_output(path))
         for path, reading in before.reads.items():
-            if not same_answer(reading.answer, self.read(path)) and not self._is_output(path):
+            now = self.read(path)
+            if same_answer(reading.answer, now):
+                continue
+            if not self._is_output(path) or _differs_outside_block(reading.answer, now):
                 yield path
         for path, content in before.others.items():
             if _content(path) != content:
@@ -98,6 +102,14 @@ class _ChangedFiles(Folder):
         answer = super().read(path)
         # Equal content is the same value: whoever compares sees no change where a file was merely touched.
         return Reading(status, before.answer if before and same_answer(before.answer, answer) else answer)
+
+
+def _differs_outside_block(one: Read, other: Read) -> bool:
+    """Whether somebody else changed a file that holds a managed block, or held one."""
+    if not isinstance(one, Document) or not isinstance(other, Document) or one.block == other.block == (0, 0):
+        return False
+    texts = (passage(document, document.line, document.text)[1].rstrip() for document in (one, other))
+    return next(texts) != next(texts) or one.front != other.front
 
 
 def same_answer(one: Read, other: Read) -> bool:

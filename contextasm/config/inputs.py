@@ -1,0 +1,146 @@
+"""The files that builds of a workspace could read, whatever agent, day, topic or scope they are for.
+
+Settings, profiles and rules are loaded here to find their patterns. Which files match is found in
+`workspace/inputs.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.config.build import PreparedBuild
+from contextasm.config.layers import with_layer_changes
+from contextasm.config.outputs import Output, parse_outputs
+from contextasm.config.profile_loader import load_profile, profile_files
+from contextasm.config.settings import FILE
+from contextasm.config.yaml_loader import YamlMapping
+from contextasm.model import ContextasmError, Layer, Profile, Request
+from contextasm.retrieval.registry import TEXT_SOURCES
+from contextasm.text.templates import fill_template, is_pattern
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.inputs import InputFiles, InputPattern
+
+_SETTINGS = "ctxasm reads its settings from this file"
+_RULES = "ctxasm reads rules from this file"
+_PROFILE = "ctxasm reads a profile from this file"
+_PROGRAM = f"{FILE} names this file as a part of a program or model"
+_OWN = "ctxasm stores data of its own here"
+
+_OWN_PLACES = ("records", "inputs", "memories", "lock", ".gitignore")
+"""Files and folders below `.ctxasm/`; any other file there is the user's."""
+
+_OWNER_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
+"""Files that every build for an agent looks for."""
+
+
+class _ProfileName(NamedTuple):
+    """Name or file of a profile, and the folder that its path starts from."""
+
+    name: str
+    folder: Path
+
+
+def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
+    """The files that a build could read, and those of the builds that `outputs:` lists.
+
+    `folder` is the current one. A profile of `outputs:` that can't be loaded reads nothing.
+    """
+    workspace = prepared.workspace
+    assert isinstance(workspace, Folder)
+    root = Path(workspace.root)
+    settings_file = prepared.settings_file
+    outputs = _outputs(settings_file)
+    setting = prepared.settings["profile"]
+    used = _ProfileName(str(setting.value), root if setting.origin.startswith(FILE) else folder)
+    listed = [
+        _ProfileName(dict(output.words)["profile"], root) for output in outputs if "profile" in dict(output.words)
+    ]
+    names = dict.fromkeys((used, *listed))
+    layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
+    patterns = (
+        InputPattern(FILE, _SETTINGS),
+        InputPattern("rules/*.yaml", _RULES),
+        *_layer_patterns(layers, prepared.build.request),
+        *_rule_patterns(prepared),
+    )
+    return InputFiles(
+        folder=workspace,
+        patterns=tuple(dict.fromkeys(patterns)),
+        others=tuple(_others(root, names, settings_file)),
+        outputs=tuple(f"{root}/{output.file}" for output in outputs),
+    )
+
+
+def _outputs(settings_file: YamlMapping) -> Sequence[Output]:
+    try:
+        return parse_outputs(settings_file)
+    except ContextasmError:  # `check` reports it, and no build depends on it.
+        return ()
+
+
+def _layers(profile_name: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
+    """The layers of a profile and of its strategies, as written and as the settings change them."""
+    try:
+        profile = load_profile(profile_name.name, "profile", profile_name.folder)
+    except ContextasmError:
+        return
+    for variant in (profile, *(strategy for _, strategy in profile.strategies)):
+        yield from variant.layers
+        yield from _changed_layers(variant, settings_file)
+
+
+def _changed_layers(profile: Profile, settings_file: YamlMapping) -> Sequence[Layer]:
+    try:
+        return with_layer_changes(profile, settings_file.get("layers"), "layers", new=False).layers
+    except ContextasmError:  # Changes of layers that another profile has.
+        return ()
+
+
+def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
+    for layer in layers:
+        is_text = TEXT_SOURCES.issuperset(layer.query.sources)
+        what = f"a context is made of this file, too: layer {layer.id} reads it"
+        for template in layer.query.paths:
+            for path in _paths(template, request):
+                yield InputPattern(path, what, is_text, is_text and not is_pattern(template))
+            if "{agent}" in template:
+                for owner_file in _OWNER_FILES:
+                    what_else = "a context is made of this file, too: each agent has one"
+                    for path in _paths(owner_file, request):
+                        yield InputPattern(path, what_else, takes_block=True, takes_new_file=True)
+
+
+def _paths(template: str, request: Request) -> Sequence[str]:
+    """The paths and patterns of a template for the request's owners and for all others."""
+    if template in {"{open}", "{changed}"}:
+        return request.open if template == "{open}" else request.changed
+    owners = {"agent": request.agent, "team": request.team}
+    return fill_template(template, owners), fill_template(template, dict.fromkeys(owners, "*"))
+
+
+def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
+    verdicts = prepared.build.rules.verdicts if prepared.build.rules else ()
+    for rule, _ in verdicts:
+        for target in rule.include:
+            if target.kind in {"path", "heading-path"}:
+                what = f"a context is made of this file, too: rule {rule.name} includes it"
+                yield InputPattern(target.value, what, takes_block=True, takes_new_file=True)
+
+
+def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
+    """Files and folders that are read, but by no layer."""
+    for name in names:
+        yield from ((str(path), _PROFILE) for path in profile_files(name.name, name.folder))
+    yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
+    for key in ("embedder", "summarizer"):
+        table = settings_file.get(key)
+        if isinstance(table, YamlMapping):
+            command = table.get("command", ())
+            words = command.split() if isinstance(command, str) else command if isinstance(command, list) else ()
+            files = (os.path.join(root, str(word)) for word in words)
+            yield from ((file, _PROGRAM) for file in files if os.path.isfile(file))
+            if table.get("folder"):
+                yield os.path.join(root, str(table["folder"])), _PROGRAM
