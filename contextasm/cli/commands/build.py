@@ -130,7 +130,8 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
         write_stderr(table.rstrip("\n"))
         table = format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,))
         write_stderr(table.rstrip("\n"))
-    write_stderr(receipt(context))
+        write_stderr(f"etag {context.etag}")
+    write_stderr(receipt(context, job.build.counter))
 
 
 def _recording_workspace(job: PreparedBuild) -> RecordingWorkspace:
