@@ -1,4 +1,4 @@
-"""Expand: more of the fragments that are shown in part, where there is room left. Nothing new is let in.
+"""Expand: more of the fragments that are shown in part, where there is room left.
 
 A form of higher detail comes first: whole, then the levels, then the beginning of the text up to a cut. A summary gives
 way to the whole text alone.
@@ -11,6 +11,9 @@ from contextasm.selection.allocation import LaidOutSection, LayerInput, LayerRes
 from contextasm.selection.detail import detail_levels
 from contextasm.selection.layout import Excerpt, excerpt_at_level, shown_text, whole_excerpt
 from contextasm.selection.truncate import truncate
+
+LEAST_PART = 25
+"""Tokens of a cut fragment that is shown beside whole ones; fewer say too little."""
 
 Expansion = Callable[[LayerInput, LaidOutSection, Excerpt, int], LaidOutSection | None]
 """Takes a section, one of its excerpts and the section's room in units; gives the section with more of the excerpt."""
@@ -44,6 +47,22 @@ def with_more_detail(layer_input: LayerInput, selected: Selected, room: int) -> 
 def with_longer_parts(layer_input: LayerInput, selected: Selected, room: int) -> Selected:
     """The sections with more of each fragment that a step shortened, best first: a fuller level, else a longer part."""
     return _expanded(layer_input, with_more_detail(layer_input, selected, room), room, _as_longer_part)
+
+
+def with_one_cut(layer_input: LayerInput, selected: Selected, room: int) -> Selected:
+    """The sections with the beginning of the best fragment that is left out, if that is worth its place."""
+    shown = {excerpt.fragment.id for section in selected.values() for excerpt in section.excerpts}
+    sections = {**selected}
+    for heading, group in layer_input.sections.items():
+        section = sections.get(heading, LaidOutSection((), "", 0))
+        section_room = room - units_of(selected) + section.units
+        omitted = [fragment for fragment in group if fragment.id not in shown][:1]
+        larger = truncated_section(layer_input, heading, omitted, section_room, section.excerpts)
+        least = LEAST_PART * layer_input.counter.units_per_token
+        if larger.units <= section_room and larger.units - section.units >= least:
+            sections[heading] = larger
+            break
+    return {heading: sections[heading] for heading in layer_input.sections if heading in sections}
 
 
 def _expanded(layer_input: LayerInput, selected: Selected, room: int, expansion: Expansion) -> Selected:

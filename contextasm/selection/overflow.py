@@ -20,7 +20,7 @@ from contextasm.selection.allocation import (
     units_of,
 )
 from contextasm.selection.detail import detail_levels
-from contextasm.selection.expand import truncated_section, with_longer_parts, with_more_detail
+from contextasm.selection.expand import truncated_section, with_longer_parts, with_more_detail, with_one_cut
 from contextasm.selection.layout import Excerpt, excerpt_at_level, shown_text, summary_excerpt, whole_excerpt
 from contextasm.text.markdown import list_lead
 
@@ -123,13 +123,17 @@ def _summary(layer_input: LayerInput, excerpt: Excerpt, problems: list[Problem])
 def _truncate(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
     """Section by section as long as they fit whole, and the beginning of the next; of dropped fragments the best.
 
-    Where earlier steps shortened fragments, as much of these as there is room for.
+    Where earlier steps shorten fragments, as much of these as there is room for, and the best of those that they could
+    not shorten.
     """
     selected = attempt.selected
     if selected is None and any(excerpt.form for excerpt in attempt.excerpts):
         selected = _greedy(layer_input, room, attempt.excerpts, _unchanged)
     if selected:
-        return attempt._replace(selected=with_longer_parts(layer_input, selected, room))
+        selected = with_longer_parts(layer_input, selected, room)
+        if not {"detail", "summarize"}.isdisjoint(layer_input.layer.overflow.steps):
+            selected = with_one_cut(layer_input, selected, room)
+        return attempt._replace(selected=selected)
     return attempt._replace(selected=_truncated(layer_input, room, only_best=attempt.selected is not None))
 
 
