@@ -136,12 +136,18 @@ def _part(
         return by_line
     at = by_line.stop if by_line else block.body
     line = lines[at]
-    if any(len(word) > LONG_WORD for word in line.split()):
+    if _has_tokens_of_several_letters(line, size):
         parts = (LineRange(block.first, at, line[:end]) for _, end in _words(line))
         return _furthest_by_doubling(parts, fits) or by_line
     left -= sum(size(shown) for shown in lines[block.first : at])
     words = ((LineRange(block.first, at, line[:end]), size(line[start:end])) for start, end in _words(line))
     return _furthest(words, left, fits) or by_line
+
+
+def _has_tokens_of_several_letters(line: str, size: Size) -> bool:
+    """Whether letters of a long word take fewer units together than one by one, as exact counts have it."""
+    beginnings = (word[:LONG_WORD] for word in line.split() if len(word) > LONG_WORD)
+    return any(sum(map(size, letters)) > size(letters) for letters in beginnings)
 
 
 def _words(line: str) -> Iterator[tuple[int, int]]:

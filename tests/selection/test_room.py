@@ -72,7 +72,7 @@ def test_layer_that_is_cut_leaves_the_rest_of_its_room_to_later_ones() -> None:
     files["memories/m.md"] = (
         f"- [fact] {'Word ' * 80} {{key=root/stack confidence=0.9 tier=1}}\n"
         f"- [fact] {'Bug ' * 200} {{key=root/bugs confidence=0.9 tier=2}}\n"
-        "- [fact] A todo {key=root/todo confidence=0.9 tier=3}\n"
+        f"- [fact] {'A todo ' * 16} {{key=root/todo confidence=0.9 tier=3}}\n"
     )
     context = build(files, SHIPPED["brain"], 300, "")
     assert outcomes_of(context, "tier2") == ["dropped"]
