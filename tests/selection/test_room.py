@@ -161,3 +161,16 @@ def test_summary_is_not_replaced_by_a_cut() -> None:
     files = Files(agent() | events(LINES))
     librarian = Build(files, SHIPPED["librarian"], request(budget=8000), ESTIMATE, summarizer=lambda _text: "In short.")
     assert "In short." in assemble(librarian).text
+
+
+def test_row_60_query_shows_pages_in_fewer_words_before_it_leaves_them_out() -> None:
+    """It never shortened a page: what did not fit whole was dropped."""
+    first = f"# Ledger\n\nThe ledger is the truth. {'It says more. ' * 60}\n"
+    second = f"# Ledger in use\n\nOpen the ledger at night. {'It says even more. ' * 60}\n"
+    third = f"# Ledger by night\n\nA ledger sleeps. {'It says even less. ' * 60}\n"
+    files: dict[str, Content] = {"knowledge/a.md": first, "knowledge/b.md": second, "knowledge/c.md": third}
+    context = build_default(files, SHIPPED["query"], budget=420, topic="ledger")
+    shown = outcomes_of(context, "semantic")
+    assert len(shown) == 3
+    assert "dropped" not in shown
+    assert "shortened" in shown
