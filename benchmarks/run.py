@@ -1,7 +1,8 @@
 """Time whole processes of ctxasm against the bare interpreter of the same environment, and print a table.
 
 The package is built, installed into an environment of its own and compiled first, for that is what people run.
-A ratio says more than a time: it is the same on a fast computer and a slow one. Nothing is asserted.
+A ratio says more than a time: it is the same on a fast computer and a slow one. Nothing is asserted. `used` is the
+share of the budget that the document takes; for the profiles query, librarian and memory 90 % is the aim.
 """
 
 from __future__ import annotations
@@ -126,6 +127,8 @@ BUILD = ("build", "-q", "-a", "ada", "-t", "core", "--date", str(DAY))
 
 SEARCH = ("build", "-q", "-a", "ada", "--date", str(DAY), "--topic", TOPIC)
 
+OPEN = ("-t", "core", "--open", "docs/harbor.md", "--open", "docs/bell.md", "--open", "docs/tide.md")
+
 NOTHING_KEPT = (("CTXASM_NO_CACHE", "1"),)
 
 ROWS = (
@@ -137,8 +140,8 @@ ROWS = (
     Row("memories of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_memories, 500, 6),
     Row("documents of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_documents, 500, 6),
     *(
-        Row(f"profile {name}", 45, ("build", "-q", "-p", name, "--topic", TOPIC), systems, 2000, 40)
-        for name in ("query", "librarian", "memory", "brain")
+        Row(f"profile {name}", 45, ("build", "-q", "-p", name, "--topic", TOPIC, *more), systems, 2000, 40)
+        for name, more in (("query", ()), ("librarian", OPEN), ("memory", ()), ("brain", ()))
     ),
     *(
         row
@@ -213,13 +216,15 @@ def measure(row: Row, python: Path, folder: Path, runs: int, *, smoke: bool) -> 
         del environment[name]
     environment |= dict(row.environment)
     command = [*command_of(python), *row.words]
-    files, opened = row.tiny if smoke else row.files, "-"
+    files, opened, used = row.tiny if smoke else row.files, "-", "-"
     if row.workspace:
         (folder / "workspace").mkdir()
         command += ["-w", str(row.workspace(folder / "workspace", files))]
         # It warms the cache of counts too.
         seconds([*command, "--manifest", str(folder / "manifest.json")], environment, folder)
-        opened = str(len(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["inputs"]))
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        opened = str(len(manifest["inputs"]))
+        used = f"{100 * manifest['tokens'] / manifest['budget']:.0f} %"
     own, bare = [], []
     # A minute for a hundred thousand memories is enough.
     for _ in range(min(runs, 3) if row.first or row.environment else runs):
@@ -232,7 +237,7 @@ def measure(row: Row, python: Path, folder: Path, runs: int, *, smoke: bool) -> 
     verdict = "ok" if ratio <= row.bar else "missed"
     late = statistics.quantiles(own, n=20)[-1]
     times = (f"{1000 * median:.1f}", f"{1000 * late:.1f}", f"{1000 * least:.1f}", f"{ratio:.1f}x", f"{row.bar:g}x")
-    return [row.name, str(files or "-"), opened, *times, verdict]
+    return [row.name, str(files or "-"), opened, used, *times, verdict]
 
 
 def main() -> None:
@@ -243,12 +248,12 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds this text")
     parser.add_argument("--smoke", action="store_true", help="two runs of tiny sizes, with this interpreter")
     given = parser.parse_args()
-    form = "{:<31}{:>7}{:>7}{:>9}{:>9}{:>8}{:>8}{:>7}  {}"
+    form = "{:<31}{:>7}{:>7}{:>7}{:>9}{:>9}{:>8}{:>8}{:>7}  {}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         python = Path(sys.executable) if given.smoke else given.python or install(folder)
         runs = 2 if given.smoke else given.runs
-        print(form.format("row", "files", "opened", "ms", "p95", "bare", "ratio", "bar", ""))
+        print(form.format("row", "files", "opened", "used", "ms", "p95", "bare", "ratio", "bar", ""))
         for number, row in enumerate(row for row in ROWS if given.only in row.name):
             cells = measure(row, python.absolute(), folder / str(number), runs, smoke=given.smoke)
             print(form.format(*cells), flush=True)

@@ -227,7 +227,7 @@ def inspected_files(inspection: Inspection) -> InputFiles:
     files = (
         build_inputs(inspection.prepared, inspection.process.folder)
         if inspection.prepared
-        else InputFiles(Folder(inspection.workspace.folder.root), (), (), ())
+        else InputFiles(Folder(Path(inspection.workspace.folder.root)), (), (), ())
     )
     checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))

@@ -50,6 +50,7 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "required": LayerKey("limits", "required", values.parse_flag),
     "max_tokens": LayerKey("limits", "max_tokens", values.parse_limit),
     "share": LayerKey("limits", "share", values.parse_percent),
+    "grow": LayerKey("limits", "grow", values.parse_flag),
     "ceiling": LayerKey("limits", "ceiling", values.parse_percent),
     "reserve": LayerKey("limits", "reserve", values.parse_tokens),
     "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
@@ -164,6 +165,8 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     _check_placeholders(layer, table)
     for name, _ in layer.memories.field_limits:
         values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")
+    if layer.limits.grow and layer.limits.share is None:
+        raise ContextasmError(table.where("grow"), f"{layer.id} has no share to grow above", "add `share:`")
     has_no_path = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):

@@ -9,6 +9,9 @@ from contextasm.model.fragment import OUTCOME, Reason
 from contextasm.model.request import Request
 from contextasm.model.rule import RuleTrace
 
+INCOMPLETE = {"shortened", "truncated", "dropped"}
+"""Outcomes of candidate fragments that are not shown whole."""
+
 
 class Decision(NamedTuple):
     """Outcome of one fragment, with its reason, tokens and place."""
@@ -92,18 +95,20 @@ class Context(NamedTuple):
 
     @property
     def truncated(self) -> bool:
-        """Whether any candidate fragment was truncated or dropped."""
-        return any(decision.outcome in {"truncated", "dropped"} for decision in self.decisions)
+        """Whether any candidate fragment was shortened, truncated or dropped."""
+        return any(decision.outcome in INCOMPLETE for decision in self.decisions)
 
 
 class Omission(NamedTuple):
-    """Text that is missing at one place."""
+    """Text that is missing at one place, or from a section."""
 
     path: str
     line: int
     """First missing line, as a line of the file."""
     texts: tuple[str, ...]
-    """Missing lines."""
+    """Missing lines; empty where fragments are shortened and nothing else is missing."""
+    shortened: int = 0
+    """Number of the section's fragments that are shown in a shorter form; set at the end of the section alone."""
 
 
 Marker = Callable[[Omission], str]

@@ -65,6 +65,8 @@ class Limits(NamedTuple):
     """Tokens that the layer may take; None for no limit."""
     share: float | None = None
     """Per cent of the budget for this layer; None for no limit."""
+    grow: bool = False
+    """Whether room that other layers leave unused may be taken above the share."""
     ceiling: float | None = None
     """Per cent of the budget that this layer and all layers counted before it may reach; None for no limit."""
     reserve: int = 0

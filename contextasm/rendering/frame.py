@@ -30,16 +30,23 @@ def _escape_xml(text: str) -> str:
 
 
 def _detailed_marker(count: Callable[[str], int]) -> Callable[[Omission], str]:
-    # Path, first missing line, tokens, headings.
+    # Path, first missing line, tokens, headings; then the number of shortened fragments.
     def marker(omission: Omission) -> str:
-        text = "\n".join(omission.texts)
-        titles = [title[1] for line in text.split("\n") if (title := heading(line)) and title[1]]
-        more = f"; {'; '.join(titles[:5])}" if titles else ""
-        rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
-        path = omission.path.encode(errors="backslashreplace").decode()
-        return f"{MARKER} {path}:{omission.line}, {count(text)} tokens left out{more}{rest}"
+        parts = [_omitted_words(omission, count)] if omission.texts else []
+        if omission.shortened:
+            parts.append(f"{omission.shortened} {'fragment' if omission.shortened == 1 else 'fragments'} shortened")
+        return f"{MARKER} {'; '.join(parts)}"
 
     return marker
+
+
+def _omitted_words(omission: Omission, count: Callable[[str], int]) -> str:
+    text = "\n".join(omission.texts)
+    titles = [title[1] for line in text.split("\n") if (title := heading(line)) and title[1]]
+    more = f"; {'; '.join(titles[:5])}" if titles else ""
+    rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
+    path = omission.path.encode(errors="backslashreplace").decode()
+    return f"{path}:{omission.line}, {count(text)} tokens left out{more}{rest}"
 
 
 SECTIONS: Mapping[str, Callable[[str, str, str], str]] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, Section
+from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, Section, TokenCounter
+from contextasm.rendering.frame import SECTIONS
 
 Rows = Sequence[Sequence[str]]
 
@@ -173,19 +174,50 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
     return header, rows, range(1, len(header))
 
 
-def receipt(context: Context) -> str:
-    """One line with the tokens used, their layers, and the number of fragments left out by outcome."""
-    counts = {"shortened": 0, "merged": 0, "truncated": 0, "dropped": 0, "excluded": 0}
+def receipt(context: Context, counter: TokenCounter) -> str:
+    """One line with the tokens used, their layers, fallbacks, and the number of fragments left out by outcome."""
+    request = context.request
+    parts = " ".join(f"{name}={tokens:,}" for name, tokens in _token_parts(context, counter).items())
+    size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
+    fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
+    fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
+    return "; ".join(
+        filter(None, (f"{size}, headings included: {parts}" if parts else size, fell_back, _left_out_words(context)))
+    )
+
+
+def _token_parts(context: Context, counter: TokenCounter) -> dict[str, int]:
+    """Tokens of each layer that is shown, by id; they add up to the document's.
+
+    A begun token goes to the layers with the largest remainders. `joints` is the rest that an exact count of the whole
+    has above or below the counts of its parts.
+    """
+    units: dict[str, int] = {}
+    write_section = SECTIONS[context.request.format]
+    for section in context.sections:
+        text = write_section(section.layer, section.heading, section.text)
+        units[section.layer] = units.get(section.layer, 0) + counter.units(text)
+    step = counter.units_per_token
+    tokens = {layer: size // step for layer, size in units.items()}
+    rest = context.tokens - sum(tokens.values())
+    for layer in sorted(units, key=lambda layer: -(units[layer] % step))[: rest if step > 1 else 0]:
+        tokens[layer] += 1
+    joints = context.tokens - sum(tokens.values())
+    return {**tokens, "joints": joints} if joints else tokens
+
+
+def _left_out_words(context: Context) -> str:
+    """The numbers of fragments that are not shown whole, by outcome; those that are shortened count as truncated."""
+    counts = dict.fromkeys(("merged", "shortened", "truncated", "dropped", "excluded"), 0)
     for decision in context.decisions:
         if decision.outcome in counts:
             counts[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
-    layers = " ".join(f"{usage.layer}={usage.used:,}" for usage in context.allowances if usage.used)
-    left_out = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
-    request = context.request
-    return (
-        f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
-        f"{': ' + layers if layers else ''}{'; ' + left_out if left_out else ''}"
-    )
+    shortened = counts.pop("shortened")
+    counts["truncated"] += shortened
+    words = {outcome: f"{count:,} {outcome}" for outcome, count in counts.items() if count}
+    if shortened:
+        words["truncated"] += f" ({shortened:,} of them shortened)"
+    return ", ".join(words.values())
 
 
 def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tuple[Sequence[str], Rows, Sequence[int]]:

@@ -149,13 +149,22 @@ def _is_pinned(fragment: Fragment) -> bool:
     return bool(fragment.verdict.pinned_by)
 
 
+def loses_no_line(layer: Layer) -> bool:
+    """Whether a larger budget must not lose a line of a layer (docs/architecture.md, law 7).
+
+    It holds running text, of documents or logs, that is whole or truncated and never dropped.
+    """
+    is_running = {"document", "daily"}.issuperset(layer.query.sources)
+    return is_running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
+
+
 def is_stable(layer: Layer, profile: Profile) -> bool:
-    """Whether a layer shows documents, and no other source holds room against it, for its results decide how much."""
+    """Whether a layer shows documents, and no other source decides how much room it has."""
     reserving = {other.id for other in profile.layers if other.limits.reserve and other.query.sources != ("document",)}
     later = {other.id for other in profile.layers[profile.layers.index(layer) + 1 :]}
     if layer.query.sources != ("document",) or layer.changed_by_rules:
         return False
-    return layer.limits.required or not (reserving & later or profile.fill)
+    return layer.limits.required or (loses_no_line(layer) and not (reserving & later or profile.fill))
 
 
 def demand_of(given: LayerInput) -> Demand:
@@ -205,12 +214,15 @@ def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
                 yield number, fragment
 
 
-def fixed_limits(layer: Layer, total: int, units_per_token: int) -> list[Allowance]:
-    """The limits of a layer that do not depend on the use of others."""
+def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: bool = False) -> list[Allowance]:
+    """The limits of a layer that do not depend on the use of others.
+
+    `growing` leaves out a share above which the layer may take unused room.
+    """
     limits = []
     if layer.limits.max_tokens is not None:
         limits.append(Allowance(layer.limits.max_tokens * units_per_token, "max_tokens"))
-    if layer.limits.share is not None:
+    if layer.limits.share is not None and not (growing and layer.limits.grow):
         limits.append(Allowance(int(total * layer.limits.share / 100), "share"))
     return limits
 
@@ -236,12 +248,35 @@ def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int,
     return Allowance(max(0, units_of(demand.pinned), least.units), least.by)
 
 
-def charge(result: LayerResult) -> int:
-    """Units that a finished layer is charged with before later layers get theirs.
+def charge(result: LayerResult, later: Sequence[Layer]) -> int:
+    """Units that a finished layer is charged with before the later layers get theirs.
 
-    More than it used, where a larger budget would let it use more: else that room would feed a later layer at this
-    budget and not at a larger one, and a larger budget would lose a line (docs/architecture.md, law 7).
+    More than it used, where a larger budget would let it use more and a later layer must lose no line: else that room
+    would feed the later layer at this budget and not at a larger one (docs/architecture.md, law 7).
     """
-    if result.wanted <= result.allowance.units or result.allowance.by == "max_tokens":
+    is_whole = result.wanted <= result.allowance.units
+    if is_whole or result.allowance.by == "max_tokens" or not any(map(loses_no_line, later)):
         return result.used
     return result.allowance.units
+
+
+def growth_allowance(
+    demands: Sequence[Demand], number: int, results: Mapping[str, LayerResult], total: int
+) -> Allowance:
+    """The least limit of the layer `demands[number]` once all have been filled, with the room that they leave unused.
+
+    No layer's ceiling is passed: each counts the layers before it, too.
+    """
+    layer, counter = demands[number].layer, demands[number].layer_input.counter
+    used = [results[demand.layer.id].used for demand in demands]
+    unused = total - sum(used)
+    limits = [
+        Allowance(used[number] + unused, "budget"),
+        *fixed_limits(layer, total, counter.units_per_token, growing=True),
+    ]
+    for place, demand in enumerate(demands[number:], number):
+        ceiling = demand.layer.limits.ceiling
+        if ceiling is not None and (place == number or used[place]):
+            free = int(total * ceiling / 100) - sum(used[: place + 1])
+            limits.append(Allowance(used[number] + max(0, free), "ceiling"))
+    return min(limits, key=lambda limit: limit.units)

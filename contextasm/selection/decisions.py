@@ -36,8 +36,8 @@ def emitted_sections(result: LayerResult) -> list[Section]:
 
 
 def _is_truncated(section: LaidOutSection, candidates: int) -> bool:
-    """Whether a fragment of the section is cut, or one of its candidates is missing."""
-    return len(section.excerpts) < candidates or not all(excerpt.whole or excerpt.form for excerpt in section.excerpts)
+    """Whether a fragment of the section is cut or shortened, or one of its candidates is missing."""
+    return len(section.excerpts) < candidates or not all(excerpt.whole for excerpt in section.excerpts)
 
 
 def layer_decisions(result: LayerResult) -> list[Decision]:

@@ -1,6 +1,7 @@
 """Layout: the text under one section's heading, put together from the excerpts of its fragments.
 
-A marker stands wherever text is omitted, and it ends a section that lacks anything.
+A marker stands wherever text is omitted, and it ends a section that lacks anything or shows a fragment in a shorter
+form.
 """
 
 from collections.abc import Sequence
@@ -114,7 +115,7 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
             parts.append(group + "\n")
         parts += _fenced(excerpt)
     if parts:
-        _end_with_omission(parts, omitted)
+        _end_with_omission(parts, omitted, sum(bool(excerpt.form) for excerpt in excerpts))
     return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
 
 
@@ -150,13 +151,15 @@ def _pieces(excerpt: Excerpt) -> list[str | Omission]:
     return pieces
 
 
-def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment]) -> None:
-    """Have the parts end in an omission if anything is omitted anywhere."""
+def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment], shortened: int) -> None:
+    """Have the parts end in an omission if anything is omitted anywhere, or some fragments are shortened."""
     omissions = [part for part in parts if isinstance(part, Omission)]
     texts = tuple(fragment.text for fragment in omitted)
     if isinstance(parts[-1], Omission):
-        parts[-1] = parts[-1]._replace(texts=parts[-1].texts + texts)
+        parts[-1] = parts[-1]._replace(texts=parts[-1].texts + texts, shortened=shortened)
     elif omitted:
-        parts += ["\n", Omission(omitted[0].location.path, omitted[0].location.line, texts)]
+        parts += ["\n", Omission(omitted[0].location.path, omitted[0].location.line, texts, shortened)]
     elif omissions:
-        parts += ["\n", omissions[0]]
+        parts += ["\n", omissions[0]._replace(shortened=shortened)]
+    elif shortened:
+        parts += ["\n", Omission("", 0, (), shortened)]

@@ -1,14 +1,15 @@
 """Overflow: the steps that are tried, in order, with a layer that does not fit its allowance.
 
 A step that comes before anything was dropped works on all fragments at once, the least valuable giving way first; a
-step behind `drop` works on the dropped ones, the most valuable first. Pinned fragments are never shortened, and code
-keeps every detail.
+step behind `drop` works on the dropped ones, the most valuable first. A step that shortens keeps the fullest form that
+fits, and `truncate` behind it shows more of these fragments where there is room left. Pinned fragments are never
+shortened, and code keeps every detail.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Problem
+from contextasm.model import Problem
 from contextasm.selection.allocation import (
     Allowance,
     Demand,
@@ -19,8 +20,8 @@ from contextasm.selection.allocation import (
     units_of,
 )
 from contextasm.selection.detail import detail_levels
+from contextasm.selection.expand import truncated_section, with_longer_parts, with_more_detail, with_one_cut
 from contextasm.selection.layout import Excerpt, excerpt_at_level, shown_text, summary_excerpt, whole_excerpt
-from contextasm.selection.truncate import truncate
 from contextasm.text.markdown import list_lead
 
 
@@ -31,6 +32,8 @@ class Attempt(NamedTuple):
     """Every fragment that is not excluded in the form to be tried next, the most valuable first."""
     selected: Selected | None = None
     """The sections so far; None as long as nothing had to be left out."""
+    fits: bool = False
+    """Whether nothing is left out: the fragments fit together in their shorter forms."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -49,7 +52,7 @@ def overflow(demand: Demand, allowance: Allowance) -> LayerResult:
     adaptive = (_adapt,) if demand.layer.overflow.detail == "adaptive" else ()
     for step in (*adaptive, *(STEPS[name] for name in demand.layer.overflow.steps)):
         attempt = step(layer_input, allowance.units, attempt)
-        if attempt.selected and sum(len(section.excerpts) for section in attempt.selected.values()) == len(fragments):
+        if attempt.fits:
             break
     return LayerResult(layer_input, allowance, demand.units, attempt.selected or demand.pinned, attempt.problems)
 
@@ -66,12 +69,13 @@ def shorter_excerpts(excerpt: Excerpt) -> Iterator[Excerpt]:
 def _adapt(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
     """Each fragment in the fullest form that fits, best first."""
     selected = _greedy(layer_input, room, attempt.excerpts, lambda excerpt: (excerpt, *shorter_excerpts(excerpt)))
-    return attempt._replace(selected=selected)
+    shown = sum(len(section.excerpts) for section in selected.values())
+    return attempt._replace(selected=selected, fits=shown == len(attempt.excerpts))
 
 
 def _drop(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
     """Each fragment that fits as it is, best first; one that does not fit is skipped."""
-    return attempt._replace(selected=_greedy(layer_input, room, attempt.excerpts, _unchanged))
+    return attempt._replace(selected=_greedy(layer_input, room, attempt.excerpts, _unchanged, attempt.selected))
 
 
 def _detail(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
@@ -117,13 +121,19 @@ def _summary(layer_input: LayerInput, excerpt: Excerpt, problems: list[Problem])
 
 
 def _truncate(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
-    """Section by section as long as they fit whole, and the beginning of the next; of dropped fragments the best."""
-    if attempt.selected:
-        return attempt
-    if attempt.selected is None and any(excerpt.form for excerpt in attempt.excerpts):
-        fitting = _greedy(layer_input, room, attempt.excerpts, _unchanged)
-        if fitting:
-            return attempt._replace(selected=fitting)
+    """Section by section as long as they fit whole, and the beginning of the next; of dropped fragments the best.
+
+    Where earlier steps shorten fragments, as much of these as there is room for, and the best of those that they could
+    not shorten.
+    """
+    selected = attempt.selected
+    if selected is None and any(excerpt.form for excerpt in attempt.excerpts):
+        selected = _greedy(layer_input, room, attempt.excerpts, _unchanged)
+    if selected:
+        selected = with_longer_parts(layer_input, selected, room)
+        if not {"detail", "summarize"}.isdisjoint(layer_input.layer.overflow.steps):
+            selected = with_one_cut(layer_input, selected, room)
+        return attempt._replace(selected=selected)
     return attempt._replace(selected=_truncated(layer_input, room, only_best=attempt.selected is not None))
 
 
@@ -135,27 +145,13 @@ def _truncated(layer_input: LayerInput, room: int, *, only_best: bool) -> Select
         section = layer_input.lay_out(heading, [*map(whole_excerpt, fragments)])
         is_cut = section.units > room
         if is_cut:
-            section = _cut_section(layer_input, heading, fragments, room)
+            section = truncated_section(layer_input, heading, fragments, room)
         if section.excerpts:
             selected[heading] = section
         if is_cut or only_best:
             break
         room -= section.units
     return selected
-
-
-def _cut_section(layer_input: LayerInput, heading: str, fragments: Sequence[Fragment], room: int) -> LaidOutSection:
-    """As much of a section as fits; each state that is tried is laid out once."""
-    tried: dict[tuple[Excerpt, ...], LaidOutSection] = {}
-
-    def cost(excerpts: Sequence[Excerpt]) -> int:
-        key = tuple(excerpts)
-        if key not in tried:
-            tried[key] = layer_input.lay_out(heading, key)
-        return tried[key].units
-
-    excerpts = truncate(fragments, room, layer_input.counter.units, cost)
-    return tried.get(excerpts) or layer_input.lay_out(heading, excerpts)
 
 
 STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _summarize, "truncate": _truncate}
@@ -201,6 +197,7 @@ def _shorten(
 ) -> Attempt:
     """The fragments in shorter forms, the least valuable first and all in turn, until they fit together.
 
+    What the last of them saves beyond need goes to the most valuable, which are shown as full as there is room for.
     Where even the shortest forms do not fit, the next step starts from these.
     """
     excerpts = [*attempt.excerpts]
@@ -222,48 +219,6 @@ def _shorten(
                 selected = layer_input.lay_out_all(excerpts)
                 used = units_of(selected)
                 if used <= room:
-                    return attempt._replace(excerpts=tuple(excerpts), selected=selected)
+                    selected = with_more_detail(layer_input, selected, room)
+                    return attempt._replace(excerpts=tuple(excerpts), selected=selected, fits=True)
     return attempt._replace(excerpts=tuple(excerpts))
-
-
-def expand(results: Sequence[LayerResult], limits: Mapping[str, int], goal: int, total: int) -> list[LayerResult]:
-    """The layers with detail added to fragments that they show shortened, best first, until the goal is reached.
-
-    In units: `limits` by layer id; `goal` and `total`, the most that all may take, for all layers together.
-    """
-    expanded = {result.layer_input.layer.id: result for result in results}
-    shortened = [
-        (result.layer_input.layer.id, excerpt)
-        for result in results
-        for section in result.selected.values()
-        for excerpt in section.excerpts
-        if excerpt.form
-    ]
-    shortened.sort(key=lambda item: -_total_score(item[1].fragment))
-    for layer, excerpt in shortened:
-        used = sum(result.used for result in expanded.values())
-        if used >= goal:
-            break
-        result = expanded[layer]
-        expanded[layer] = _with_more_detail(result, excerpt, min(total - used, limits[layer] - result.used))
-    return [expanded[result.layer_input.layer.id] for result in results]
-
-
-def _total_score(fragment: Fragment) -> float:
-    return fragment.score[-1][1] if fragment.score else 0.0
-
-
-def _with_more_detail(result: LayerResult, excerpt: Excerpt, room: int) -> LayerResult:
-    """A layer with one of its fragments in the fullest form that takes no more than `room` above its use."""
-    layer_input, heading = result.layer_input, excerpt.fragment.display.heading
-    section = result.selected[heading]
-    for form in detail_levels(excerpt.fragment.text):
-        if form.text == excerpt.text:
-            break
-        fuller = excerpt_at_level(excerpt.fragment, form)
-        larger = layer_input.lay_out(heading, [fuller if other is excerpt else other for other in section.excerpts])
-        if larger.units - section.units <= room:
-            selected = {**result.selected, heading: larger}
-            allowance = result.allowance._replace(units=max(result.allowance.units, units_of(selected)))
-            return result._replace(selected=selected, allowance=allowance)
-    return result

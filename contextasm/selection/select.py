@@ -16,9 +16,11 @@ from contextasm.selection.allocation import (
     charge,
     demand_of,
     fixed_limits,
+    growth_allowance,
     in_turn,
     is_stable,
     layer_input,
+    loses_no_line,
     with_pins_that_fit,
 )
 from contextasm.selection.decisions import (
@@ -28,7 +30,8 @@ from contextasm.selection.decisions import (
     layer_usage,
     over_budget_problem,
 )
-from contextasm.selection.overflow import expand, overflow
+from contextasm.selection.expand import expand
+from contextasm.selection.overflow import overflow
 
 
 class Budget(NamedTuple):
@@ -67,7 +70,8 @@ def select(
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
     is_over_budget = required > budget.tokens * counter.units_per_token + last_line_end
     demands, pin_problems = with_pins_that_fit(demands, total - required)
-    results = _fill(in_turn(demands, total, counter.units_per_token), total, required)
+    ordered_demands = in_turn(demands, total, counter.units_per_token)
+    results = _let_grow(ordered_demands, _fill(ordered_demands, total, required), total)
     ordered = [results[layer.id] for layer in profile.layers]
     if profile.fill:
         ordered = expand(ordered, _expansion_limits(results, total), int(total * profile.fill / 100), total)
@@ -87,9 +91,29 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
         later = sum(other.reserve for other in demands[number + 1 :])
         units_per_token = demand.layer_input.counter.units_per_token
         result = overflow(demand, allowance_of(demand, total, units_per_token, charged, later))
-        charged += 0 if demand.layer.limits.required else charge(result)
+        behind = [other.layer for other in demands[number + 1 :]]
+        charged += 0 if demand.layer.limits.required else charge(result, behind)
         results[demand.layer.id] = result
     return results
+
+
+def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
+    """The results after the layers that want more have taken the room that is left, in the same order.
+
+    A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
+    always more where the budget is larger.
+    """
+    grown = {**results}
+    for number, demand in enumerate(demands):
+        result = grown[demand.layer.id]
+        is_bound = any(loses_no_line(other.layer) for other in demands[number:])
+        if is_bound or demand.layer.limits.required or demand.units <= result.allowance.units:
+            continue
+        allowance = growth_allowance(demands, number, grown, total)
+        if allowance.units > result.allowance.units:
+            larger = overflow(demand, allowance)
+            grown[demand.layer.id] = larger if larger.used >= result.used else result
+    return grown
 
 
 def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[str, int]:
@@ -101,7 +125,7 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
     limits = {}
     for name, result in results.items():
         layer, counter = result.layer_input.layer, result.layer_input.counter
-        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token)]
+        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token, growing=True)]
         limits[name] = min([result.allowance.units if capped else total, *fixed])
     return limits
 

@@ -7,7 +7,7 @@ loses a line that less room kept (docs/architecture.md, law 7).
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment
@@ -114,6 +114,34 @@ def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[St
     return reached[-1] if reached else None
 
 
+def _furthest_by_doubling(states: Iterable[State], fits: Callable[[State], bool]) -> State | None:
+    """A state that fits, found without the sizes of the steps: tokens of single letters are more than those of a word.
+
+    The states looked at are the first, second, fourth and so on, then halves between the last that fits and the first
+    that does not. More room never leads to an earlier state, even where a state costs less than the one before it.
+    """
+    remaining = iter(states)
+    reached: list[State] = []
+    fitting, step = 0, 1
+    while True:
+        reached += islice(remaining, step - len(reached))
+        count = min(step, len(reached))
+        if not count or not fits(reached[count - 1]):
+            break
+        fitting = count
+        if count < step:
+            return reached[count - 1]
+        step *= 2
+    beyond = len(reached)
+    while beyond - fitting > 1:
+        middle = (fitting + beyond) // 2
+        if fits(reached[middle - 1]):
+            fitting = middle
+        else:
+            beyond = middle
+    return reached[fitting - 1] if fitting else None
+
+
 def _part(
     block: TextBlock, lines: Sequence[str], left: int, size: Size, fits: Callable[[LineRange], bool]
 ) -> LineRange | None:
@@ -130,11 +158,19 @@ def _part(
     if block.kind != "text":
         return by_line
     at = by_line.stop if by_line else block.body
-    left -= sum(size(line) for line in lines[block.first : at])
-    words = (
-        (LineRange(block.first, at, lines[at][:end]), size(lines[at][start:end])) for start, end in _words(lines[at])
-    )
+    line = lines[at]
+    if _has_tokens_of_several_letters(line, size):
+        parts = (LineRange(block.first, at, line[:end]) for _, end in _words(line))
+        return _furthest_by_doubling(parts, fits) or by_line
+    left -= sum(size(shown) for shown in lines[block.first : at])
+    words = ((LineRange(block.first, at, line[:end]), size(line[start:end])) for start, end in _words(line))
     return _furthest(words, left, fits) or by_line
+
+
+def _has_tokens_of_several_letters(line: str, size: Size) -> bool:
+    """Whether letters of a long word take fewer units together than one by one, as exact counts have it."""
+    beginnings = (word[:LONG_WORD] for word in line.split() if len(word) > LONG_WORD)
+    return any(sum(map(size, letters)) > size(letters) for letters in beginnings)
 
 
 def _words(line: str) -> Iterator[tuple[int, int]]:

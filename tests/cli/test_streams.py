@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -31,8 +32,40 @@ def test_receipt_is_the_last_line_on_standard_error() -> None:
     """One line: what the budget was spent on, and what had to stay out."""
     err = inside("build", *LUNA).err
     assert err.count("\n") == 1
-    assert " of 16,000 tokens (estimate): L1=475 " in err
+    assert " of 16,000 tokens (estimate), headings included: L1=474 " in err
     assert " excluded" in err
+
+
+@pytest.mark.parametrize("tokenizer", ["estimate", "o200k_base"])
+@pytest.mark.parametrize("budget", ["16000", "4000", "1200", "700"])
+def test_parts_of_the_receipt_add_up_to_its_total(tokenizer: str, budget: str) -> None:
+    """Each layer was rounded up by itself: `9 of 16,000 tokens: L1=10`."""
+    receipt = inside("build", *LUNA, "-b", budget, "--tokenizer", tokenizer).err.splitlines()[-1]
+    parts = re.findall(r"(?:L\d|joints)=(-?[\d,]+)", receipt)
+    assert sum(int(part.replace(",", "")) for part in parts) == int(receipt.partition(" of ")[0].replace(",", ""))
+
+
+def test_receipt_tells_that_nothing_matches_the_topic(tmp_path: Path) -> None:
+    """It looked the same as after a search that hit."""
+    fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The tide turns\n"})
+    assert "; nothing matches the topic in L5" in inside("build", "--topic", "zzz qqq", cwd=tmp_path).err
+    assert "matches the topic" not in inside("build", "--topic", "tide", cwd=tmp_path).err
+
+
+def test_receipt_counts_shortened_as_truncated(tmp_path: Path) -> None:
+    """And tells how many of them there are."""
+    layers = "layers: [{id: L5, max_tokens: 30, overflow: detail}]\n"
+    memory = "- [fact] First sentence. " + "More of it that is long. " * 8 + "\n"
+    fill(tmp_path, {"ctxasm.yaml": layers, "agents/a/memories/m.md": memory})
+    assert "; 1 truncated (1 of them shortened)\n" in inside("build", cwd=tmp_path).err
+
+
+def test_verbose_build_tells_the_etag(tmp_path: Path) -> None:
+    """For `--if-none-match`: only JSON and the manifest had it."""
+    fill(tmp_path, {})
+    err = inside("build", "-v", cwd=tmp_path).err
+    etag = next(line.split()[1] for line in err.splitlines() if line.startswith("etag: "))
+    assert inside("build", "-q", "--if-none-match", etag, cwd=tmp_path).code == 3
 
 
 def test_quiet_build_tells_nothing(tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ from contextasm.config.layers import with_layer_values
 from contextasm.config.profile_loader import load_profile, shipped
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import OUTCOME, Build, Context, Layer, Profile
+from contextasm.model.context import INCOMPLETE
 from contextasm.pipeline import assemble
+from contextasm.rendering.frame import MARKER
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import lines_of
@@ -126,7 +128,7 @@ topics = st.sampled_from(("", "the harbour and three acts", "Luna"))
 def test_laws_hold_for_every_profile(
     half: int, files: dict[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
-    """Budget, one decision each, order, required layers whole, limits, markers: each at once, for speed."""
+    """Budget, one decision each, order, required layers whole, limits, markers, used room: at once, for speed."""
     budget += half
     context = build(files, profile, budget, topic)
     assert context.tokens == ESTIMATE.count(context.text)
@@ -137,6 +139,7 @@ def test_laws_hold_for_every_profile(
     assert build(dict(shuffled), profile, budget, topic) == context
     for layer, allowance in zip(profile.layers, context.allowances, strict=True):
         _keeps_to_its_limits(context, layer, allowance.used)
+    _leaves_out_nothing_that_fits(context, profile)
 
 
 def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
@@ -178,11 +181,36 @@ def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
     if not layer.limits.required:
         assert used <= context.request.budget
         assert layer.limits.max_tokens is None or used <= layer.limits.max_tokens
-        assert layer.limits.share is None or used <= context.request.budget * layer.limits.share / 100 + 1
-    lacking = any(each.outcome in {"truncated", "dropped"} for each in context.decisions if each.layer == layer.id)
+        share = None if layer.limits.grow else layer.limits.share
+        assert share is None or used <= context.request.budget * share / 100 + 1
+    lacking = any(each.outcome in INCOMPLETE for each in context.decisions if each.layer == layer.id)
     cut = [each for each in context.sections if each.layer == layer.id and each.truncated]
     assert lacking or not cut
-    assert all("... [truncated]" in each.text for each in cut)
+    assert cut or not lacking or not any(each.layer == layer.id for each in context.sections) or len(layer.heading) > 1
+    assert all(each.text.rpartition("\n")[2].startswith(MARKER) for each in cut)
+
+
+def _leaves_out_nothing_that_fits(context: Context, profile: Profile) -> None:
+    """In the room that a layer's own limits leave of what nobody uses, unless a text layer behind it holds it back."""
+    budget, used = context.request.budget, [allowance.used for allowance in context.allowances]
+    for number, layer in enumerate(profile.layers):
+        if layer.limits.required or any(map(is_text, profile.layers[number:])):
+            continue
+        rooms = [budget - context.tokens]
+        if layer.limits.max_tokens is not None:
+            rooms.append(layer.limits.max_tokens - used[number])
+        if layer.limits.share is not None and not layer.limits.grow:
+            rooms.append(int(budget * layer.limits.share / 100) - used[number])
+        for last, other in enumerate(profile.layers[number:], number):
+            if other.limits.ceiling is not None and (last == number or used[last]):
+                rooms.append(int(budget * other.limits.ceiling / 100) - sum(used[: last + 1]))
+        for each in context.decisions:
+            if each.layer == layer.id and each.outcome == "dropped":
+                assert (each.tokens_before or 0) + AROUND > min(rooms), (each, rooms)
+
+
+AROUND = 40
+"""Tokens that a fragment may need besides its text: heading, group, blank lines, marker, and rounding."""
 
 
 MERGING = [name for name in sorted(VARIANTS) if VARIANTS[name].merge]
@@ -201,8 +229,9 @@ def test_whatever_is_merged_is_shown_elsewhere(files: dict[str, Content], name: 
 
 
 def is_text(layer: Layer) -> bool:
-    """Whether a layer holds running text that is cut and never dropped."""
-    return layer.query.sources == ("document",) and {*layer.overflow.steps} <= {"truncate"}
+    """Whether a layer holds running text that may be cut and is never dropped."""
+    running = {*layer.query.sources} <= {"document", "daily"}
+    return running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
 
 
 @law(130)
@@ -215,7 +244,7 @@ def test_larger_budget_never_loses_a_line_of_text_in_any_profile(
     """Of the layers that hold running text, as long as only such layers stand before them."""
     small, large = (build(files, VARIANTS[name], size, topic) for size in (budget, budget + more))
     for layer in VARIANTS[name].layers:
-        if not is_text(layer):
+        if not is_text(layer) and not layer.limits.required:
             break
         for before, after in zip(small.decisions, large.decisions, strict=True):
             if before.layer == layer.id:

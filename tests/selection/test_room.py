@@ -1,0 +1,176 @@
+"""Use of the budget: room that one layer leaves unused goes to others, and shortened text is told."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from random import Random
+
+import pytest
+
+from contextasm.config.layers import with_layer_changes, with_layer_values
+from contextasm.config.yaml_loader import load_mapping
+from contextasm.model import Build, Context, ContextasmError
+from contextasm.pipeline import assemble
+from contextasm.rendering.frame import MARKER
+from contextasm.selection.tokens import ESTIMATE
+from tests.laws.test_profiles import SHIPPED, build
+from tests.workspaces import Content, Files, agent, limited, o200k, request
+from tests.workspaces import build as build_default
+
+LINES = " ".join(f"Line {number} of the output." for number in range(140))
+
+
+def events(*contents: str, kind: str = "tool_result") -> dict[str, Content]:
+    """A session with one event for each content."""
+    rows = (
+        json.dumps({"id": str(n), "type": kind, "timestamp": f"2025-03-12T09:{n:02}:00Z", "content": content})
+        for n, content in enumerate(contents)
+    )
+    return {"sessions/s.jsonl": "\n".join(rows) + "\n"}
+
+
+def used(context: Context) -> dict[str, int]:
+    """Tokens that each layer uses, by layer id."""
+    return {usage.layer: usage.used for usage in context.allowances}
+
+
+def test_long_tool_result_fills_its_room() -> None:
+    """It was shown as its first sentence: 18 of 600 tokens."""
+    context = build_default(agent() | events(LINES), SHIPPED["librarian"], budget=8000)
+    assert 590 <= used(context)["results"] <= 600
+    assert context.decisions[-1].outcome == "truncated"
+
+
+def test_shorter_forms_come_before_the_cut_and_the_cut_takes_the_rest() -> None:
+    """Each result gets its first sentence before one of them gets more."""
+    results = (f"Result {number}. {LINES}" for number in range(3))
+    context = build_default(agent() | events(*results), SHIPPED["librarian"], budget=8000)
+    shown = [decision.outcome for decision in context.decisions if decision.layer == "results"]
+    assert sorted(shown) == ["shortened", "shortened", "truncated"]
+    assert 590 <= used(context)["results"] <= 600
+
+
+def test_events_take_the_share_that_nothing_else_takes() -> None:
+    """Fifty events alone in a workspace got 20 per cent of the budget, and the rest of them was dropped."""
+    context = build(events(*[f"{n} {'word ' * 60}" for n in range(50)], kind="note"), SHIPPED["query"], 8000, "")
+    assert set(outcomes_of(context, "recent")) == {"included"}
+    assert used(context)["recent"] > 8000 * 0.4
+
+
+def test_share_without_grow_stays_a_cap() -> None:
+    """The shares of the task stack are caps whatever others leave (digest row 65)."""
+    goal = "Reach the harbour before the fog does. " * 8
+    files: dict[str, Content] = {"tasks.yaml": f"tasks:\n  - {{id: t1, goal: '{goal}', status: active}}\n"}
+    files["tasks.yaml"] = f"{files['tasks.yaml']!s}  - {{id: t2, goal: Next, parent: t1, status: active}}\n"
+    assert used(build(files, SHIPPED["query"], 1000, ""))["root"] <= 50
+
+
+def test_layer_that_is_cut_leaves_the_rest_of_its_room_to_later_ones() -> None:
+    """With the profile brain, tier 3 got nothing of 300 tokens while 91 stayed unused."""
+    files: dict[str, Content] = {"PROJECT.md": "P\n"}
+    files["memories/m.md"] = (
+        f"- [fact] {'Word ' * 80} {{key=root/stack confidence=0.9 tier=1}}\n"
+        f"- [fact] {'Bug ' * 200} {{key=root/bugs confidence=0.9 tier=2}}\n"
+        f"- [fact] {'A todo ' * 16} {{key=root/todo confidence=0.9 tier=3}}\n"
+    )
+    context = build(files, SHIPPED["brain"], 300, "")
+    assert outcomes_of(context, "tier2") == ["dropped"]
+    assert outcomes_of(context, "tier3") == ["included"]
+
+
+def test_unused_room_goes_to_an_earlier_layer_that_wants_it() -> None:
+    """Room held in reserve for a later layer comes back where that one can't use it."""
+    memories = "".join(f"- [fact] Number {n} of the memories {'word ' * 10}\n" for n in range(20))
+    files = agent() | {"memories/m.md": memories, "sessions/s.jsonl": ""} | events("x" * 4000)
+    profile = SHIPPED["memory"]
+    layers = [
+        with_layer_values(layer, {"share": None, "grow": False, "overflow": ("drop",), "top": 0, "detail": "atomic"})
+        for layer in profile.layers
+        if layer.id in {"workshop", "experience"}
+    ]
+    workshop, experience = layers
+    layers = [experience, with_layer_values(workshop, {"reserve": 300})]
+    context = build(files, profile._replace(layers=tuple(layers), fill=0, merge=()), 400, "")
+    assert outcomes_of(context, "workshop") == ["dropped"]
+    assert context.tokens > 360
+
+
+def test_grow_without_a_share_is_refused() -> None:
+    """It would do nothing."""
+    table = load_mapping("layers:\n  - {id: L4, grow: true}\n", "p.yaml")
+    with pytest.raises(ContextasmError, match="L4 has no share to grow above"):
+        with_layer_changes(limited(), table["layers"], "p.yaml", new=False)
+
+
+def outcomes_of(context: Context, layer: str) -> list[str]:
+    """The outcome of each fragment of a layer that was not excluded."""
+    shown = (decision for decision in context.decisions if decision.layer == layer)
+    return [decision.outcome for decision in shown if decision.outcome != "excluded"]
+
+
+def shortened(marker: str) -> Context:
+    """A build of two memories, one of them in its first sentence."""
+    profile = limited(marker=marker, L5={"max_tokens": 40, "overflow": ("detail",)})
+    memories = "- [fact] Small.\n- [fact] First sentence. " + "More of it that is long. " * 8 + "\n"
+    return build_default(agent() | {"agents/luna/memories/m.md": memories}, profile)
+
+
+def test_shortened_counts_as_truncated_and_is_marked() -> None:
+    """It was called whole, and nothing in the document said otherwise."""
+    context = shortened("plain")
+    assert sorted(outcomes_of(context, "L5")) == ["included", "shortened"]
+    assert context.truncated
+    assert context.sections[-1].truncated
+    assert context.sections[-1].text.endswith(f"\n{MARKER}")
+    assert used(context)["L5"] <= 40
+
+
+def test_detailed_marker_gives_the_number_of_shortened_fragments() -> None:
+    """In one line at the end of the section."""
+    assert shortened("detailed").sections[-1].text.endswith(f"\n{MARKER} 1 fragment shortened")
+
+
+def test_detailed_marker_names_what_is_left_out_and_what_is_shortened() -> None:
+    """In one line."""
+    profile = limited(marker="detailed", L5={"max_tokens": 60, "overflow": ("drop", "detail")})
+    long = "First sentence. " + "More of it that is long. " * 20
+    memories = f"- [fact] {long}\n- [fact] {'word ' * 300}\n"
+    context = build_default(agent() | {"agents/luna/memories/m.md": memories}, profile)
+    last = context.sections[-1].text.rpartition("\n")[2]
+    assert last.startswith(f"{MARKER} agents/luna/memories/m.md:2, ")
+    assert last.endswith("tokens left out; 1 fragment shortened")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b64encode(Random(1).randbytes(30_000)).decode(), id="base64"),
+        pytest.param(">" * 60_000, id="one sign"),
+        pytest.param("日本語の文章はここで切れることがある。" * 500, id="Japanese"),
+    ],
+)
+def test_line_without_blanks_fills_its_room_with_an_exact_tokenizer(line: str) -> None:
+    """Base64 was cut at half of its room, one sign over and over at an eighth of it."""
+    context = build_default(agent(KNOWLEDGE=line), limited(L7={"max_tokens": 300}), o200k())
+    assert 280 <= used(context)["L7"] <= 300
+
+
+def test_summary_is_not_replaced_by_a_cut() -> None:
+    """It stands for all of the text, however short it is."""
+    files = Files(agent() | events(LINES))
+    librarian = Build(files, SHIPPED["librarian"], request(budget=8000), ESTIMATE, summarizer=lambda _text: "In short.")
+    assert "In short." in assemble(librarian).text
+
+
+def test_row_60_query_shows_pages_in_fewer_words_before_it_leaves_them_out() -> None:
+    """It never shortened a page: what did not fit whole was dropped."""
+    first = f"# Ledger\n\nThe ledger is the truth. {'It says more. ' * 60}\n"
+    second = f"# Ledger in use\n\nOpen the ledger at night. {'It says even more. ' * 60}\n"
+    third = f"# Ledger by night\n\nA ledger sleeps. {'It says even less. ' * 60}\n"
+    files: dict[str, Content] = {"knowledge/a.md": first, "knowledge/b.md": second, "knowledge/c.md": third}
+    context = build_default(files, SHIPPED["query"], budget=420, topic="ledger")
+    shown = outcomes_of(context, "semantic")
+    assert len(shown) == 3
+    assert "dropped" not in shown
+    assert "shortened" in shown
