@@ -134,7 +134,8 @@ def _matches_any_file(path: str, inspection: Inspection) -> bool:
     return any(glob_matches(path, other) for other in inspection.documents) or bool(inspection.workspace.list(path))
 
 
-def _path_hint(path: str, inspection: Inspection) -> str:
+def path_hint(path: str, inspection: Inspection) -> str:
+    """What to do about a path that matches no file: the file that is named nearly so, if there is one."""
     near = nearest(path, inspection.documents, NEAR_FILE)
     return f"did you mean {near}?" if near else "correct the path, or take it out"
 
@@ -151,7 +152,7 @@ def _unmatched_layer_paths(inspection: Inspection) -> Iterator[Finding]:
     usual = {path for name in shipped() for layer in _shipped_layers(name) for path in layer.query.paths}
     for layer, path in dict.fromkeys((layer.id, path) for layer, path in missing if path not in usual):
         file, line = _place_of(path, inspection)
-        hint = _path_hint(any_owner_pattern(path), inspection)
+        hint = path_hint(any_owner_pattern(path), inspection)
         yield warning_finding(file, line, f"no file matches {path}, a path of layer {layer}", hint)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, note_finding, warning_finding
+from contextasm.checks.names import path_hint
 from contextasm.model import ContextasmError, Document, Effect, Fragment, Rule
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.rules.apply import item_facts
@@ -36,7 +37,10 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
                 fragments = _all_fragments(inspection)
             if not _has_target(effect, inspection, fragments or []):
                 message = f"rule {rule.name}: {effect.action} {effect.target}: nothing in the workspace is that"
-                yield warning_finding(rule.path, rule.line, message, "put the name right, or take it out of the rule")
+                hint = "put the name right, or take it out of the rule"
+                if effect.target.kind == "path":
+                    hint = path_hint(effect.target.value, inspection)
+                yield warning_finding(rule.path, rule.line, message, hint)
 
 
 def _effects(rule: Rule) -> tuple[Effect, ...]:

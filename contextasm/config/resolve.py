@@ -239,7 +239,7 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     Raises `ContextasmError` at `origin`, with the nearest name, where there is no such folder.
     """
     folder = f"{kind}s/{name}"
-    if not workspace.list(folder):
+    if not workspace.list(f"{folder}/**/*"):
         names = owner_names(workspace, kind)
         if not names:
             hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"

@@ -153,14 +153,15 @@ class GitWorkspace:
 
     def is_file(self, path: str) -> bool:
         """Whether `path` is a file, or a link to one."""
-        return (real := self._real_path(path)) is not None and real in self._objects and real not in self._folders
+        entry = self._objects.get(self._real_path(path) or "")
+        return entry is not None and stat.S_ISREG(entry.mode)
 
     def holds(self, folder: str) -> bool:
         """Whether a folder lies in the workspace, once links are followed."""
         return self._real_path(folder) is not None
 
     def _real_path(self, path: str) -> str | None:
-        """The path with its links followed; None where they lead out of the workspace."""
+        """The path with its links followed; None where they lead out of the workspace, the link where in a circle."""
         rest, real, links = path.split("/")[::-1], "", 0
         while rest:
             name = rest.pop()
@@ -173,7 +174,9 @@ class GitWorkspace:
                 entry = self._objects.get(below)
                 if entry and stat.S_ISLNK(entry.mode):
                     target, links = os.fsdecode(self._object_bytes(below, entry)), links + 1
-                    if target.startswith("/") or links > _MAX_LINKS:
+                    if links > _MAX_LINKS:
+                        return below
+                    if target.startswith("/"):
                         return None
                     rest += target.split("/")[::-1]
                 else:
@@ -192,6 +195,8 @@ class GitWorkspace:
         if real in self._folders:
             return Problem("not-a-file", path, 0, "is a folder, not a file")
         entry = self._objects.get(real)
+        if entry and stat.S_ISLNK(entry.mode):
+            return Problem("unreadable", path, 0, "is a link in a circle")
         return decode_document(path, self._object_bytes(real, entry)) if entry else None
 
     def _object_bytes(self, path: str, entry: _GitObject) -> bytes:

@@ -836,5 +836,5 @@ def test_a_path_of_a_rule_that_matches_nothing_is_a_finding(tmp_path: Path) -> N
     rules = rule.format("r", "true", "agents/a/KNOWLEGE.md") + rule.format("off", "false", "gone/**")
     files = {"rules/r.yaml": rules + rule.format("fine", "true", "agents/*/KNOWLEDGE.md"), KNOWN: "Known.\n"}
     (finding,) = found(tmp_path, files)
-    assert (finding.id, finding.path, finding.line) == ("pattern", "rules/r.yaml", 1)
+    assert (finding.id, finding.path, finding.line) == ("rule-target", "rules/r.yaml", 1)
     assert finding.hint == f"did you mean {KNOWN}?"
