@@ -46,10 +46,10 @@ class _ProfileName(NamedTuple):
 def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     """The files that a build could read, and those of the builds that `outputs:` lists.
 
-    `folder` is the current one. A profile of `outputs:` that can't be loaded reads nothing.
+    `folder` is the current one. A profile of `outputs:` that can't be loaded reads nothing. Outputs are files on the
+    disk: for a build of the index, too, the files are those of the folder.
     """
     workspace = prepared.workspace
-    assert isinstance(workspace, Folder)
     root = Path(workspace.root)
     settings_file = prepared.settings_file
     outputs = _outputs(settings_file)
@@ -67,7 +67,7 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
         *_rule_patterns(prepared),
     )
     return InputFiles(
-        folder=workspace,
+        folder=workspace if isinstance(workspace, Folder) else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
         others=tuple(_others(root, names, settings_file)),
         outputs=tuple(f"{root}/{output.file}" for output in outputs),

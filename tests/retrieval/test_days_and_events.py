@@ -130,8 +130,8 @@ def test_events_are_ranked_by_relevance_recency_and_importance() -> None:
         for n in range(30)
     ]
     files: dict[str, Content] = {"sessions/s.jsonl": "\n".join(lines)}
-    assert "ledger" not in query(files, budget=700).text
-    context = query(files, "what happened to the ledger schema?", budget=700)
+    assert "ledger" not in query(files, budget=400).text
+    context = query(files, "what happened to the ledger schema?", budget=400)
     assert "The ledger was migrated" in context.text
     score = dict(next(decision.score for decision in context.decisions if decision.lines[0] == 1))
     assert score["total"] == pytest.approx(
