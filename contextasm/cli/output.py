@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -77,12 +77,14 @@ def write_stderr(line: str) -> None:
         emit(2, as_bytes(f"{line}\n"))
 
 
-def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
-    """Write each problem as a line to standard error."""
+def show_problems(
+    problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
+) -> None:
+    """Write each problem as a line, to standard error or where `write` does."""
     from contextasm.rendering.wording import problem_line
 
     for problem in problems:
-        write_stderr(f"ctxasm: {kind}: {problem_line(problem)}")
+        write(f"ctxasm: {kind}: {problem_line(problem)}")
 
 
 def is_rich_terminal() -> bool:

@@ -30,6 +30,8 @@ class Attempt(NamedTuple):
 
     excerpts: tuple[Excerpt, ...]
     """Every fragment that is not excluded in the form to be tried next, the most valuable first."""
+    everything: Selected
+    """The sections with all fragments in the forms that they had before any step."""
     selected: Selected | None = None
     """The sections so far; None as long as nothing had to be left out."""
     fits: bool = False
@@ -48,7 +50,7 @@ def overflow(demand: Demand, allowance: Allowance) -> LayerResult:
         return LayerResult(layer_input, allowance, demand.units, demand.everything)
     fragments = [fragment for fragment in layer_input.candidates if fragment.verdict.excluded is None]
     fragments.sort(key=lambda fragment: not fragment.verdict.pinned_by)
-    attempt = Attempt(tuple(map(layer_input.first_excerpt, fragments)))
+    attempt = Attempt(tuple(map(layer_input.first_excerpt, fragments)), demand.everything)
     adaptive = (_adapt,) if demand.layer.overflow.detail == "adaptive" else ()
     for step in (*adaptive, *(STEPS[name] for name in demand.layer.overflow.steps)):
         attempt = step(layer_input, allowance.units, attempt)
@@ -134,24 +136,31 @@ def _truncate(layer_input: LayerInput, room: int, attempt: Attempt) -> Attempt:
         if not {"detail", "summarize"}.isdisjoint(layer_input.layer.overflow.steps):
             selected = with_one_cut(layer_input, selected, room)
         return attempt._replace(selected=selected)
-    return attempt._replace(selected=_truncated(layer_input, room, only_best=attempt.selected is not None))
+    if selected is None:
+        return attempt._replace(selected=_whole_sections(layer_input, room, attempt.everything))
+    return attempt._replace(selected=_best_fragment(layer_input, room))
 
 
-def _truncated(layer_input: LayerInput, room: int, *, only_best: bool) -> Selected:
-    """The fragments in full, the last of them cut."""
+def _whole_sections(layer_input: LayerInput, room: int, everything: Selected) -> Selected:
+    """Each section in full as long as there is room, and the beginning of the next."""
     selected: dict[str, LaidOutSection] = {}
-    for heading, group in layer_input.sections.items():
-        fragments = group[:1] if only_best else group
-        section = layer_input.lay_out(heading, [*map(whole_excerpt, fragments)])
-        is_cut = section.units > room
-        if is_cut:
-            section = truncated_section(layer_input, heading, fragments, room)
-        if section.excerpts:
-            selected[heading] = section
-        if is_cut or only_best:
-            break
+    for heading, section in everything.items():
+        if section.units > room:
+            cut = truncated_section(layer_input, heading, layer_input.sections[heading], room)
+            return {**selected, heading: cut} if cut.excerpts else selected
+        selected[heading] = section
         room -= section.units
     return selected
+
+
+def _best_fragment(layer_input: LayerInput, room: int) -> Selected:
+    """The first fragment, whole or cut; nothing where not even its beginning fits."""
+    for heading, fragments in layer_input.sections.items():
+        section = layer_input.lay_out(heading, [whole_excerpt(fragments[0])])
+        if section.units > room:
+            section = truncated_section(layer_input, heading, fragments[:1], room)
+        return {heading: section} if section.excerpts else {}
+    return {}
 
 
 STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _summarize, "truncate": _truncate}

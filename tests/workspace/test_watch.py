@@ -491,6 +491,31 @@ def test_terminal_has_one_line_that_is_kept_current(tmp_path: Path) -> None:
     assert seen.rfind(b"\x1b[?25h") > seen.rfind(b"\x1b[?25l")
 
 
+def test_message_on_a_terminal_stands_above_the_line_that_is_kept(tmp_path: Path) -> None:
+    """The line is erased first and shown again behind the message: an error does not run into it."""
+    fill(tmp_path, {})
+    outer, inner = pty.openpty()
+    words = [*COMMAND, "watch", "-o", "out.md", *DAY]
+    env = clean({"TERM": "xterm", "COLUMNS": "400"})
+    process = subprocess.Popen(words, cwd=tmp_path, env=env, stdin=inner, stdout=inner, stderr=inner)
+    os.close(inner)
+    seen = b""
+    while b"tokens" not in seen or READY.strip().encode() not in seen:
+        seen += os.read(outer, 1 << 16)
+    fill(tmp_path, {"ctxasm.yaml": "nosuch: 1\n"}, base={})
+    while b"tokens" not in seen.rpartition(b"ctxasm: error: ")[2] or b"ctxasm: error: " not in seen:
+        seen += os.read(outer, 1 << 16)
+    process.send_signal(signal.SIGINT)
+    with suppress(OSError):  # the other end is closed
+        while os.read(outer, 1 << 16):
+            pass
+    os.close(outer)
+    assert process.wait(PATIENCE) == 130
+    line, _, message = seen.rpartition(b"ctxasm: error: ")
+    assert line.rindex(b"\x1b[2K") > line.rindex(b"tokens")
+    assert message.index(b"\r\n") < message.index(b"tokens")
+
+
 def test_it_grows_by_nothing_from_turn_to_turn(tmp_path: Path) -> None:
     """Documents and counts of former builds are let go: memory and open files stay where they are."""
     with watching(tmp_path, *DAY) as watch:

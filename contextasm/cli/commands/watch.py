@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
@@ -53,10 +53,10 @@ def watch(
     from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
 
     spec = _watch_spec(options, _output_files(output, into or (), poll))
-    with _status_line(quiet=quiet) as show:
-        messages = _Messages(spec.targets, show, quiet=quiet, verbose=verbose)
+    with _status_line(quiet=quiet) as lines:
+        messages = _Messages(spec.targets, lines, quiet=quiet, verbose=verbose)
         ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
-        write_ready = (lambda: None) if quiet else (lambda: write_stderr(ready))
+        write_ready = (lambda: None) if quiet else (lambda: lines.write(ready))
         reporter = WatchReporter(write_ready, messages.report, messages.warn)
         return watch_workspace(spec, reporter, command or "", poll)
 
@@ -132,10 +132,10 @@ class _Messages:
     """The messages of a watch; a problem that the previous build had is not repeated."""
 
     def __init__(
-        self, targets: Sequence[OutputFile], show: Callable[[str], None], *, quiet: bool, verbose: bool
+        self, targets: Sequence[OutputFile], lines: _Lines | _LiveLines, *, quiet: bool, verbose: bool
     ) -> None:
         self._targets = targets
-        self._show = show
+        self._lines = lines
         self._quiet = quiet
         self._verbose = verbose
         self._problems: frozenset[Problem] = frozenset()
@@ -143,16 +143,17 @@ class _Messages:
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""
         if rebuild.error:
-            write_stderr(f"ctxasm: error: {rebuild.error}")
+            self._lines.write(f"ctxasm: error: {rebuild.error}")
         if self._quiet or not rebuild.context:
             return
-        show_problems([problem for problem in rebuild.context.problems if problem not in self._problems])
+        problems = [problem for problem in rebuild.context.problems if problem not in self._problems]
+        show_problems(problems, write=self._lines.write)
         self._problems = frozenset(rebuild.context.problems)
-        self._show(_rebuild_line(rebuild, self._targets, verbose=self._verbose))
+        self._lines.show(_rebuild_line(rebuild, self._targets, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
         """Write a warning that belongs to no build."""
-        write_stderr(f"ctxasm: warning: {message}")
+        self._lines.write(f"ctxasm: warning: {message}")
 
 
 def _rebuild_line(rebuild: Rebuild, targets: Sequence[OutputFile], *, verbose: bool) -> str:
@@ -166,15 +167,21 @@ def _rebuild_line(rebuild: Rebuild, targets: Sequence[OutputFile], *, verbose: b
     return f"{line} (for {', '.join(rebuild.why[:3])}{more}; {rebuild.seconds * 1000:.0f} ms)"
 
 
-def _status_line(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
-    """A function that shows the latest build: in one line that is updated on a terminal, else in a line for each."""
+def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
+    """Where messages and the latest build go: the build has the last line of a terminal, else a line of its own."""
     if quiet or not sys.stderr or not sys.stderr.isatty():
-        return nullcontext(write_stderr)
-    return _LiveLine()
+        return nullcontext(_Lines())
+    return _LiveLines()
 
 
-class _LiveLine:
-    """The last line of a terminal, with the time of its update; other messages scroll by above it."""
+class _Lines:
+    """Standard error, a line for each message and each build."""
+
+    write = show = staticmethod(write_stderr)
+
+
+class _LiveLines:
+    """A terminal: its last line shows the latest build and the time of it, and messages scroll by above."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -182,14 +189,21 @@ class _LiveLine:
 
         self._live = Live(console=Console(stderr=True), auto_refresh=False)
 
-    def __enter__(self) -> Callable[[str], None]:
+    def __enter__(self) -> Self:
         self._live.start()
-        return self._show
+        return self
 
     def __exit__(self, *_error: object) -> None:
         self._live.stop()
 
-    def _show(self, line: str) -> None:
+    def write(self, line: str) -> None:
+        """Write a message above the last line."""
+        from rich.text import Text
+
+        self._live.console.print(Text(line), soft_wrap=True)
+
+    def show(self, line: str) -> None:
+        """Show the latest build in the last line."""
         import time
 
         from rich.text import Text
