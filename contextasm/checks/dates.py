@@ -72,7 +72,7 @@ def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
                     yield warning_finding(path, memory.line, message, _future_hint(inspection, "correct it"))
 
 
-def _pinned_by(inspection: Inspection) -> str:
+def _date_setting(inspection: Inspection) -> str:
     """Origin of the setting that fixes the day of the build; empty where the clock gives it."""
     origin = inspection.prepared.settings["date"].origin if inspection.prepared else ""
     return "" if "clock" in origin else origin
@@ -80,11 +80,11 @@ def _pinned_by(inspection: Inspection) -> str:
 
 def _build_day_words(inspection: Inspection) -> str:
     # The date stands in a message only where it is fixed: then the message stays the same from day to day.
-    return f"the day of the build, {inspection.day}" if _pinned_by(inspection) else "today"
+    return f"the day of the build, {inspection.day}" if _date_setting(inspection) else "today"
 
 
 def _future_hint(inspection: Inspection, correction: str) -> str:
-    if origin := _pinned_by(inspection):
+    if origin := _date_setting(inspection):
         return f"{correction} if it is a slip; else move the date on ({origin})"
     return f"{correction} if it is a slip; else it counts from that day on"
 

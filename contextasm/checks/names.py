@@ -13,7 +13,7 @@ from contextasm.config.profile_loader import load_profile, shipped
 from contextasm.config.settings import FILE
 from contextasm.model import Layer
 from contextasm.text.dates import split_dated_name
-from contextasm.text.glob import glob_matches, wildcard_matches
+from contextasm.text.glob import wildcard_matches
 from contextasm.text.matching import list_names, nearest
 from contextasm.text.templates import is_pattern
 
@@ -120,27 +120,17 @@ def _below_folder(parts: Sequence[str], names: Sequence[str]) -> _NearMiss | Non
     return _NearMiss(folder, f"nothing is read from folders below {read_folder}/", f"{read_folder}/{parts[-1]}")
 
 
-def check_patterns(inspection: Inspection) -> Iterator[Finding]:
-    """Report paths of layers that match no file, whatever the agent and the team.
-
-    Those of shipped profiles need not match any. Paths of rules are checked with their other targets.
-    """
-    yield from _unmatched_layer_paths(inspection)
-
-
-def _matches_any_file(path: str, inspection: Inspection) -> bool:
-    if "*" not in path:
-        return inspection.workspace.read(path) is not None
-    return any(glob_matches(path, other) for other in inspection.documents) or bool(inspection.workspace.list(path))
-
-
 def path_hint(path: str, inspection: Inspection) -> str:
     """What to do about a path that matches no file: the file that is named nearly so, if there is one."""
     near = nearest(path, inspection.documents, NEAR_FILE)
     return f"did you mean {near}?" if near else "correct the path, or take it out"
 
 
-def _unmatched_layer_paths(inspection: Inspection) -> Iterator[Finding]:
+def check_patterns(inspection: Inspection) -> Iterator[Finding]:
+    """Report paths of layers that match no file, whatever the agent and the team.
+
+    Those of shipped profiles need not match any. Paths of rules are checked with their other targets.
+    """
     paths = [(layer, path) for layer in inspection.layers for path in layer.query.paths]
     missing = [
         (layer, path)

@@ -17,6 +17,7 @@ from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import ContextasmError, Document
 from contextasm.rendering.formats import FORMATS
 from contextasm.text.managed_block import BrokenBlock, find_block
+from contextasm.workspace.atomic import as_bytes
 from contextasm.workspace.inputs import overwritten_inputs
 from contextasm.workspace.outputs import FileIdentity, OutputFile
 
@@ -44,7 +45,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
         if not isinstance(document, Document):
             what = document.message if document else "is missing"
             yield error_finding(output.file, 0, f"{what}, and {FILE} lists it as an output", hint)
-        elif document.data != text.encode():
+        elif document.data != as_bytes(text):
             yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
 
 
@@ -71,7 +72,7 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
         if isinstance(block, BrokenBlock):
             hint = "put one begin marker above one end marker, or delete both"
             yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", hint)
-        elif block and block.edited:
+        elif block and block.ours and block.edited:
             hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
             yield error_finding(path, block.line, "the managed block was edited by hand", hint)
 

@@ -48,7 +48,9 @@ def parse_tokens(value: object, where: str) -> int:
     """A number of tokens, such as 4000 or `4k`."""
     match = re.fullmatch(_TOKENS, str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
     tokens = float(match[1]) * (1000 if match[2] else 1) if match else -1.0
-    if not 0 <= tokens <= LARGEST or tokens != int(tokens):
+    if tokens > LARGEST:
+        raise ContextasmError(where, f"{value} is too large", f"give a number of tokens up to {LARGEST}")
+    if tokens < 0 or tokens != int(tokens):
         raise ContextasmError(where, f"{value} is no number of tokens", "give one such as 4000 or 4k")
     return int(tokens)
 

@@ -24,7 +24,7 @@ REASONS: Mapping[str, str] = {
     "outside-window": "{age} days old, and {days} are shown",
     "future": "dated after the day of the build",
     "blank": "the file is blank",
-    "no-match": "it does not match the topic, or not half as well as the best",
+    "no-match": "it does not match the topic, or much less well than the best",
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
     "rule": "rule {rule} excludes it",
@@ -43,7 +43,7 @@ REASONS: Mapping[str, str] = {
 
 NUMBERS: Mapping[str, str] = {
     "not-in-top": "{count:,} more memories, and {top} are shown",
-    "no-match": "{count:,} memories do not match the topic, or not half as well as the best",
+    "no-match": "{count:,} memories do not match the topic, or much less well than the best",
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
 }

@@ -33,7 +33,15 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
         problems += _unmatched_types(_layers_of(profile, "entities"), results, "--entity-type", types)
         problems += _unmatched_preferences(profile, request, results)
         problems += _unmatched_open_files(profile, request, results)
+        problems += _unmatched_profile(profile, results)
     return tuple(problems)
+
+
+def _unmatched_profile(profile: Profile, results: Results) -> Iterator[Problem]:
+    """Of a build without any text; a layer that has a problem of its own says itself why it is empty."""
+    if not any(result.fragments or result.problems for result in results.values()):
+        message = "the workspace has no file for any of its layers, so the context is empty"
+        yield _problem(f"profile {profile.name}", message)
 
 
 def _problem(subject: str, message: str) -> Problem:

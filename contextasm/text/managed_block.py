@@ -37,7 +37,7 @@ class ManagedBlock(NamedTuple):
 
     @property
     def edited(self) -> bool:
-        """Whether the content or a marker was changed after ctxasm wrote it."""
+        """Whether the content or a digest was changed after ctxasm wrote it; the words of a marker may change."""
         return set(self.digests) != {_digest(self.content)}
 
     @property

@@ -1,7 +1,7 @@
 """Output files of a build, written whole or in a managed block.
 
-All files are read and checked here, so that no file has to be refused once the first one is written. The caller writes
-them.
+All that a write needs is read and settled here, so that no file has to be refused once the first one is written. That
+no build reads such a file is settled in `workspace/inputs.py`; the caller writes.
 """
 
 from __future__ import annotations

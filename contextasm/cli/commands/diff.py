@@ -131,7 +131,7 @@ def _typed_profile(opened: OpenedRecord) -> Profile | None:
 
 def _side(name: str | None, opened: OpenedRecord | None, base: _Base, process: ProcessEnvironment) -> Side:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
-    from contextasm.config.values import parse_tokens
+    from contextasm.config.values import parse_day, parse_tokens
     from contextasm.records.diff import Side
     from contextasm.text.dates import is_date_form
 
@@ -140,7 +140,7 @@ def _side(name: str | None, opened: OpenedRecord | None, base: _Base, process: P
     if name and _is_budget(name):
         base = base._replace(options=base.options._replace(budget=str(parse_tokens(name[1:], name))))
     elif name and is_date_form(name):
-        base = base._replace(options=base.options._replace(date=name))
+        base = base._replace(options=base.options._replace(date=parse_day(name, "diff").isoformat()))
     elif name is not None:
         return _revision_side(name, base, process)
     return _built_side(name or "now", base, process)

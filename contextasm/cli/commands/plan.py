@@ -33,4 +33,4 @@ def plan(
     return 0
 
 
-run = takes_options(plan, all_but("format"))
+run = takes_options(plan, all_but("format", "budget"))

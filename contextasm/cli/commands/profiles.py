@@ -22,7 +22,10 @@ def run(
 
     from contextasm.config.profile_loader import SHIPPED, load_profile, shipped
     from contextasm.config.values import require_known
+    from contextasm.model import ContextasmError
 
+    if name is not None and json:
+        raise ContextasmError("--json", f"does not go with the file of {name}, which is YAML", "leave one of them out")
     if name is not None:
         path = SHIPPED / f"{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
         write_stdout(path.read_text(encoding="utf-8"))
