@@ -1,17 +1,17 @@
-# Short names for what is run every day; `just setup` comes first.
+# Short names for daily commands; run `just setup` first.
 
 bin := ".venv/bin"
 
 _list:
     @just --list
 
-# Make the environment, and let git run the hooks of .pre-commit-config.yaml before each commit.
+# Make the environment, and install the git hooks of .pre-commit-config.yaml.
 setup:
     python3 -m venv .venv
     {{bin}}/pip install -q -e '.[test]'
     {{bin}}/pre-commit install
 
-# Check format, lint, types and tests, as before every commit that is sent.
+# Check format, lint and types, and run the tests.
 check:
     {{bin}}/ruff format --check .
     {{bin}}/ruff check .
@@ -22,6 +22,6 @@ check:
 laws *words:
     {{bin}}/pytest -m hypothesis --hypothesis-profile=full {{words}}
 
-# Measure whole commands against the bare interpreter.
+# Compare whole commands with the bare interpreter.
 bench *words:
     {{bin}}/python benchmarks/run.py {{words}}

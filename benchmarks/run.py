@@ -101,7 +101,7 @@ def many_documents(folder: Path, files: int) -> Path:
     random = Random(2)  # noqa: S311 - as above
     for number in range(files):
         _write(folder / "notes" / f"{number:04}.md", _prose(random, 4096))
-    layer = {"id": "notes", "heading": "Notes", "source": "document", "path": "notes/*.md", "fit": "truncate"}
+    layer = {"id": "notes", "heading": "Notes", "source": "document", "path": "notes/*.md", "overflow": "truncate"}
     _write(folder / "notes.yaml", json.dumps({"extends": "default", "budget": "2000k", "layers": [layer]}))
     _write(folder / "ctxasm.yaml", "profile: notes.yaml\n")
     return folder

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from typing import NamedTuple
 
 from contextasm.model import (
     AfterRules,
@@ -18,9 +19,9 @@ from contextasm.model import (
     Selection,
 )
 from contextasm.ranking.conflicts import resolve_conflicts
-from contextasm.ranking.deduplicate import deduplicate
+from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, with_twins
 from contextasm.ranking.filters import apply_filters, restrict
-from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
+from contextasm.ranking.order import keep_top_k, low_quality_problems, rank, unused_weight_problems
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.select import Budget, select
@@ -36,10 +37,9 @@ def assemble(build: Build) -> Context:
     after_rules = _apply_rules(build, results)
     profile = after_rules.profile
     ranked = {layer.id: rank(after_rules.results[layer.id].fragments, layer) for layer in profile.layers}
-    resolved = resolve_conflicts(profile, deduplicate(profile, ranked), build.request.prefer)
-    candidates = {layer.id: keep_top_k(resolved.candidates[layer.id], layer) for layer in profile.layers}
-    problems = (*after_rules.problems, *resolved.problems, *low_quality_problems(profile, candidates))
-    selection, text, tokens = _select_within_budget(build, profile, candidates)
+    shown = _show_each_once(build, profile, ranked)
+    selection, text, tokens = shown.selection, shown.text, shown.tokens
+    problems = (*after_rules.problems, *shown.problems)
     return Context(
         text=text,
         tokens=tokens,
@@ -72,6 +72,34 @@ def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterR
     from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
 
     return apply_rules(build.rules, build.profile, results, build.workspace)
+
+
+class _Shown(NamedTuple):
+    selection: Selection
+    text: str
+    tokens: int
+    problems: tuple[Problem, ...]
+
+
+def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> _Shown:
+    """The selection without duplicates. Where a copy that stands for others is not shown, the next one stands in."""
+    unshown: set[Copy] = set()
+    while True:
+        deduplicated = deduplicate(profile, ranked, unshown)
+        resolved = resolve_conflicts(profile, deduplicated.candidates, build.request.prefer)
+        candidates = {layer.id: keep_top_k(resolved.candidates[layer.id], layer) for layer in profile.layers}
+        selection, text, tokens = _select_within_budget(build, profile, candidates)
+        missing = unshown_copies(deduplicated.twins, selection.decisions)
+        if not missing - unshown:
+            selection = selection._replace(decisions=with_twins(selection.decisions, deduplicated.twins))
+            has_topic = bool(build.request.topic.strip())
+            problems = (
+                *resolved.problems,
+                *low_quality_problems(profile, candidates),
+                *unused_weight_problems(profile, candidates, has_topic=has_topic),
+            )
+            return _Shown(selection, text, tokens, problems)
+        unshown |= missing
 
 
 def _select_within_budget(

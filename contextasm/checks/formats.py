@@ -20,7 +20,7 @@ def _text(findings: Sequence[Finding], _version: str) -> str:
         f"{_place_prefix(finding)}{finding.severity}: {finding.advice} [{finding.id}]"
         for finding in sort_findings(findings)
     ]
-    return "".join(_escape_unprintable(line) + "\n" for line in [*lines, _summary(findings)])
+    return "".join(escape_unprintable(line) + "\n" for line in [*lines, summary_line(findings)])
 
 
 def _place_prefix(finding: Finding) -> str:
@@ -28,7 +28,8 @@ def _place_prefix(finding: Finding) -> str:
     return ":".join(parts) + ": " if finding.path else ""
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def summary_line(findings: Sequence[Finding]) -> str:
+    """The number of findings of each severity, in words."""
     if not findings:
         return "no findings"
     parts = ", ".join(_count_words(count, noun) for noun, count in severity_counts(findings).items() if count)
@@ -39,8 +40,8 @@ def _count_words(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _escape_unprintable(line: str) -> str:
-    # Line ends, hidden characters and control codes of terminals.
+def escape_unprintable(line: str) -> str:
+    """A line with escapes for line ends, hidden characters and control codes of terminals."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in line
     )
@@ -193,7 +194,7 @@ def _markdown(findings: Sequence[Finding], _version: str) -> str:
     # For a page, such as the summary of a step in GitHub Actions.
     rows = [_table_row(finding) for finding in sort_findings(findings)]
     header = ["| severity | where | what, and what to do |", "|---|---|---|"] if rows else []
-    return "".join(line + "\n" for line in ("### ctxasm check", "", _summary(findings), "", *header, *rows))
+    return "".join(line + "\n" for line in ("### ctxasm check", "", summary_line(findings), "", *header, *rows))
 
 
 def _table_row(finding: Finding) -> str:
@@ -202,12 +203,12 @@ def _table_row(finding: Finding) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    return re.sub(r"([\\|<>*_`#\[\]~&])", r"\\\1", _escape_unprintable(text))
+    return re.sub(r"([\\|<>*_`#\[\]~&])", r"\\\1", escape_unprintable(text))
 
 
 def _code_span(place: str) -> str:
     # Code can hold neither backticks nor, in a table, bars.
-    return "`" + _escape_unprintable(place).replace("`", "'").replace("|", "\\|") + "`" if place else ""
+    return "`" + escape_unprintable(place).replace("`", "'").replace("|", "\\|") + "`" if place else ""
 
 
 FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {

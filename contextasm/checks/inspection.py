@@ -19,6 +19,7 @@ from contextasm.model import Context, ContextasmError, Document, Layer, Memory, 
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.git import GitWorkspace
 from contextasm.workspace.snapshot import InspectedWorkspace
 
 WORKSPACE_PATTERNS = (
@@ -39,7 +40,7 @@ WORKSPACE_PATTERNS = (
     "threads/*.md",
     "tools/*.json",
 )
-"""Patterns of the files of a workspace (docs/DESIGN.md section 2), without those that the profile names."""
+"""Patterns of the files of a workspace (man/ctxasm.yaml.5, WORKSPACE), without those that the profile names."""
 
 AGENT_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
 """Files that every agent has."""
@@ -78,12 +79,18 @@ class Inspection(NamedTuple):
         return date.fromtimestamp(self.process.now())  # noqa: DTZ012 - local
 
 
-def inspect(options: Options, process: ProcessEnvironment, extra_paths: Iterable[str] = ()) -> Inspection:
+def inspect(
+    options: Options,
+    process: ProcessEnvironment,
+    extra_paths: Iterable[str] = (),
+    folder: Folder | GitWorkspace | None = None,
+) -> Inspection:
     """Read and build everything; `extra_paths` are read wherever they are in the workspace.
 
-    Raises `ContextasmError` where there is no workspace, and for options that can't be used.
+    `folder` is a workspace that is open already. Raises `ContextasmError` where there is no workspace, and for options
+    that can't be used.
     """
-    workspace = InspectedWorkspace(open_workspace(options, process))
+    workspace = InspectedWorkspace(folder or open_workspace(options, process))
     agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
     complete_agents = [
         agent
@@ -133,13 +140,13 @@ def _paths_of_folder_or_source(
 
 
 def _prepare(
-    options: Options, process: ProcessEnvironment, folder: Folder, agent: str
+    options: Options, process: ProcessEnvironment, folder: Folder | GitWorkspace, agent: str
 ) -> tuple[PreparedBuild | None, ContextasmError | None]:
     """The build of one agent, or the error of the workspace that prevents it. Raises the errors of the options."""
     # Named in the environment and not as an option: a profile that reads no agent refuses the option.
     environment = {**process.environment, "CTXASM_TEAM": "", **({"CTXASM_AGENT": agent} if agent else {})}
     try:
-        return prepare_build(options, process._replace(environment=environment)), None
+        return prepare_build(options, process._replace(environment=environment), folder), None
     except ContextasmError as error:
         is_of_request = error.where.startswith(("--", "CTXASM_", "SOURCE_DATE_EPOCH", "tokenizer"))
         if is_of_request or not _is_in_workspace(error, folder):
@@ -147,7 +154,7 @@ def _prepare(
         return None, error
 
 
-def _is_in_workspace(error: ContextasmError, folder: Folder) -> bool:
+def _is_in_workspace(error: ContextasmError, folder: Folder | GitWorkspace) -> bool:
     return not os.path.isabs(error.where) or error.where.startswith(folder.root.rstrip("/") + "/")
 
 

@@ -58,7 +58,8 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     options = Options(workspace=root, date=inspection.options.date, tz=inspection.options.tz)
     options = options._replace(**dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
-    prepared = prepare_build(options, inspection.process._replace(folder=Path(root)))
+    process = inspection.process._replace(folder=Path(root))
+    prepared = prepare_build(options, process, inspection.workspace.folder)
     context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
     return FORMATS[prepared.build.request.format](context)
 

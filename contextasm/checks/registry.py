@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import budget, config, dates, memories, outputs, text
+from contextasm.checks import budget, config, dates, memories, outputs, rules, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 
@@ -36,6 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "secret": text.check_secrets,
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
+    "rule-target": rules.check_rule_targets,
     "stale-output": outputs.check_stale_outputs,
     "managed-block": outputs.check_managed_blocks,
 }

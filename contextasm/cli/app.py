@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 import typer
@@ -16,31 +17,49 @@ from typer.main import get_command
 
 from contextasm.model import ContextasmError
 
-COMMANDS: Mapping[str, str] = {
-    "build": "Write the assembled context to standard output or to a file.",
-    "explain": "Show each fragment with its decision, tokens and reason.",
-    "watch": "Build, and build again whenever an input changes.",
-    "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
-    "plan": "Show the tokens of each layer under several budgets.",
-    "task": "Push, pop, block, park, resume or show tasks.",
-    "search": "Find memories for a topic, with the parts of their scores.",
-    "remember": "Add a memory, or reinforce the memory that says the same.",
-    "log": "Append an entry to the log of the day.",
-    "show": "Print a memory with its place and fields.",
-    "edit": "Open a memory in your editor.",
-    "replay": "Build a record again: the same bytes, or the inputs that changed.",
-    "diff": "Compare the contexts of two records, days, budgets or git revisions.",
-    "init": "Create a workspace, an agent or a team; overwrite nothing.",
-    "rules": "List the rules, or show which of them fire for a request.",
-    "profiles": "List the profiles, or print one.",
-    "tokenizers": "List the tokenizers.",
-    "config": "Show the settings in force.",
-    "completion": "Print a completion script for bash, zsh or fish.",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Build and explain": {
+        "build": "Write the assembled context to standard output or to a file.",
+        "explain": "Show each fragment with its decision, tokens and reason.",
+        "watch": "Build, and build again whenever an input changes.",
+        "plan": "Show the tokens of each layer under several budgets.",
+    },
+    "Memories": {
+        "search": "Find memories for a topic, with the parts of their scores.",
+        "remember": "Add a memory, or reinforce the memory that says the same.",
+        "show": "Print a memory with its place and fields.",
+        "edit": "Open a memory in your editor.",
+        "log": "Append an entry to the log of the day.",
+        "task": "Push, pop, block, park, resume or show tasks.",
+    },
+    "Trust": {
+        "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
+        "diff": "Compare the contexts of two records, days, budgets or git revisions.",
+        "replay": "Build a record again: the same bytes, or the inputs that changed.",
+    },
+    "Setting up": {
+        "init": "Create a workspace, an agent or a team; overwrite nothing.",
+        "config": "Show the settings in force.",
+        "profiles": "List the profiles, or print one.",
+        "rules": "List the rules, or show which of them fire for a request.",
+        "tokenizers": "List the tokenizers.",
+        "completion": "Print a completion script for bash, zsh or fish.",
+    },
 }
-"""Every command, each a module of `contextasm.cli.commands`, with its line in `--help`."""
+"""Every command under its heading in `--help`, the most used first, with its line there.
+
+Each command is a module of `contextasm.cli.commands`.
+"""
+
+COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
+"""Every command with its line in `--help`."""
 
 BUG = 70
 """Exit code of an error that is not the user's."""
+
+
+MAX_HELP_COLUMNS = 80
+"""Help is no wider, however wide the terminal is."""
 
 
 class _Terminated(BaseException):
@@ -58,8 +77,16 @@ class _Commands(TyperGroup):
             return None
         module = import_module(f"contextasm.cli.commands.{name}")
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, help=module.run.__doc__, short_help=COMMANDS[name])(module.run)
+        decorate = app.command(
+            name, help=module.run.__doc__, short_help=COMMANDS[name], context_settings=_help_settings()
+        )
+        decorate(module.run)
         return get_command(app)
+
+    def format_commands(self, _context: Any, formatter: Any) -> None:
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([*commands.items()])
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
         from contextasm.config.values import require_known
@@ -69,9 +96,14 @@ class _Commands(TyperGroup):
         return super().resolve_command(context, words)
 
 
+def _help_settings() -> dict[str, Any]:
+    columns = min(get_terminal_size().columns, MAX_HELP_COLUMNS)
+    return {"help_option_names": ["-h", "--help"], "terminal_width": columns - 2}
+
+
 def group() -> Any:
     """The whole command line as one command group of typer."""
-    app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+    app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, context_settings=_help_settings())
 
     @app.callback()
     def ctxasm(
@@ -93,17 +125,19 @@ def _print_version(flag: bool) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command line; returns the exit code (docs/DESIGN.md section 6)."""
+    """Run a command line; returns the exit code (docs/architecture.md, Exit codes)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)
         _flush_stdout()
     except BaseException as error:  # noqa: BLE001 - the one boundary
-        return _exit_code(error)
+        return _exit_code(error, words)
     return code
 
 
 def _run_command(words: Sequence[str]) -> int:
+    if not words or words[0] == "help":
+        words = [*words[1:2], "--help"]
     code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
     return code if isinstance(code, int) else 0
 
@@ -114,13 +148,13 @@ def _complete() -> int:
     return complete(group())
 
 
-def _exit_code(error: BaseException) -> int:
+def _exit_code(error: BaseException, words: Sequence[str]) -> int:
     """The exit code of an error, with a message on standard error where a person can act on it."""
     match error:
         case ContextasmError():
             code = _report(str(error), error.code)
         case TyperException():
-            code = _report(_usage_message(error), 2)
+            code = _report(_usage_message(error, words), 2)
         case KeyboardInterrupt() | typer.Abort():
             code = 130
         case _Terminated():
@@ -149,9 +183,10 @@ def _report(message: str, code: int) -> int:
     return code
 
 
-def _usage_message(error: TyperException) -> str:
+def _usage_message(error: TyperException, words: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "ctxasm"
+    name = next((word for word in words if not word.startswith("-")), "")
+    command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
     return f"{command}: {what}: see `{command} --help`"
 

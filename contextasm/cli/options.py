@@ -17,6 +17,7 @@ from contextasm.config.options import Flag, Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
+    from contextasm.model import Build, Context
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages except errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -76,6 +77,16 @@ def prepare_request(options: Options) -> PreparedBuild:
     from contextasm.config.resolve import prepare_build, process_environment
 
     return prepare_build(options, process_environment())
+
+
+def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:
+    """The context of a build; for None, of the prepared one in full. A slow build shows its progress on a terminal."""
+    from contextasm.cli.progress import progress_line
+
+    reads = getattr(prepared.build.workspace, "reads", ())
+    counting = f"counting with {prepared.build.request.tokenizer}"
+    with progress_line(lambda: f"building: {len(reads):,} files read, {counting}", quiet=quiet):
+        return prepared.run(build)
 
 
 def _flag(field: str) -> Flag:

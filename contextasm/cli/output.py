@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -84,9 +85,18 @@ def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
         write_stderr(f"ctxasm: {kind}: {problem_line(problem)}")
 
 
+def is_rich_terminal() -> bool:
+    """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in {None, "dumb"}
+    return bool(sys.stdout and sys.stdout.isatty() and not is_plain)
+
+
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns: with lines on a terminal, plain in a pipe. `right` are the columns aligned to the right."""
-    if not (sys.stdout and sys.stdout.isatty()):
+    """Rows in columns: wrapped between words on a terminal, plain in a pipe, with NO_COLOR and on a dumb terminal.
+
+    `right` holds the columns that are aligned to the right.
+    """
+    if not is_rich_terminal():
         from contextasm.rendering.wording import format_columns
 
         return format_columns(header, rows, right)
@@ -97,15 +107,31 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, title in enumerate(header):
-        table.add_column(title, justify="right" if number in right else "left", overflow="fold")
+    console = Console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    columns = [[row[number] for row in (header, *rows)] for number in range(len(header))]
+    widths = _column_widths(columns, console.width - 2 * len(header))
+    for number, (title, width) in enumerate(zip(header, widths, strict=True)):
+        table.add_column(title, justify="right" if number in right else "left", width=width, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     out = StringIO()
-    width = Console().width
-    Console(file=out, width=width, force_terminal=True).print(table)
+    Console(file=out, width=console.width, force_terminal=True).print(table)
     return out.getvalue()
+
+
+def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int]:
+    """Widths that add up to no more than `total`, such that cells are wrapped between words as far as possible.
+
+    Each column has the width of its longest word; columns that want more share the rest, the narrowest first.
+    """
+    wanted = [max(map(len, cells)) for cells in columns]
+    widths = [max(len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
+    while sum(widths) > total and max(widths) > 1:
+        widths[widths.index(max(widths))] -= 1
+    while sum(widths) < total and (narrow := [n for n, width in enumerate(widths) if width < wanted[n]]):
+        widths[min(narrow, key=lambda number: widths[number])] += 1
+    return widths
 
 
 def format_json(value: object) -> str:

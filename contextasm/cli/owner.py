@@ -67,7 +67,6 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
 
 def is_read_as_memories(workspace: Folder, path: str) -> bool:
     """Whether a shipped profile, or the profile that the settings name, reads memories from a path of the workspace."""
-    from contextasm.config.options import Options
     from contextasm.config.overrides import resolve_profile
     from contextasm.config.resolve import process_environment
     from contextasm.config.settings import load_settings_file, resolve_settings
@@ -79,7 +78,7 @@ def is_read_as_memories(workspace: Folder, path: str) -> bool:
         return True
     process, settings_file = process_environment(), load_settings_file(workspace)
     settings = resolve_settings({}, process.environment, settings_file)
-    profile = resolve_profile(Options(), settings, settings_file, workspace, process)
+    profile = resolve_profile(settings, settings_file, workspace, process, {})
     layers = [layer for layer in profile.layers if {"search", "recent", "weighed"} & {*layer.query.sources}]
     return any(
         glob_matches(fill_template(pattern, {"agent": "*", "team": "*"}), path)

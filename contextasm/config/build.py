@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.facts import gather_facts
@@ -15,10 +16,12 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Profile,
     Request,
     SemanticSimilarity,
     Summarizer,
     TokenCounter,
+    Workspace,
 )
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import SOURCE_SHARE
@@ -46,6 +49,13 @@ class PreparedBuild(NamedTuple):
     """Cache of an exact tokenizer's counts; None for an estimate."""
     seconds: float | None = None
     """Seconds from the start of a build to its deadline; None for no deadline."""
+    options: Options = Options()
+    """Options as typed, without the workspace; their paths are relative to it."""
+    config_digests: Mapping[str, str] = MappingProxyType({})
+    """SHA-256 of each file of the settings, the rules and the profile, by path; empty where there is no such file.
+
+    Paths are relative to the workspace; those outside of it are absolute.
+    """
 
     @property
     def in_full(self) -> Build:
@@ -74,23 +84,29 @@ def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounte
 
 
 def evaluate_rules(
+    recording: Workspace,
     workspace: Folder | GitWorkspace,
     settings_file: YamlMapping,
     options: Options,
     request: Request,
     process: ProcessEnvironment,
+    profile: Profile,
 ) -> RuleEvaluation | None:
     """The result of evaluating the workspace's rules against a request; None where it has no rules.
 
-    Raises `ContextasmError` for bad values of `--var`, and for rule files that can't be read or parsed.
+    Rule files are read through `recording`. `profile` has the layers that rules name. Raises `ContextasmError` for bad
+    values of `--var`, for rule files that can't be read or parsed, and for a layer that no profile has.
     """
     variables = _parse_variables(options.variables)
-    if "rules" not in settings_file and not workspace.list("rules/*.yaml"):
+    if "rules" not in settings_file and not recording.list("rules/*.yaml"):
         return None
-    from contextasm.config.rules import load_rules  # here, as below: most workspaces have no rules
+    from contextasm.config.rule_layers import resolve_rule_layers  # here, as below: most workspaces have no rules
+    from contextasm.config.rules import load_rules
     from contextasm.rules.evaluate import evaluate
 
-    rules = load_rules(workspace, settings_file)
+    rules = load_rules(recording, settings_file)
+    if any(rule.cap or rule.set_priority for rule in rules):
+        rules = resolve_rule_layers(rules, profile, workspace)
     return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
 
 

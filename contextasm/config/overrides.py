@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config import values
 from contextasm.config.layers import LAYER_KEYS, in_scope, layer_id, layer_value, with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.profile_loader import load_profile, read_file, with_strategy
+from contextasm.config.profile_loader import SHIPPED, ReadProfile, load_profile, read_file, with_strategy
 from contextasm.config.settings import Setting
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Document, Layer, Profile
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 
 
 def resolve_profile(
-    options: Options,
     settings: Mapping[str, Setting],
     settings_file: YamlMapping,
     workspace: Folder | GitWorkspace,
     process: ProcessEnvironment,
+    digests: dict[str, str],
 ) -> Profile:
-    """The profile that the settings name, with the changes of `ctxasm.yaml` and of the options to its layers.
+    """The profile that the settings name, with the changes of `ctxasm.yaml` to its layers.
 
-    Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
+    The SHA-256 of each file that it is made of is added to `digests`, by path: relative to the workspace, or absolute
+    outside of it. Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
     """
     setting = settings["profile"]
     is_from_file = setting.origin.startswith(settings_file.path)
@@ -36,7 +38,7 @@ def resolve_profile(
     if is_from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
         values.parse_inner_paths(name, setting.origin)
     folder = Path(workspace.root) if is_from_file else process.folder
-    read = _workspace_reader(workspace) if is_from_file else read_file
+    read = _noting_digests(workspace.root, workspace_reader(workspace) if is_from_file else read_file, digests)
     profile = load_profile(name, setting.origin, folder, read=read)
     strategy = settings["strategy"]
     if strategy.value:
@@ -44,12 +46,29 @@ def resolve_profile(
     where = f"{settings_file.where('layers')}: layers"
     profile = with_layer_changes(profile, settings_file.get("layers"), where, new=False)
     enabled = tuple(layer for layer in profile.layers if layer.id not in profile.disabled)
-    return profile._replace(layers=_with_max_tokens(in_scope(enabled, options.scope), options.layers))
+    return profile._replace(layers=enabled)
 
 
-def _workspace_reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str], str]:
-    # In a git revision, profiles of the workspace are read from the revision.
-    def read(path: Path, where: str) -> str:
+def limit_layers(profile: Profile, options: Options) -> Profile:
+    """The profile with the layers of `--scope` and the limits of `--layer`. Raises `ContextasmError`."""
+    return profile._replace(layers=_with_max_tokens(in_scope(profile.layers, options.scope), options.layers))
+
+
+def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> ReadProfile:
+    def read_and_note(path: Path, where: str) -> bytes:
+        data = read(path, where)
+        if path.parent != SHIPPED:
+            name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+            digests[name] = sha256(data).hexdigest()
+        return data
+
+    return read_and_note
+
+
+def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
+    """The function that reads a profile's file; files of a git revision are read from the revision."""
+
+    def read(path: Path, where: str) -> bytes:
         if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
             return read_file(path, where)
         name = path.relative_to(workspace.root).as_posix()
@@ -57,7 +76,7 @@ def _workspace_reader(workspace: Folder | GitWorkspace) -> Callable[[Path, str],
         if not isinstance(document, Document):
             what = document.message if document else "no such file"
             raise ContextasmError(where, f"{name}: {what}", "name a profile's file that can be read")
-        return document.data.decode("utf-8-sig")
+        return document.data
 
     return read
 

@@ -40,12 +40,16 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 
 
-def read_file(path: Path, where: str) -> str:
-    """The text of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
+ReadProfile = Callable[[Path, str], bytes]
+"""Gives the bytes of a profile's file; raises `ContextasmError`, at the place given, for one that can't be read."""
+
+
+def read_file(path: Path, where: str) -> bytes:
+    """The bytes of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes()
     except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        what = error.strerror if isinstance(error, OSError) else "no path"
         raise ContextasmError(where, f"{path}: {what}", "name a profile's file that can be read") from error
 
 
@@ -54,18 +58,18 @@ def load_profile(
     where: str,
     folder: Path,
     seen: Sequence[Path] = (),
-    read: Callable[[Path, str], str] = read_file,
+    read: ReadProfile = read_file,
 ) -> Profile:
     """The profile of this name, or of this file.
 
-    `where` is the origin of the name, for messages; a file's path is relative to `folder`, and `read` gives its text.
+    `where` is the origin of the name, for messages; a file's path is relative to `folder`, and `read` gives its bytes.
     `seen` are the files that extend this profile. Raises `ContextasmError` for an unknown name, for a file that can't
     be read, and for unknown keys and bad values in it.
     """
     path = _profile_path(name, where, folder)
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
-    table = load_mapping(read(path, where), path.name if path.parent == SHIPPED else str(path))
+    table = load_mapping(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
     table.refuse_unknown(KEYS)
     parsed = _parse_keys(table)
     base = Profile(path.stem, "", 16_000, "plain", ())
@@ -73,6 +77,13 @@ def load_profile(
         extends_where = f"{table.where('extends')}: extends"
         base = load_profile(str(parsed["extends"]), extends_where, path.parent, (*seen, path), read)
     return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
+
+
+def _text(data: bytes, path: Path, where: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except ValueError as error:
+        raise ContextasmError(where, f"{path}: not UTF-8", "name a profile's file that can be read") from error
 
 
 def _parse_keys(table: YamlMapping) -> dict[str, object]:
@@ -138,25 +149,26 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 
 
 def _profile_path(name: str, where: str, folder: Path) -> Path:
-    if _is_path(name):
+    if is_profile_path(name):
         return (folder / name).resolve()
     return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 
-def _is_path(name: str) -> bool:
+def is_profile_path(name: str) -> bool:
+    """Whether a profile is named by its file, and not as one of the package."""
     return "/" in name or name.endswith((".yaml", ".yml"))
 
 
 def profile_files(name: str, folder: Path) -> Sequence[Path]:
     """The readable files that a profile is made of, without those of the package; `folder` is where paths start."""
     paths: list[Path] = []
-    while name and _is_path(name):
+    while name and is_profile_path(name):
         path = (folder / name).resolve()
         if path in paths:
             break
         paths.append(path)
         try:
-            base = load_mapping(read_file(path, ""), str(path)).get("extends")
+            base = load_mapping(_text(read_file(path, ""), path, ""), str(path)).get("extends")
         except ContextasmError:
             break
         name, folder = str(base or ""), path.parent

@@ -21,7 +21,7 @@ from contextasm.config.build import (
     semantic_similarity,
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
-from contextasm.config.overrides import layer_settings, resolve_profile
+from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
 from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import Build, ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
@@ -32,6 +32,7 @@ from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
 from contextasm.workspace.git_commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace
+from contextasm.workspace.snapshot import answer_digest
 
 if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
@@ -63,25 +64,30 @@ def prepare_build(
     workspace: Folder | GitWorkspace | None = None,
     counters: Counters | None = None,
     restrict_profile: Callable[[Profile], Profile] = lambda profile: profile,
+    stored_profile: Profile | None = None,
 ) -> PreparedBuild:
     """The build for the options.
 
     `workspace` is one that is open already. `counters` are those loaded before; a new one is added. `restrict_profile`
-    changes the profile before anything else is resolved.
+    changes the profile before anything else is resolved. `stored_profile` takes the place of the one that the settings
+    name.
 
     Raises `ContextasmError` for options, settings and files that can't be used.
     """
     seconds = parse_deadline(options.deadline)
     workspace = workspace or open_workspace(options, process)
-    settings_file = load_settings_file(workspace)
+    config = RecordingWorkspace(workspace)
+    settings_file = load_settings_file(config)
     settings = _option_settings(options, process, settings_file)
-    profile = restrict_profile(resolve_profile(options, settings, settings_file, workspace, process))
+    digests: dict[str, str] = {}
+    whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
+    profile = restrict_profile(limit_layers(whole, options))
     settings |= layer_settings(profile, settings_file, options)
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
     # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
     recording = RecordingWorkspace(workspace)
-    settings["agent"] = resolve_agent(settings["agent"], profile, recording)
-    check_team(settings["team"], profile, recording)
+    settings["agent"] = resolve_agent(settings["agent"], profile, recording, whole)
+    check_team(settings["team"], profile, recording, whole)
     settings["date"] = resolve_date(settings, process)
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, workspace, process.environment)
@@ -94,7 +100,7 @@ def prepare_build(
         profile=profile,
         request=request,
         counter=counter,
-        rules=evaluate_rules(workspace, settings_file, options, request, process),
+        rules=evaluate_rules(config, workspace, settings_file, options, request, process, whole),
         semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)
@@ -102,7 +108,10 @@ def prepare_build(
         else None,
         parse_yaml=load_yaml,
     )
-    return PreparedBuild(build, workspace, settings, counts, seconds)
+    for path, read in config.reads.items():
+        digests[path] = answer_digest(read)
+    options = options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
+    return PreparedBuild(build, workspace, settings, counts, seconds, options, digests)
 
 
 def _option_settings(options: Options, process: ProcessEnvironment, settings_file: YamlMapping) -> dict[str, Setting]:
@@ -140,9 +149,22 @@ def _resolve_request(
         open=tuple(workspace.relative(path) for path in options.open),
         changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
         additional=options.additional or "",
-        filters=parse_filters(options.since, options.event_types, options.entity_types, options.exclude),
+        filters=parse_filters(
+            options.since,
+            options.event_types,
+            options.entity_types,
+            [id_or_path(workspace, text) for text in options.exclude],
+        ),
         prefer=options.prefer,
     )
+
+
+def id_or_path(workspace: Folder | GitWorkspace, typed: str) -> str:
+    """A typed id as it is; a typed path or pattern, as one of the workspace; a folder, as a pattern of all in it."""
+    path = workspace.relative(typed)
+    if path and not workspace.exists(path):
+        return path if "/" in typed else typed
+    return path if workspace.is_file(path) or path == typed == "" else f"{path}/*".lstrip("/")
 
 
 def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...]:
@@ -173,14 +195,15 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     return ""
 
 
-def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace) -> Setting:
+def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> Setting:
     """The agent of a build: the one that is named, else the only one.
 
-    Raises `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, where none is named
-    and there is not exactly one, and for an option `--agent` that the profile does not use.
+    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it. Raises
+    `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, where none is named and
+    there is not exactly one, and for an option `--agent` that the profile does not use.
     """
     if not uses_placeholder(profile, "agent"):
-        _refuse_unused_option(setting, profile, "agent")
+        _refuse_unused_option(setting, whole or profile, "agent")
         return setting
     names = owner_names(workspace, "agent")
     if not setting.value:
@@ -194,11 +217,15 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace) -> S
     return setting
 
 
-def check_team(setting: Setting, profile: Profile, workspace: Workspace) -> None:
-    """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use."""
-    if not uses_placeholder(profile, "team"):
-        _refuse_unused_option(setting, profile, "team")
-    elif setting.value:
+def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> None:
+    """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use.
+
+    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it.
+    """
+    is_used = uses_placeholder(profile, "team")
+    if not is_used:
+        _refuse_unused_option(setting, whole or profile, "team")
+    if setting.value and (is_used or setting.origin.startswith("--")):
         owner_folder(workspace, "team", str(setting.value), setting.origin)
 
 
@@ -231,7 +258,7 @@ def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:
 
 
 def _refuse_unused_option(setting: Setting, profile: Profile, kind: OwnerKind) -> None:
-    if setting.value and setting.origin.startswith("--"):
+    if setting.value and setting.origin.startswith("--") and not uses_placeholder(profile, kind):
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 

@@ -208,7 +208,7 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
 
 
 def parse_name(value: object, where: str) -> str:
-    """The name of an agent or team: one path component (docs/DESIGN.md section 2); empty for none."""
+    """The name of an agent or team: one path component (docs/architecture.md, Workspace); empty for none."""
     if not isinstance(value, str | int) or isinstance(value, bool) or (value and not re.fullmatch(_NAME, str(value))):
         hint = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
         raise ContextasmError(where, f"{value} can't be a name", hint)

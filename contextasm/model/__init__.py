@@ -1,7 +1,7 @@
-"""Values that travel from one step to the next, and the one error class. No step's decisions are made here.
+"""Values that travel from one step to the next, and the one error class.
 
-Named tuples, not dataclasses: making a frozen dataclass takes half a millisecond, and a build needs forty of them
-(measured; benchmarks/run.py).
+No step's decisions are made here. Named tuples, not dataclasses: making a frozen dataclass takes half a millisecond,
+and a build needs forty of them (measured; benchmarks/run.py).
 """
 
 from contextasm.model.build import Build as Build

@@ -42,6 +42,8 @@ class Build(NamedTuple):
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order
+    timed_out: frozenset[str] = frozenset()
+    """Ids of layers that are not searched but reported as late, as they were in the build that is replayed."""
 
 
 class SourceQuery(NamedTuple):

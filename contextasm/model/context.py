@@ -27,6 +27,10 @@ class Decision(NamedTuple):
     """Lines that are shown, the last line before a cut perhaps in part."""
     score: tuple[tuple[str, float], ...] = ()
     """Parts of the score by name, and `total`; empty where the fragment was not scored."""
+    boosted_by: tuple[str, ...] = ()
+    """Rules behind the score's `boost`."""
+    stands_for: tuple[str, ...] = ()
+    """Places of the copies that are left out for it, such as `memories/m.md:3`."""
 
     @property
     def outcome(self) -> str:

@@ -73,7 +73,7 @@ class StampedWorkspace(Workspace, Protocol):
 
 
 class Memory(NamedTuple):
-    """A remembered statement with its fields, as parsed from its file (docs/DESIGN.md section 2)."""
+    """A remembered statement with its fields, as parsed from its file (man/ctxasm.yaml.5, MEMORIES)."""
 
     id: str
     path: str

@@ -49,6 +49,7 @@ OUTCOME = {
     "below-floor": "excluded",
     "overruled": "excluded",
     "merged": "merged",
+    "same-paragraph": "merged",
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",
@@ -97,6 +98,10 @@ class Labels(NamedTuple):
     dedup: str = ""
     """Name shared by fragments that say the same; empty for none."""
     tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    """Ids, names and aliases of the entities of a graph that it is about."""
+    confidence: float = 0.5
+    """Confidence of a memory, 0 to 1; of a fragment that states none, that of a memory that states none."""
 
 
 class Verdict(NamedTuple):
@@ -106,8 +111,12 @@ class Verdict(NamedTuple):
     """Reason given by the first step that excludes it; None where no step does."""
     pinned_by: str = ""
     """Rule that includes it whole, whatever its layer's limit, or `PIN_FIELD`; empty for none."""
+    pin_rank: int = 0
+    """Place of that rule in the order of precedence, from 0; of pins without room, the last in this order gives way."""
     boost: float = 1.0
     """Factor by which rules multiply its score."""
+    boosted_by: tuple[str, ...] = ()
+    """Rules behind that factor, in order of precedence."""
     note: str = "fits"
     """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
 
@@ -123,6 +132,8 @@ class Fragment(NamedTuple):
     statement: str = ""
     """Text without the form that its layer gives it; empty where `text` has no such form."""
     labels: Labels = Labels()
+    part_of: str = ""
+    """Id of the fragment that it is a part of, where paragraphs of that one are left out; else empty."""
     score: Score = ()
     """Parts of its score by name, each from 0 to 1, and `total`; empty where it was not scored."""
     verdict: Verdict = Verdict()

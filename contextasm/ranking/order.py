@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Reason, weighted_total
+from contextasm.model import Fragment, Layer, Problem, Profile, Ranking, Reason, weighted_total
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
@@ -12,7 +12,8 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
 
     A place that the source gave comes before the rank.
 
-    No tie is left to chance: score, then the newer, then path, then the later in its file (docs/DESIGN.md section 4).
+    No tie is left to chance: score, then the newer, then path, then the later in its file
+    (docs/architecture.md, Pipeline).
     """
     if layer.ranking.order in ORDERS:
         scored = [_with_total_score(fragment, layer) for fragment in fragments]
@@ -41,10 +42,11 @@ def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, .
     if not top:
         return tuple(fragments)
     ranked: list[Fragment] = []
-    count = 0
+    counted: dict[str, int] = {}
     for fragment in fragments:
         is_candidate = fragment.verdict.excluded is None
-        count += is_candidate
+        # Parts of one fragment count as one.
+        count = counted.setdefault(fragment.part_of or fragment.id, len(counted) + 1) if is_candidate else 0
         if is_candidate and count > top and not fragment.verdict.pinned_by:
             ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=count)))
         else:
@@ -63,6 +65,24 @@ def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment
         )
         and all(fragment.verdict.excluded for fragment in pools[layer.id])
     )
+
+
+def unused_weight_problems(
+    profile: Profile, candidates: Mapping[str, Sequence[Fragment]], *, has_topic: bool
+) -> tuple[Problem, ...]:
+    """A problem for each layer with weights that belong to no part of any of its scores.
+
+    Without a topic nothing has a similarity, and weights that a layer does not set itself are not looked at.
+    """
+    problems = []
+    for layer in profile.layers:
+        parts = {name for fragment in candidates[layer.id] for name, _ in fragment.score}
+        optional = set() if has_topic else {"similarity"}
+        weights = [name for name, weight in layer.ranking.weights if weight and name not in parts | optional]
+        if parts and weights and layer.ranking.weights != Ranking().weights:
+            message = f"no score has the part {' or '.join(weights)}, so its weight changes nothing"
+            problems.append(Problem("unused-weight", layer.id, 0, message))
+    return tuple(problems)
 
 
 def _best_order(fragments: Sequence[Fragment]) -> list[Fragment]:

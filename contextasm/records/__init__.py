@@ -1,1 +1,4 @@
-"""Record builds, replay and compare them, and trace one line of a file."""
+"""Records: builds recorded, replayed and compared, and one line of a file traced through a build.
+
+No record is needed for a build: nothing here changes a context.
+"""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from contextasm.config.options import Options
 from contextasm.model import (
     OUTCOME,
     Context,
@@ -29,6 +30,7 @@ from contextasm.records.json_codec import from_json, to_json
 from contextasm.rendering.formats import FORMATS, decision_data
 from contextasm.rendering.frame import MARKERS, render_document
 from contextasm.retrieval.registry import SOURCES
+from contextasm.retrieval.retrieve import TIMEOUT
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
 from contextasm.workspace.recording import RecordingWorkspace
@@ -61,6 +63,15 @@ class Chosen(NamedTuple):
     origin: str
 
 
+class ConfigFile(NamedTuple):
+    """Path and hash of a file of the settings, the rules or the profile."""
+
+    path: str
+    """Relative to the workspace; absolute where the file lies outside of it."""
+    sha256: str
+    """Of the file's bytes, in hexadecimal; empty where there was no such file."""
+
+
 class BuildFacts(NamedTuple):
     """Everything but the request and the files that a build was made with."""
 
@@ -71,8 +82,12 @@ class BuildFacts(NamedTuple):
     settings: tuple[Chosen, ...]
     profile: Profile
     """The resolved profile, every field of every layer."""
-    fired: RuleEvaluation | None = None
+    rule_evaluation: RuleEvaluation | None = None
     """Result of evaluating the rules; None where there are none."""
+    options: Options = Options()
+    """The options of the request as typed, without the workspace; their paths are relative to it."""
+    config_files: tuple[ConfigFile, ...] = ()
+    """Files of the settings, the rules and the profile."""
 
 
 class Record(NamedTuple):
@@ -92,7 +107,7 @@ class Record(NamedTuple):
     decisions: tuple[Decision, ...]
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
-    rulings: tuple[RuleTrace, ...] = ()
+    rule_traces: tuple[RuleTrace, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:
@@ -111,6 +126,11 @@ class Record(NamedTuple):
         return {listing.pattern: listing.paths for listing in self.listings}
 
     @property
+    def timed_out(self) -> frozenset[str]:
+        """Ids of the layers whose sources did not answer before the deadline."""
+        return frozenset(problem.path for problem in self.problems if problem.code == TIMEOUT)
+
+    @property
     def context(self) -> Context:
         """The finished context, without the documents that it was made of."""
         return Context(
@@ -124,13 +144,13 @@ class Record(NamedTuple):
             allowances=self.allowances,
             problems=self.problems,
             documents=(),
-            rule_traces=self.rulings,
+            rule_traces=self.rule_traces,
         )
 
 
 def make_record(context: Context, making: BuildFacts, recording: RecordingWorkspace) -> Record:
     """The record of a finished build that read everything through `recording`."""
-    reads = sorted(recording.reads.items())
+    reads = sorted(recording.reads.copy().items())  # a source that is late may still be reading
     documents = [read for _, read in reads if isinstance(read, Document)]
     return Record(
         making=making,
@@ -138,14 +158,14 @@ def make_record(context: Context, making: BuildFacts, recording: RecordingWorksp
         inputs=tuple(Input(document.path, len(document.data), document.digest) for document in documents),
         absent=tuple(path for path, read in reads if read is None),
         unreadable=tuple(read for _, read in reads if isinstance(read, Problem)),
-        listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.items())),
+        listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.copy().items())),
         etag=context.etag,
         tokens=context.tokens,
         sections=context.sections,
         decisions=context.decisions,
         allowances=context.allowances,
         problems=context.problems,
-        rulings=context.rule_traces,
+        rule_traces=context.rule_traces,
     )
 
 
@@ -232,6 +252,8 @@ def _decision_from_data(data: dict[str, Any]) -> Decision:
             "tokens_after": data["tokens_after"],
             "kept": data["kept"],
             "score": data["score"],
+            "boosted_by": data["boosted_by"],
+            "stands_for": data["stands_for"],
         },
         "decisions",
     )

@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm import __version__
-from contextasm.config.settings import Setting
+from contextasm.config.build import PreparedBuild
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import (
     Build,
     Context,
     ContextasmError,
     Document,
-    Profile,
-    RuleEvaluation,
     TokenCounter,
     Workspace,
 )
 from contextasm.pipeline import assemble
-from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, parse_record
+from contextasm.records.record import BuildFacts, Chosen, ConfigFile, Record, encode_record, parse_record
+from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read
 from contextasm.workspace.snapshot import ChangedInput, changed_inputs
 
@@ -39,27 +39,33 @@ _MIN_DIGITS = 4
 """Least number of digits of an id that name a record."""
 
 
-def build_facts(
-    counter: TokenCounter, settings: Mapping[str, Setting], profile: Profile, fired: RuleEvaluation | None = None
-) -> BuildFacts:
-    """Settings, profile and rules of a build, and the versions of the programs that its bytes depend on."""
+def build_facts(prepared: PreparedBuild) -> BuildFacts:
+    """Settings, options, profile and rules of a build, and the versions of the programs that its bytes depend on."""
+    build = prepared.build
+    encoding = ENCODINGS.get(build.counter.name)
+    return BuildFacts(
+        versions=tuple(program_versions(build.counter.name).items()),
+        table=encoding.sha256 if encoding else "",
+        settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in prepared.settings.items()),
+        profile=build.profile,
+        rule_evaluation=build.rules,
+        options=prepared.options,
+        config_files=tuple(ConfigFile(*item) for item in sorted(prepared.config_digests.items())),
+    )
+
+
+def program_versions(tokenizer: str) -> dict[str, str]:
+    """Versions of this program, and of everything else that the bytes of a build may depend on, by name."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    encoding = ENCODINGS.get(counter.name)
     versions = {"ctxasm": __version__, "python": platform.python_version()}
-    for package in ("regex", "tiktoken") if encoding else ("regex",):
+    for package in ("regex", "tiktoken") if tokenizer in ENCODINGS else ("regex",):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "unknown"
-    return BuildFacts(
-        versions=tuple(versions.items()),
-        table=encoding.sha256 if encoding else "",
-        settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in settings.items()),
-        profile=profile,
-        fired=fired,
-    )
+    return versions
 
 
 def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:
@@ -124,14 +130,21 @@ class Replay(NamedTuple):
 
     context: Context | None
     """None where the build failed."""
-    same: bool
-    """Whether the content is the same, byte for byte."""
     changes: tuple[ChangedInput, ...]
     """The inputs that differ from the recorded ones."""
     workspace: Workspace
     """The workspace that the files were read from."""
+    differences: tuple[str, ...] = ()
+    """Parts of the context that differ from the recorded ones, such as `text` and `decisions`."""
+    same_bytes: bool = False
+    """Whether the context in the format of the build is the same, byte for byte."""
     stored: bool = False
     """Whether the files were those stored with the record, and not those of the workspace now."""
+
+    @property
+    def same(self) -> bool:
+        """Whether the bytes are the same, and, where no input changed, all else in the record, too."""
+        return self.context is not None and (not self.differences or (bool(self.changes) and self.same_bytes))
 
 
 def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Replay:
@@ -147,15 +160,47 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
                 record.making.profile,
                 record.request,
                 counter,
-                rules=record.making.fired,
+                rules=record.making.rule_evaluation,
                 parse_yaml=load_yaml,
+                timed_out=record.timed_out,
             )
         )
     except ContextasmError:
         if not changes:
             raise
-        return Replay(None, False, changes, recording)
-    return Replay(context, context.etag == record.etag, changes, recording)
+        return Replay(None, changes, recording)
+    recorded = record.context
+    same_bytes = FORMATS[record.request.format](context) == FORMATS[record.request.format](recorded)
+    return Replay(context, changes, recording, _differences(context._replace(documents=()), recorded), same_bytes)
+
+
+def _differences(context: Context, recorded: Context) -> tuple[str, ...]:
+    """Names of the parts that differ, the text first."""
+    return tuple(name for name in Context._fields if getattr(context, name) != getattr(recorded, name))
+
+
+def changed_config(record: Record, root: Path) -> tuple[ChangedInput, ...]:
+    """Files of settings, rules and profile that differ from the recorded ones, in path order.
+
+    `root` is the workspace now. A replay does not read them.
+    """
+    workspace = Folder(root)
+    digests = {file.path: file.sha256 for file in record.making.config_files}
+    if not digests:
+        return ()
+    recorded_rules = tuple(path for path in digests if path.startswith("rules/"))
+    inside = {path: digest for path, digest in digests.items() if not os.path.isabs(path)}
+    changes, _ = changed_inputs({"rules/*.yaml": recorded_rules}, inside, workspace)
+    outside = [_changed_outside(path, digest) for path, digest in digests.items() if os.path.isabs(path)]
+    return (*changes, *filter(None, outside))
+
+
+def _changed_outside(path: str, digest: str) -> ChangedInput | None:
+    try:
+        now = sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ChangedInput(path, "gone")
+    return ChangedInput(path, "changed") if now != digest else None
 
 
 def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:

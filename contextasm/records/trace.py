@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError, Decision, Document, Workspace
+from contextasm.model import Context, ContextasmError, Decision, Document, Problem, Workspace
 
 
 class LineTrace(NamedTuple):
@@ -26,12 +26,7 @@ def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> 
     Raises `ContextasmError` where there is no such file or line.
     """
     document = workspace.read(path)
-    if document is None:
-        raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
-    if isinstance(document, Document):
-        lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
-        if line > lines:
-            raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+    _require_line(path, line, document)
     decisions = [decision for decision in context.decisions if decision.path == path]
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
@@ -46,3 +41,15 @@ def trace_line(workspace: Workspace, context: Context, path: str, line: int) -> 
         return LineTrace(False, layer, None, "front-matter")
     blank = not document.text.split("\n")[line - document.line].strip()
     return LineTrace(False, layer, None, "blank-line" if blank else "between")
+
+
+def _require_line(path: str, line: int, document: Document | Problem | None) -> None:
+    """Raise `ContextasmError` for a path outside the workspace, and where there is no such file or line."""
+    if {"", ".", ".."} & set(path.split("/")):
+        raise ContextasmError(path, "is outside the workspace", "name a file of the workspace")
+    if document is None:
+        raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
+    if isinstance(document, Document):
+        lines = document.line - 1 + len(document.text.rstrip("\n").split("\n"))
+        if line > lines:
+            raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")

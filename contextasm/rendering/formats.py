@@ -99,6 +99,8 @@ def decision_data(decision: Decision) -> dict[str, object]:
         "tokens_after": decision.tokens_after,
         "kept": [list(span) for span in decision.kept],
         "score": dict(decision.score),
+        "boosted_by": list(decision.boosted_by),
+        "stands_for": list(decision.stands_for),
     }
 
 

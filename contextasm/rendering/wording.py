@@ -33,6 +33,7 @@ REASONS: Mapping[str, str] = {
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise of {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
+    "same-paragraph": "the same as line {line} of {path} ({by})",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
@@ -64,6 +65,9 @@ RULE_TRACES: Mapping[str, str] = {
     "regex-too-long": "does not fire: {field} is too long to be searched",
     "shadowed": "{action} {target} lost to rule {by}",
     "protected": "{action} {target} lost: its layer is required",
+    "no-target": "{action} {target} changes nothing: this build has no such layer",
+    "no-match-found": "{action} {target} changes nothing: no layer found such a fragment",
+    "no-score": "{action} {target} changes nothing: no such fragment is ranked by a score here",
 }
 """Wording of each reason in the trace of a rule."""
 
@@ -124,9 +128,15 @@ def _common_reason_words(decisions: Sequence[Decision]) -> str:
     return f"older than the {facts['days']} days that are shown"
 
 
-def score_words(score: Sequence[tuple[str, float]]) -> str:
-    """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty without a total."""
-    parts = ", ".join(f"{name} {value:.2f}" for name, value in score if name != "total")
+def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = ()) -> str:
+    """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty without a total.
+
+    `boosted_by` are the rules behind its `boost`.
+    """
+    rules = f" (rule {', '.join(boosted_by)})" if boosted_by else ""
+    parts = ", ".join(
+        f"{name} {value:.2f}{rules if name == 'boost' else ''}" for name, value in score if name != "total"
+    )
     total = dict(score).get("total")
     return "" if total is None else f"{total:.2f} of {parts}"
 
@@ -134,7 +144,9 @@ def score_words(score: Sequence[tuple[str, float]]) -> str:
 def _decision_row(decision: Decision) -> tuple[str, ...]:
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
-    why = "; ".join(filter(None, (reason_words(decision.reason), score_words(decision.score))))
+    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    score = score_words(decision.score, decision.boosted_by)
+    why = "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
     return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
 
 

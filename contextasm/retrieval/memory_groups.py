@@ -10,6 +10,7 @@ from typing import NamedTuple
 from contextasm.model import Layer, Memory, Problem
 from contextasm.text.glob import wildcard_matches
 from contextasm.text.markdown import heading
+from contextasm.text.similarity import text_fingerprint
 
 _WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
@@ -27,17 +28,19 @@ class GroupedMemory(NamedTuple):
 
 
 def group_memories(
-    memories: Sequence[Memory], layer: Layer, exclusions: Mapping[str, object]
+    memories: Sequence[Memory], layer: Layer, exclusions: Mapping[str, object], merge: Sequence[str] = ()
 ) -> tuple[list[GroupedMemory], list[Problem]]:
     """The layer's memories with their places, and the problems of all memories.
 
-    `exclusions` holds the ids of excluded memories, which take no part in a quota.
+    `exclusions` holds the ids of excluded memories, which take no part in a quota. Of memories that are the same by
+    the methods `merge` of the profile, a quota takes the surest alone.
     """
     problems = [problem for memory in memories for problem in _memory_problems(memory, layer)]
     tier = layer.memories.tier
     members = [memory for memory in memories if not tier or memory_tier(memory, layer) == tier]
     if layer.memories.key_quota:
-        return [*_within_quota([memory for memory in members if memory.id not in exclusions], layer)], problems
+        active = [memory for memory in members if memory.id not in exclusions]
+        return [*_within_quota(_surest_of_twins(active, layer, merge), layer)], problems
     if not layer.display.group_template:
         return [GroupedMemory(memory, ()) for memory in members], problems
     order = _group_places({memory_key(memory) for memory in members}, layer)
@@ -90,6 +93,25 @@ def _form_problems(memory: Memory) -> Iterator[Problem]:
         if not _WORD.fullmatch(tag):
             message = f"tag {tag} is not a lower-case word with hyphens, such as code-style"
             yield Problem("bad-tag", memory.path, memory.line, message)
+
+
+def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:
+    """The memories that a quota may take, without those that say the same as a surer one of them."""
+    patterns = [pattern for pattern, _ in layer.memories.key_quota]
+    candidates = [
+        memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
+    ]
+    seen: set[tuple[object, ...]] = set()
+    distinct: list[Memory] = []
+    for memory in sorted(candidates, key=lambda memory: (-memory.confidence, -memory.importance, memory.text)):
+        text = text_fingerprint(memory.text)
+        names: set[tuple[object, ...]] = {("content", text.folded)} if "content" in merge else set()
+        if "dedup" in merge and memory.dedup:
+            names.add(("dedup", memory.dedup, text.figures))
+        if not names & seen:
+            distinct.append(memory)
+        seen |= names
+    return distinct
 
 
 def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory]:

@@ -122,6 +122,20 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
     return tuple(_exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
 
 
+def future_reason(created: str, today: date) -> Reason | None:
+    """Reason that excludes a memory of a day after `today`; None for any other. An empty day is before every other."""
+    if created <= today.isoformat():
+        return None
+    return Reason.of("future", age=(today - date.fromisoformat(created)).days)
+
+
+def past_rows(pool: MemoryPool, rows: Iterable[int], today: date) -> list[int]:
+    """The rows of memories that were created by `today`, in their order."""
+    ordered = [*rows]
+    last_day = today.isoformat()
+    return [row for row, inputs in zip(ordered, pool.score_inputs(ordered), strict=True) if inputs.created <= last_day]
+
+
 def _exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
     is_superseded = successor != memory_id and status == "superseded"
     if status not in ACTIVE_STATUSES and not is_superseded:

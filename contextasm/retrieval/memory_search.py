@@ -4,6 +4,7 @@ A large pool is indexed, so that later builds need not open the files again. Ran
 """
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import partial
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from contextasm.model import (
     Verdict,
     weighted_total,
 )
-from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, pool_patterns, read_pool, score_rows
+from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, past_rows, pool_patterns, read_pool, score_rows
 from contextasm.retrieval.reading import query_paths
 
 MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
@@ -41,10 +42,11 @@ def all_rows(_query: SourceQuery, _pool: MemoryPool) -> None:
 
 
 def topic_scores(query: SourceQuery, pool: MemoryPool) -> dict[int, Score]:
-    """Score parts of the rows that match the request's topic by their words."""
-    return score_rows(
-        pool, pool.similar(query.build.request.topic, query.layer.query.min_match), query.build.request.date
-    )
+    """Score parts of the rows that match the request's topic by their words; rows of later days are left out."""
+    today = query.build.request.date
+    similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
+    past = {row: similar[row] for row in past_rows(pool, similar, today)}
+    return score_rows(pool, past, today)
 
 
 class TopicHits(NamedTuple):
@@ -119,20 +121,39 @@ def _best_and_counts(
 ) -> RetrievalResult:
     top = query.layer.ranking.top
     scores = match(query, pool)
-    rows = [*(pool.newest(top) if scores is None else best_rows(pool, scores, query.layer))]
-    pins = [row for row in pool.pinned() if row not in rows]
+    today = query.build.request.date
+    future = _count_future(pool, today)
+    if scores is None:
+        newest = pool.newest(top + future if top else 0)
+        rows = past_rows(pool, newest, today)[: top or None]
+    else:
+        rows = best_rows(pool, scores, query.layer)
+    pins = [row for row in past_rows(pool, pool.pinned(), today) if row not in rows]
     best = [
         make_fragment(memory, query.layer, () if scores is None else scores.get(row, ()))
         for row, memory in zip([*rows, *pins], pool.memories([*rows, *pins]), strict=True)
     ]
-    hits = pool.rows if scores is None else len({*scores, *pins})
+    hits = pool.rows - future if scores is None else len({*scores, *pins})
     reasons = [*pool.excluded]
-    if pool.rows > hits:
-        reasons.append(Reason.of("no-match", count=pool.rows - hits))
+    if future:
+        reasons.append(Reason.of("future", count=future))
+    if pool.rows - future > hits:
+        reasons.append(Reason.of("no-match", count=pool.rows - future - hits))
     if hits > len(best):
         reasons.append(Reason.of("not-in-top", count=hits - len(best), top=top))
     counts = [_count_fragment(query, reason) for reason in reasons]
     return RetrievalResult((*best, *counts), tuple(pool.documents), tuple(pool.problems))
+
+
+def _count_future(pool: MemoryPool, today: date) -> int:
+    """Number of active memories of days after `today`: they come first among the newest."""
+    batch = 64
+    while True:
+        rows = pool.newest(batch)
+        past = past_rows(pool, rows, today)
+        if past or len(rows) < batch:
+            return len(rows) - len(past)
+        batch *= 8
 
 
 def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:

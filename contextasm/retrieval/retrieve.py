@@ -18,9 +18,14 @@ from contextasm.model import (
     SourceQuery,
 )
 from contextasm.retrieval.registry import SOURCES
+from contextasm.text.templates import placeholders
 
 SOURCE_SHARE = 0.8
 """Share of a deadline after which sources are late; the rest is for assembly (digest 4.1)."""
+
+
+TIMEOUT = "source-timeout"
+"""Code of the problem of a layer whose sources are late; its path is the layer's id."""
 
 
 def retrieve(build: Build) -> dict[str, RetrievalResult]:
@@ -34,13 +39,14 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
     pending = [*build.profile.layers]
     while pending:
         ready = [layer for layer in pending if results.keys() >= {*layer.query.start_from} & ids]
-        queries = [_query(build, layer, results) for layer in ready]
-        required = [query for query in queries if query.layer.limits.required]
-        optional = [query for query in queries if not query.layer.limits.required]
-        results |= {query.layer.id: _query_sources(query) for query in required}
+        queries = [_query(build, layer, results) for layer in ready if layer.id not in build.timed_out]
+        results |= {layer.id: _timeout_result(layer) for layer in ready if layer.id in build.timed_out}
+        results |= {query.layer.id: _query_sources(query) for query in queries if query.layer.limits.required}
+        optional = [query for query in queries if query.layer.id not in results]
         in_time = build.run_sources([partial(_query_sources, query) for query in optional])
         for query, result in zip(optional, in_time, strict=True):
-            results[query.layer.id] = _timeout_result(query.layer) if result is None else result
+            late = RetrievalResult() if _has_nothing_to_search(query) else _timeout_result(query.layer)
+            results[query.layer.id] = late if result is None else result
         pending = [layer for layer in pending if layer.id not in results]
     return {layer.id: results[layer.id] for layer in build.profile.layers}
 
@@ -50,13 +56,21 @@ def _is_found(fragment: Fragment) -> bool:
     return fragment.verdict.excluded is None and bool(fragment.score or not fragment.verdict.pinned_by)
 
 
+def _has_nothing_to_search(query: SourceQuery) -> bool:
+    """Whether all paths of a layer name an agent or a team, and the request has none."""
+    request, layer = query.build.request, query.layer
+    given = {"agent": request.agent, "team": request.team}
+    skipped = [any(not given.get(name, name) for name in placeholders(path)) for path in layer.query.paths]
+    return bool(skipped) and all(skipped)
+
+
 def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> SourceQuery:
     return SourceQuery(build, layer, {start: results[start] for start in layer.query.start_from if start in results})
 
 
 def _timeout_result(layer: Layer) -> RetrievalResult:
     message = f"{' and '.join(layer.query.sources)} did not answer in time, so nothing of it is shown"
-    return RetrievalResult(problems=(Problem("source-timeout", layer.id, 0, message),))
+    return RetrievalResult(problems=(Problem(TIMEOUT, layer.id, 0, message),))
 
 
 def _query_sources(query: SourceQuery) -> RetrievalResult:

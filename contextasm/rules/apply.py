@@ -1,51 +1,31 @@
 """Application of rules: the layers and their fragments with the effects of the rules that fired.
 
-An included fragment is pinned in its layer; a file that no layer reads comes under a heading of its own. `select` sees
-to pins that are too much for the budget.
+An included fragment is pinned in its layer; a file that no layer reads comes under a heading of its own (`pins`).
+`select` sees to pins that are too much for the budget.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from contextasm.model import (
     AfterRules,
-    Document,
     Effect,
     Fragment,
-    FragmentDisplay,
     Layer,
-    Location,
-    Overflow,
     Problem,
     Profile,
-    Query,
     Reason,
     RetrievalResult,
     RuleEvaluation,
     RuleTrace,
-    Target,
-    Verdict,
     Workspace,
 )
-from contextasm.rules.evaluate import boost_factor, effects_on
-from contextasm.text.markdown import heading, trimmed
+from contextasm.rules.evaluate import boost_factor, effects_on, is_target
+from contextasm.rules.pins import PINS, is_pinnable, pin_rank, pins_outside_layers, split_at_headings
 
-PINS = Layer(
-    "pins",
-    ("Pinned",),
-    changed_by_rules=True,
-    query=Query(sources=("rules",), paths=()),
-    overflow=Overflow(steps=("drop",)),
-)
-"""Layer of the files that rules include and no layer reads."""
-
-PINNABLE_CODES = {"no-match", "not-in-top"}
-"""Codes of exclusions that a rule's inclusion overrides. Superseded fragments, drafts and expired ones stay out."""
-
-_OverriddenRule = tuple[str, Reason]
-"""Name of a rule, and the reason why an effect of it is overridden."""
+_LostEffect = tuple[str, Reason]
+"""Name of a rule, and the reason why an effect of it came to nothing."""
 
 
 def apply_rules(
@@ -55,25 +35,27 @@ def apply_rules(
 
     Files that rules include and no layer reads come from `workspace`.
     """
-    overridden = _overridden_rules(evaluation.effects)
+    lost = _overridden_effects(evaluation.effects)
     undecided = tuple(_undecided_problems(evaluation))
     if not evaluation.effects:
-        return AfterRules(profile, results, _traces(evaluation, overridden), undecided)
-    layers = tuple(_apply_to_layer(layer, evaluation, overridden) for layer in profile.layers)
+        return AfterRules(profile, results, _traces(evaluation, lost), undecided)
+    layers = tuple(_apply_to_layer(layer, evaluation, lost) for layer in profile.layers)
     after: dict[str, RetrievalResult] = {}
     for layer in layers:
         result = results[layer.id]
-        parts = [part for fragment in result.fragments for part in _split(fragment, layer, evaluation)]
-        fragments = tuple(_apply_to_fragment(part, layer, evaluation, overridden) for part in parts)
+        parts = [part for fragment in result.fragments for part in split_at_headings(fragment, layer, evaluation)]
+        fragments = tuple(_apply_to_fragment(part, layer, evaluation, lost) for part in parts)
         after[layer.id] = result._replace(fragments=fragments)
-    pins, problems = _pins(evaluation, layers, after, workspace)
+    lost += _effects_without_target(evaluation, layers, after)
+    pins, problems = pins_outside_layers(evaluation, layers, after, workspace)
+    layers = _mark_changed(profile.layers, layers, {id_ for id_ in after if after[id_] != results[id_]}, after)
     if pins.fragments:
-        layers, after = (*layers, PINS), {**after, PINS.id: pins}
-    profile = profile._replace(layers=layers)
-    return AfterRules(profile, after, _traces(evaluation, overridden), (*undecided, *problems))
+        layers = (*(_changed(layer) for layer in layers), PINS)
+        after[PINS.id] = pins
+    return AfterRules(profile._replace(layers=layers), after, _traces(evaluation, lost), (*undecided, *problems))
 
 
-def _overridden_rules(effects: Iterable[Effect]) -> list[_OverriddenRule]:
+def _overridden_effects(effects: Iterable[Effect]) -> list[_LostEffect]:
     return [entry for effect in effects for entry in effect.lost]
 
 
@@ -87,10 +69,10 @@ def _undecided_problems(evaluation: RuleEvaluation) -> Iterator[Problem]:
 
 def rule_traces(evaluation: RuleEvaluation) -> tuple[RuleTrace, ...]:
     """The trace of each rule, in order of precedence, without effects that are overridden for single fragments."""
-    return _traces(evaluation, _overridden_rules(evaluation.effects))
+    return _traces(evaluation, _overridden_effects(evaluation.effects))
 
 
-def _traces(evaluation: RuleEvaluation, overridden: Sequence[_OverriddenRule]) -> tuple[RuleTrace, ...]:
+def _traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect]) -> tuple[RuleTrace, ...]:
     return tuple(
         RuleTrace(
             rule.name,
@@ -98,154 +80,129 @@ def _traces(evaluation: RuleEvaluation, overridden: Sequence[_OverriddenRule]) -
             rule.line,
             reason.code == "fired",
             reason,
-            tuple(dict.fromkeys(cause for name, cause in overridden if name == rule.name)),
+            tuple(dict.fromkeys(cause for name, cause in lost if name == rule.name)),
         )
         for rule, reason in evaluation.verdicts
     )
 
 
-def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, overridden: list[_OverriddenRule]) -> Layer:
-    """The layer with its cap and its priority. For a required one, its caps are added to `overridden`."""
-    caps = [effect for effect in evaluation.of("cap") if effect.target.value == layer.id]
-    priorities = [effect for effect in evaluation.of("set_priority") if effect.target.value == layer.id]
-    limits = layer.limits
-    if limits.required:
-        for cap in caps:
-            reason = Reason.of("protected", action="cap", target=str(cap.target))
-            overridden += [(name, reason) for name in cap.rules]
+def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEffect]) -> Layer:
+    """The layer with its cap and its priority. For a required one, both are added to `lost`."""
+    effects = [effect for effect in evaluation.effects if _means_layer(effect, layer)]
+    if layer.limits.required:
+        for effect in effects:
+            lost += _lost(effect, "protected")
         return layer
-    for cap in caps:
-        tokens = int(cap.value)
-        limits = limits._replace(max_tokens=tokens if limits.max_tokens is None else min(limits.max_tokens, tokens))
-    for priority in priorities:
-        limits = limits._replace(priority=int(priority.value))
-    return layer._replace(limits=limits, changed_by_rules=True)
+    limits = layer.limits
+    for effect in effects:
+        value = int(effect.value)
+        if effect.action == "set_priority":
+            limits = limits._replace(priority=value)
+        else:
+            limits = limits._replace(max_tokens=value if limits.max_tokens is None else min(limits.max_tokens, value))
+    return layer._replace(limits=limits)
 
 
-def _split(fragment: Fragment, layer: Layer, evaluation: RuleEvaluation) -> Iterator[Fragment]:
-    """The fragment in parts, where rules include a section of its document; one of a required layer stays whole."""
-    titles = [
-        effect.target.heading
-        for effect in evaluation.of("always_include")
-        if effect.target.kind == "heading-path" and effect.target.value == fragment.location.path
-    ]
-    lines = fragment.text.split("\n")
-    sections = sorted(filter(None, (section(lines, title) for title in titles)))
-    if layer.limits.required or fragment.verdict.excluded or not sections:
-        yield fragment
-        return
-    edges = sorted({0, len(lines), *(edge for first_and_end in sections for edge in first_and_end)})
-    for number, (first, end) in enumerate(pairwise(edges)):
-        blank_lines, text = trimmed("\n".join(lines[first:end]))
-        if text:
-            title = heading(lines[first]) if (first, end) in sections else None
-            line = fragment.location.line + first + blank_lines
-            yield fragment._replace(
-                id=f"{fragment.id}#{title[1]}" if title else f"{fragment.id}#{number}" if number else fragment.id,
-                text=text,
-                location=fragment.location._replace(line=line),
-                display=fragment.display._replace(place=(*fragment.display.place, number)),
-                labels=fragment.labels._replace(tags=(title[1],) if title else (), kind="section" if title else ""),
-            )
+def _means_layer(effect: Effect, layer: Layer) -> bool:
+    return effect.target.kind == "layer" and effect.target.value == layer.id
 
 
-def section(lines: Sequence[str], title: str) -> tuple[int, int] | None:
-    """Index of the first line, and of the line after the last, of the section under a heading; None without one.
-
-    The heading's case does not matter.
-    """
-    start = None
-    for number, line in enumerate(lines):
-        level_and_title = heading(line)
-        if level_and_title is None:
-            continue
-        if start is None and level_and_title[1].casefold() == title.casefold():
-            start, level = number, level_and_title[0]
-        elif start is not None and level_and_title[0] <= level:
-            return start, number
-    return None if start is None else (start, len(lines))
+def _lost(effect: Effect, code: str) -> list[_LostEffect]:
+    reason = Reason.of(code, action=effect.action, target=str(effect.target))
+    return [(name, reason) for name in effect.rules]
 
 
 def _apply_to_fragment(
-    fragment: Fragment, layer: Layer, evaluation: RuleEvaluation, overridden: list[_OverriddenRule]
+    fragment: Fragment, layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEffect]
 ) -> Fragment:
-    """The fragment excluded, pinned or boosted. Rules that are overridden for it are added to `overridden`."""
-    effects = effects_on(evaluation, _item_facts(fragment), protected=layer.limits.required)
-    overridden += _overridden_rules(effects)
+    """The fragment excluded, pinned or boosted. Effects that are overridden for it are added to `lost`."""
+    effects = effects_on(evaluation, item_facts(fragment), protected=layer.limits.required)
+    lost += _overridden_effects(effects)
     claim = next((effect for effect in effects if effect.action != "boost" and effect.rules), None)
     if claim and claim.action == "exclude":
         return fragment if fragment.verdict.excluded else fragment.exclude(Reason.of("rule", rule=claim.rules[0]))
-    verdict = fragment.verdict._replace(boost=boost_factor(effects))
-    if claim and not layer.limits.required and _is_pinnable(fragment):
-        verdict = verdict._replace(pinned_by=claim.rules[0], excluded=None)
+    verdict = fragment.verdict
+    if _is_ranked(fragment, layer) and (factor := boost_factor(effects)) != 1:
+        boosts = [effect for effect in effects if effect.action == "boost"]
+        names = tuple(dict.fromkeys(name for effect in boosts for name in effect.rules))
+        verdict = verdict._replace(boost=factor, boosted_by=names)
+        # An entity that a rule raises is looked at, as one that the topic names is.
+        if factor > 1 and verdict.excluded and verdict.excluded.code == "not-in-pool" and _name_entity(boosts):
+            verdict = verdict._replace(excluded=None)
+    if claim and not layer.limits.required and is_pinnable(fragment):
+        rank = pin_rank(evaluation, claim.rules[0])
+        verdict = verdict._replace(pinned_by=claim.rules[0], pin_rank=rank, excluded=None)
     return fragment._replace(verdict=verdict)
 
 
-def _item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
+def _is_ranked(fragment: Fragment, layer: Layer) -> bool:
+    return bool(fragment.score) and layer.ranking.order != "given"
+
+
+def _name_entity(boosts: Iterable[Effect]) -> bool:
+    return any(effect.target.kind == "entity" for effect in boosts)
+
+
+def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
+    """The facts of a fragment that targets of rules are compared with."""
     facts: dict[str, str | tuple[str, ...]] = {"path": fragment.location.path, "id": fragment.id}
     if fragment.labels.kind == "section":
         return facts | {"heading": fragment.labels.tags}
-    return facts | {"type": fragment.labels.kind, "tag": fragment.labels.tags}
+    labels = fragment.labels
+    return facts | {"type": labels.kind, "tag": labels.tags, "entity": labels.entities}
 
 
-def _is_pinnable(fragment: Fragment) -> bool:
-    # A file that was not opened has no line.
-    excluded = fragment.verdict.excluded
-    return bool(fragment.location.line) and (excluded is None or excluded.code in PINNABLE_CODES)
+# --- Effects that change nothing -------------------------------------------------------------------------------------
 
 
-def _pins(
-    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult], workspace: Workspace
-) -> tuple[RetrievalResult, tuple[Problem, ...]]:
-    """The files that rules include and no layer shows, as fragments, and a problem for each target that is missing."""
-    required = {layer.id for layer in layers if layer.limits.required}
-    shown = [
-        fragment
-        for layer_id, result in results.items()
-        for fragment in result.fragments
-        if fragment.verdict.pinned_by or layer_id in required
+def _effects_without_target(
+    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult]
+) -> Iterator[_LostEffect]:
+    """Effects that meet no layer or no fragment of this build; a missing inclusion is a problem (`pins`)."""
+    for effect in evaluation.effects:
+        if effect.target.kind == "layer":
+            if not any(_means_layer(effect, layer) for layer in layers):
+                yield from _lost(effect, "no-target")
+        elif effect.action != "always_include":
+            targets = [
+                (layer, fragment)
+                for layer in layers
+                for fragment in results[layer.id].fragments
+                if is_target(effect.target, item_facts(fragment))
+            ]
+            if not targets:
+                yield from _lost(effect, "no-match-found")
+            elif effect.action == "boost" and not any(
+                _is_ranked(fragment, layer) and not fragment.verdict.excluded for layer, fragment in targets
+            ):
+                yield from _lost(effect, "no-score")
+
+
+# --- Layers that rules can change ------------------------------------------------------------------------------------
+
+
+def _mark_changed(
+    before: Sequence[Layer], after: Sequence[Layer], refilled: set[str], results: Mapping[str, RetrievalResult]
+) -> tuple[Layer, ...]:
+    """The layers, those marked whose text the rules may have changed: what one leaves is the room of those behind it.
+
+    `refilled` are the ids of the layers whose fragments changed. A rank, a pin and room that is held for a layer
+    change those before it, too.
+    """
+    changed = [
+        number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new or new.id in refilled
     ]
-    fragments: list[Fragment] = []
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    for effect in evaluation.of("always_include"):
-        if not effect.rules or any(_is_included(effect.target, fragment) for fragment in shown):
-            continue
-        is_file = effect.target.kind in {"path", "heading-path"}
-        document = workspace.read(effect.target.value) if is_file else None
-        pin = _pin(document, effect, len(fragments)) if isinstance(document, Document) else None
-        if isinstance(document, Document) and pin:
-            documents.append(document)
-            fragments.append(pin)
-        else:
-            what = document.message if isinstance(document, Problem) else "there is no such thing that may be shown"
-            problems.append(Problem("pin-missing", str(effect.target), 0, f"rule {effect.rules[0]}: {what}"))
-    return RetrievalResult(tuple(fragments), tuple(documents)), tuple(problems)
-
-
-def _is_included(target: Target, fragment: Fragment) -> bool:
-    if target.kind in {"path", "heading-path"}:
-        titles = map(str.casefold, fragment.labels.tags)
-        holds_section = fragment.labels.kind != "section" or target.heading.casefold() in titles
-        return fragment.location.path == target.value and holds_section
-    return target.value == fragment.id if target.kind == "id" else target.value in fragment.labels.tags
-
-
-def _pin(document: Document, effect: Effect, place: int) -> Fragment | None:
-    """The file, or the section that the effect includes, as a pinned fragment; None without text of that heading."""
-    title = effect.target.heading
-    lines = document.text.split("\n")
-    span = section(lines, title) if title else (0, len(lines))
-    if span is None:
-        return None
-    first, end = span
-    blank_lines, text = trimmed("\n".join(lines[first:end]))
-    if not text:
-        return None
-    return Fragment(
-        f"{document.path}#{title}" if title else document.path,
-        Location(document.path, document.line + first + blank_lines),
-        text,
-        FragmentDisplay(PINS.heading[0], place=(place,)),
-        verdict=Verdict(pinned_by=effect.rules[0]),
+    if not changed:
+        return tuple(after)
+    takes_from_earlier = any(
+        before[number].limits.priority != after[number].limits.priority
+        or after[number].limits.reserve
+        or any(fragment.verdict.pinned_by for fragment in results[after[number].id].fragments)
+        for number in changed
     )
+    first = 0 if takes_from_earlier else changed[0]
+    return tuple(_changed(layer) if number >= first else layer for number, layer in enumerate(after))
+
+
+def _changed(layer: Layer) -> Layer:
+    return layer if layer.limits.required else layer._replace(changed_by_rules=True)

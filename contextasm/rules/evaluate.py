@@ -19,7 +19,7 @@ MOST_WEIGHT = 1e6
 
 def evaluate(rules: Iterable[Rule], facts: Facts) -> RuleEvaluation:
     """The result of evaluating all rules. Rules of one file are given in the order of the file."""
-    order = sorted(rules, key=lambda rule: (-rule.priority, rule.path))
+    order = in_precedence(rules)
     fields = {condition.field for rule in order if rule.enabled for condition in rule.when}
     evaluation = RuleEvaluation(
         verdicts=tuple((rule, _reason(rule, facts)) for rule in order),
@@ -27,6 +27,14 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> RuleEvaluation:
         missing=tuple(sorted(field for field in fields if not _field_values(facts, field))),
     )
     return evaluation._replace(effects=_without_overridden(_merge_by_target(evaluation.rules)))
+
+
+def in_precedence(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules in order of precedence: by priority, then by file name, then as given.
+
+    Rules of `ctxasm.yaml` come before those of `rules/`, for its name does.
+    """
+    return sorted(rules, key=lambda rule: (-rule.priority, rule.path))
 
 
 def _reason(rule: Rule, facts: Facts) -> Reason:

@@ -179,16 +179,14 @@ def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
 
 
 def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
-    """The demands with as many of their pins as fit the room together, the last one giving way first."""
+    """The demands with as many of their pins as fit the room together.
+
+    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
+    """
     fitting, problems = [*demands], list[Problem]()
-    while (pinning := [*_with_pins(fitting)]) and sum(units_of(demand.pinned) for demand in fitting) > room:
-        number = pinning[-1]
+    while (pins := [*_pins(fitting)]) and sum(units_of(demand.pinned) for demand in fitting) > room:
+        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
         given = fitting[number].layer_input
-        last = next(
-            fragment
-            for fragment in reversed(given.candidates)
-            if _is_pinned(fragment) and fragment.verdict.excluded is None
-        )
         unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
         candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
         fitting[number] = demand_of(layer_input(given.layer, candidates, given))
@@ -199,8 +197,12 @@ def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Deman
     return fitting, problems
 
 
-def _with_pins(demands: Sequence[Demand]) -> Iterator[int]:
-    return (number for number, demand in enumerate(demands) if demand.pinned)
+def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
+    # From the end of the document: the first of several pins of one rule is the last in the document.
+    for number, demand in reversed([*enumerate(demands)]):
+        for fragment in reversed(demand.layer_input.candidates) if demand.pinned else ():
+            if _is_pinned(fragment) and fragment.verdict.excluded is None:
+                yield number, fragment
 
 
 def fixed_limits(layer: Layer, total: int, units_per_token: int) -> list[Allowance]:

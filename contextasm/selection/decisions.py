@@ -67,6 +67,7 @@ def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) 
         tokens_after=after,
         kept=excerpt.spans if excerpt else (),
         score=fragment.score,
+        boosted_by=fragment.verdict.boosted_by,
     )
 
 

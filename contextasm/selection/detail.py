@@ -40,7 +40,7 @@ def at_detail(text: str, level: str) -> DetailForm:
     full = DetailForm("atomic", text, tuple(n for n, line in enumerate(lines) if line.strip()))
     if level == "atomic":
         return full
-    micro = _shorter(full, "micro", [each for block in blocks(lines) for each in _brief(block, lines)])
+    micro = _shorter(full, "micro", [line for block in blocks(lines) for line in _brief(block, lines)])
     if level == "micro":
         return micro
     return _shorter(micro, "macro", _opening(lines, len(micro.text)))
@@ -49,7 +49,7 @@ def at_detail(text: str, level: str) -> DetailForm:
 def detail_levels(text: str) -> tuple[DetailForm, ...]:
     """The distinct forms of a text, from the fullest to the shortest."""
     forms = [at_detail(text, level) for level in LEVELS]
-    return (forms[0], *(each for before, each in pairwise(forms) if each.text != before.text))
+    return (forms[0], *(form for fuller, form in pairwise(forms) if form.text != fuller.text))
 
 
 def _shorter(fuller: DetailForm, level: str, shown: Sequence[tuple[int, str]]) -> DetailForm:

@@ -1,4 +1,4 @@
-"""How many tokens a text has: an estimate by length, and exact counts with OpenAI's published tables.
+"""Token counters: an estimate by length, and exact counts with OpenAI's published tables.
 
 Nothing here opens a file, a socket or the environment: the tables and the remembered counts come in as
 values. `tiktoken` is imported in one function, and only once a text has to be counted that nobody remembers.
@@ -35,12 +35,12 @@ ESTIMATE = TokenCounter("estimate", 4, _utf16_units)
 
 
 class Encoding(NamedTuple):
-    """What defines an exact count, apart from the table itself."""
+    """Definition of an exact count, apart from the table itself."""
 
     pattern: str
-    """Cuts a text into the pieces that tokens never cross; as `tiktoken` has it."""
+    """Matches the pieces of a text that no token crosses; from `tiktoken`."""
     sha256: str
-    """Of the table as published."""
+    """SHA-256 of the table as published."""
     packed: str
     """SHA-256 of the table as shipped in this package."""
 
@@ -70,7 +70,7 @@ TOKENIZERS = {
     "cl100k_base": "exact for GPT-4, GPT-3.5 and the text-embedding-3 models",
     "o200k_base": "exact for GPT-4o, GPT-4.1, the o-series and GPT-5",
 }
-"""Every counter's name, and what it is for."""
+"""Name of every counter, with the models that it counts for."""
 
 _BLOCK = 1 << 20
 """Characters up to which a text is encoded in one call: the list of its tokens takes some 10 MB."""
@@ -88,20 +88,20 @@ tiktoken raises, and its older versions panic, which no `except Exception` catch
 
 
 def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> TokenCounter:
-    """The counter of an encoding. Its packed table is asked for only when a text is not in `counts`."""
+    """The counter of an encoding. `table` gives its packed table; it is called only for a text that `counts` lacks."""
     encoder = cache(lambda: _encoder(name, table()))
 
-    def size(text: str) -> int:
+    def units(text: str) -> int:
         if not text:
             return 0
-        known = counts.get(text)
-        if known is None:
+        count = counts.get(text)
+        if count is None:
             encode = encoder()
-            known = sum(encode(block) for block in _blocks(text))
-            counts.put(text, known)
-        return known
+            count = sum(encode(block) for block in _blocks(text))
+            counts.put(text, count)
+        return count
 
-    return TokenCounter(name, 1, size)
+    return TokenCounter(name, 1, units)
 
 
 def unpack(packed: bytes) -> dict[bytes, int]:

@@ -7,6 +7,7 @@ loses a line that less room kept (docs/architecture.md, law 7).
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby, zip_longest
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment
@@ -67,10 +68,33 @@ def truncate(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -
 
 
 def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> Iterator[_Piece]:
-    """Every block of every fragment, in keep order."""
-    for number, fragment in enumerate(fragments):
-        for block in keep_order(lines[number], fragment.display.keep):
-            yield _Piece(number, block, LineRange(block.first, block.stop))
+    """Every block of every fragment, in keep order.
+
+    In a group of a layer that spares the end, such as a day of logs, the folders take turns section by section, the one
+    with the shortest text first: the long log of an agent does not push out the log of its team.
+    """
+    for _, group in groupby(enumerate(fragments), _turn_group):
+        folders: dict[str, list[int]] = {}
+        for number, fragment in group:
+            folders.setdefault(fragment.location.path.rpartition("/")[0], []).append(number)
+        by_length = sorted(folders.values(), key=lambda numbers: sum(len(fragments[number].text) for number in numbers))
+        streams = [
+            chain.from_iterable(_sections(number, lines[number], fragments[number].display.keep) for number in numbers)
+            for numbers in by_length
+        ]
+        for turn in zip_longest(*streams, fillvalue=()):
+            yield from chain.from_iterable(turn)
+
+
+def _turn_group(item: tuple[int, Fragment]) -> str | int:
+    # Fragments outside of a group come one after the other.
+    number, fragment = item
+    return fragment.display.group if fragment.display.group and fragment.display.keep == "end" else number
+
+
+def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence[_Piece]]:
+    for section in keep_order(lines, keep):
+        yield [_Piece(number, block, LineRange(block.first, block.stop)) for block in section]
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:

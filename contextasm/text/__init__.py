@@ -1,1 +1,4 @@
-"""File formats as pure text: Markdown, front matter, memories, events, managed blocks, patterns of paths."""
+"""Texts as pure functions: file formats (Markdown, memories, events and others), paths, dates, similarity.
+
+No file is opened and no layer is known here.
+"""

@@ -41,6 +41,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
         return NONE
     end = next((n for n, line in enumerate(lines) if n and line.rstrip() in {"---", "..."}), 0)
     values: dict[str, Value] = {}
+    items: dict[str, list[str]] = {}
     unread: list[int] = []
     key = ""
     for number, line in enumerate(lines[1:end], 2):
@@ -49,12 +50,12 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
         if pair := _KEY.match(line):
             key = pair[1]
             values[key] = _scalar_or_list(pair[2] or "")
-        elif (item := _ITEM.match(line)) and key and isinstance(values[key], tuple):
-            values[key] = (*values[key], _scalar(item[1]))
-        elif item and key and values[key] == "":
-            values[key] = (_scalar(item[1]),)
+            items.pop(key, None)
+        elif (item := _ITEM.match(line)) and key and (values[key] == "" or isinstance(values[key], tuple)):
+            items.setdefault(key, [*values[key]]).append(_scalar(item[1]))
         else:
             unread.append(number)
+    values |= {key: tuple(texts) for key, texts in items.items()}
     return FrontMatter(values, end + 1, tuple(unread)) if values else NONE
 
 

@@ -3,7 +3,8 @@
 Three forms of pattern exist, each as its users know it elsewhere:
 
 - `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` stands for any folders,
-  hidden names match no wildcard, and links to folders are not followed below `**`. Layers' paths are such patterns.
+  hidden names match no wildcard, and links to folders are not followed below `**`; one that leads out is listed itself.
+  Layers' paths are such patterns.
 - `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` stands for any folders,
   hidden names match, and `?` and brackets are plain characters.
 - `wildcard_matches` compares texts that need not be paths: `*` stands for any characters, `/` included. Filters and
@@ -69,8 +70,11 @@ def _paths_below(tree: Tree, folder: str, parts: Sequence[str]) -> Iterator[str]
 def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterator[str]:
     yield from _paths_below(tree, folder, rest)
     for entry in tree.entries(folder):
+        path = _joined(folder, entry.name)
         if entry.is_dir(follow_symlinks=False):
-            yield from _paths_at_any_depth(tree, _joined(folder, entry.name), rest)
+            yield from _paths_at_any_depth(tree, path, rest)
+        elif _leads_to_folder(entry) and not tree.holds(path):
+            yield path  # as a named folder that leads out: whoever reads it learns why
 
 
 def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Sequence[str]) -> Iterator[str]:
@@ -78,10 +82,17 @@ def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Seq
     for entry in tree.entries(folder):
         if not matches(entry.name):
             continue
-        if rest and entry.is_dir():
+        if rest and _leads_to_folder(entry):
             yield from _paths_below(tree, _joined(folder, entry.name), rest)
         elif not rest and not entry.is_dir(follow_symlinks=False):
             yield _joined(folder, entry.name)
+
+
+def _leads_to_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
 
 
 def _joined(folder: str, name: str) -> str:

@@ -117,16 +117,16 @@ def closes_fence(line: str, ticks: str) -> bool:
     return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)
 
 
-def keep_order(lines: Sequence[str], keep: str) -> Iterator[TextBlock]:
-    """The blocks of a text, those worth most first.
+def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
+    """The sections of a text as lists of blocks, those worth most first.
 
-    `start`: in their order. `end`: the last section first, and each section from its heading on, so that a part of it
-    can be read; text above the first section is a run of entries, the last one first. A section begins at a heading
-    of the highest level in use, a single title at the very top left aside.
+    `start`: each block by itself, in their order. `end`: the last section first, and each section from its heading on,
+    so that a part of it can be read; text above the first section is a run of entries, the last one first. A section
+    begins at a heading of the highest level in use, a single title at the very top left aside.
     """
     in_order = blocks(lines)
     if keep == "start":
-        yield from in_order
+        yield from ((block,) for block in in_order)
         return
     text_blocks = list(in_order)
     levels = [block.levels for block in text_blocks]
@@ -136,9 +136,9 @@ def keep_order(lines: Sequence[str], keep: str) -> Iterator[TextBlock]:
     starts = [n for n, block_levels in enumerate(levels) if highest in block_levels]
     stop = len(text_blocks)
     for start in reversed(starts):
-        yield from text_blocks[start:stop]
+        yield text_blocks[start:stop]
         stop = start
-    yield from reversed(text_blocks[:stop])
+    yield from ((block,) for block in reversed(text_blocks[:stop]))
 
 
 def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:

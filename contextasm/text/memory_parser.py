@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
-from itertools import count
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
@@ -17,7 +16,7 @@ from contextasm.text.markdown import closes_fence, fence_opening, heading, trimm
 from contextasm.text.matching import nearest
 
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
-"""Names of the fields that a memory may set (docs/DESIGN.md section 2)."""
+"""Names of the fields that a memory may set (man/ctxasm.yaml.5, MEMORIES)."""
 
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 """Importance in words (digest, X8)."""
@@ -87,8 +86,12 @@ def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], t
 def unique_ids(ids: Iterable[str]) -> list[str]:
     """Ids of which no two are equal: a second one ends in `~2`, a third one in `~3`."""
     unique: dict[str, None] = {}
+    next_number: dict[str, int] = {}
     for name in ids:
-        free = name if name not in unique else next(new for n in count(2) if (new := f"{name}~{n}") not in unique)
+        free, number = name, next_number.get(name, 2)
+        while free in unique:
+            free, number = f"{name}~{number}", number + 1
+        next_number[name] = number
         unique[free] = None
     return [*unique]
 

@@ -31,6 +31,8 @@ class Event(NamedTuple):
     content: Mapping[str, object]
     content_text: str
     """The content, where it is a plain text; else empty."""
+    content_value: object = None
+    """The content, where it is a list, a number or a boolean; else None."""
 
     @property
     def day(self) -> str:
@@ -71,6 +73,7 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     # Content may stand under `content` or `data`, or beside the type.
     content = value.get("content", value.get("data"))
     content_text = content if isinstance(content, str) else ""
+    content_value = None if isinstance(content, str | dict) else content
     if not isinstance(content, dict):
         content = {key: item for key, item in value.items() if key not in _FRAME_KEYS}
     written = next((value[key] for key in ("timestamp", "time", "ts") if value.get(key) is not None), None)
@@ -87,6 +90,7 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
         content=content,
         content_text=content_text,
+        content_value=content_value,
     )
 
 
@@ -107,15 +111,20 @@ def event_text(event: Event) -> str:
 
 
 def _first_filled(event: Event, *keys: str) -> str:
-    import json
-
     for key in keys:
         value = event.content.get(key)
         if isinstance(value, str) and value.strip():
             return value
         if isinstance(value, int | float | dict | list) and value not in ({}, []):
-            return json.dumps(value, ensure_ascii=False)
-    return event.content_text
+            return _compact_json(value)
+    return event.content_text if event.content_value is None else _compact_json(event.content_value)
+
+
+def _compact_json(value: object) -> str:
+    # Without blanks, as JavaScript's `JSON.stringify` writes it (digest 2.1).
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _file_read(event: Event, _outcome: str) -> tuple[str, str]:
@@ -146,10 +155,8 @@ def _tool_result(event: Event, outcome: str) -> tuple[str, str]:
 
 
 def _type_and_json(event: Event, _outcome: str) -> tuple[str, str]:
-    import json
-
-    content = event.content_text or dict(event.content)
-    return f"{event.type}: {json.dumps(content, ensure_ascii=False, separators=(', ', ': '))}", ""
+    content = event.content_text or (dict(event.content) if event.content_value is None else event.content_value)
+    return f"{event.type}: {_compact_json(content)}", ""
 
 
 FORMS = {

@@ -122,5 +122,10 @@ class Fingerprint(NamedTuple):
 
 def fingerprint(fragment: Fragment) -> Fingerprint:
     """The folded text of a fragment, with the numbers, negations and other words in it that decide its meaning."""
-    folded = fold_text(fragment.statement or fragment.text[len(list_lead(fragment.text)) :])
+    return text_fingerprint(fragment.statement or fragment.text[len(list_lead(fragment.text)) :])
+
+
+def text_fingerprint(text: str) -> Fingerprint:
+    """A text folded, with the numbers, negations and other words in it that decide its meaning."""
+    folded = fold_text(text)
     return Fingerprint(folded, (*numbers(folded), *negations(folded)), polarity(folded))

@@ -1,1 +1,4 @@
-"""Read and write the user's folder: files, git revisions, locks, outputs, watch."""
+"""The workspace: read and write the user's folder, its git revisions, locks, outputs and caches; watch it for changes.
+
+Contents are parsed in `text`. No setting is interpreted here.
+"""

@@ -100,6 +100,9 @@ class TokenCountCache:
         except OSError as error:
             self._can_append = isinstance(error, FileNotFoundError)
             return {}
+        if not data:  # another build has made the file, and writes to it next
+            self._can_append = True
+            return {}
         if len(data) > _LIMIT or not data.startswith(self._header):
             return {}
         excess = len(data) % _RECORD.size

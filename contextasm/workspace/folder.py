@@ -14,6 +14,7 @@ from pathlib import Path
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
+from contextasm.workspace.typed_paths import workspace_path
 
 MARKS = ("ctxasm.yaml", "agents")
 """Names that make a folder a workspace."""
@@ -52,6 +53,10 @@ class Folder:
         """Whether there is a file, a folder or a link at `path`; a link may lead nowhere."""
         return os.path.lexists(self._full(path))
 
+    def is_file(self, path: str) -> bool:
+        """Whether `path` is a file, or a link to one."""
+        return os.path.isfile(self._full(path))
+
     def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         """Names in a folder but for hidden ones; empty where there is no such folder."""
         try:
@@ -89,11 +94,8 @@ class Folder:
         return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     def relative(self, path: str) -> str:
-        """A path as one of the workspace; it was typed relative to the workspace or to the current folder."""
-        full = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
-        if self._holds_real(full) and not os.path.lexists(self._full(path)):
-            return os.path.relpath(full, self.root)
-        return path
+        """The path in the workspace of a path or pattern that a person typed (`workspace/typed_paths.py`)."""
+        return workspace_path(self.root, path, self.exists)
 
     def _file_bytes(self, path: str) -> bytes | Problem:
         """The bytes of a regular file, or the problem. A pipe is opened without blocking and closed: nothing waits."""

@@ -1,4 +1,4 @@
-"""The workspace as it was in a git revision, read from the repository's objects.
+"""The workspace as it was in a git revision, or as it is in the index, read from the repository's objects.
 
 Nothing is checked out or written. Links are followed as on a disk, but never out of the workspace; submodules are empty
 folders. How git is run is in `workspace/git_commands.py`.
@@ -14,10 +14,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
-from contextasm.workspace.git_commands import run_git, start_git
+from contextasm.workspace.git_commands import git_failure, run_git, start_git
+from contextasm.workspace.typed_paths import workspace_path
 
 if TYPE_CHECKING:
     import subprocess
+    from pathlib import Path
 
 _MAX_LINKS = 40
 """Links followed on the way to a file, as on Linux."""
@@ -47,7 +49,7 @@ class _FolderEntry(NamedTuple):
 
 
 class GitWorkspace:
-    """Workspace in a revision of the repository that its folder belongs to (`model.Workspace`)."""
+    """Workspace in a revision or in the index of the repository that its folder belongs to (`model.Workspace`)."""
 
     def __init__(self, root: str, revision: str, environment: Mapping[str, str]) -> None:
         """Open `revision` of the workspace whose folder is `root`.
@@ -57,10 +59,14 @@ class GitWorkspace:
         self.root = root
         self._environment = environment
         self._object_reader: subprocess.Popen[bytes] | None = None
-        self.commit = self._commit_hash(revision)
         self._objects: dict[str, _GitObject] = {}
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         """The names in each folder, and whether each is a folder itself."""
+        self.revision = revision
+        self.commit = self._commit_hash(revision)
+        self._add_objects()
+
+    def _add_objects(self) -> None:
         for entry in self._git_output("ls-tree", "-r", "-z", self.commit).split(b"\0")[:-1]:
             fields, _, path = entry.partition(b"\t")
             mode, _, object_hash = fields.decode().split()
@@ -77,19 +83,20 @@ class GitWorkspace:
         if not revision or revision.startswith("-"):
             raise ContextasmError(revision or "''", "no such revision", hint)
         try:
-            output = self._git_output("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+            # In two steps: to `:/text`, whatever follows belongs to the text.
+            name = self._git_output("rev-parse", "--verify", "--quiet", revision).decode().strip()
+            output = self._git_output("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         except ContextasmError as error:
             raise ContextasmError(revision, "no such record or revision", hint) from error
         return output.decode().strip()
 
-    def _git_output(self, *words: str) -> bytes:
+    def _git_output(self, *words: str, index: str = "") -> bytes:
         try:
-            code, output, messages = run_git(self.root, self._environment, *words)
+            code, output, messages = run_git(self.root, self._environment, *words, index=index)
         except OSError as error:
             raise _git_missing(error) from error
         if code:
-            lines = messages.decode(errors="replace").splitlines() or [f"ended with {code}"]
-            raise ContextasmError(f"git {words[0]}", lines[0], "put that right and try again")
+            raise git_failure(words[0], code, messages.decode(errors="replace"))
         return output
 
     def _add_object(self, path: str, entry: _GitObject) -> None:
@@ -129,6 +136,25 @@ class GitWorkspace:
         real = self._real_path(folder)
         return real is not None and name in self._folders.get(real, {})
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no file."""
+        return not self._objects
+
+    def name_of_then(self, parent: str, name: str) -> str:
+        """The name that a folder in `parent` had in this revision, where git sees it as renamed since; else empty."""
+        words = ("diff", "--name-status", "--find-renames", "--diff-filter=R", "--relative", "-z", self.commit, "--")
+        fields = [os.fsdecode(field) for field in self._git_output(*words, parent).split(b"\0")]
+        for old, new in zip(fields[1::3], fields[2::3], strict=False):
+            names = old.split("/")
+            if new.startswith(f"{parent}/{name}/") and names[0] == parent and len(names) > 2 and names[1] != name:
+                return names[1]
+        return ""
+
+    def is_file(self, path: str) -> bool:
+        """Whether `path` is a file, or a link to one."""
+        return (real := self._real_path(path)) is not None and real in self._objects and real not in self._folders
+
     def holds(self, folder: str) -> bool:
         """Whether a folder lies in the workspace, once links are followed."""
         return self._real_path(folder) is not None
@@ -146,7 +172,7 @@ class GitWorkspace:
                 below = f"{real}/{name}" if real else name
                 entry = self._objects.get(below)
                 if entry and stat.S_ISLNK(entry.mode):
-                    target, links = os.fsdecode(self._object_bytes(entry)), links + 1
+                    target, links = os.fsdecode(self._object_bytes(below, entry)), links + 1
                     if target.startswith("/") or links > _MAX_LINKS:
                         return None
                     rest += target.split("/")[::-1]
@@ -166,10 +192,10 @@ class GitWorkspace:
         if real in self._folders:
             return Problem("not-a-file", path, 0, "is a folder, not a file")
         entry = self._objects.get(real)
-        return decode_document(path, self._object_bytes(entry)) if entry else None
+        return decode_document(path, self._object_bytes(real, entry)) if entry else None
 
-    def _object_bytes(self, entry: _GitObject) -> bytes:
-        """The content of an object. Raises `ContextasmError` where the repository does not have it."""
+    def _object_bytes(self, path: str, entry: _GitObject) -> bytes:
+        """The content of the object at `path`. Raises `ContextasmError` where the repository does not have it."""
         if self._object_reader is None:
             self._object_reader = self._started_object_reader()
         requests, answers = self._object_reader.stdin, self._object_reader.stdout
@@ -178,9 +204,13 @@ class GitWorkspace:
         try:
             requests.write(f"{entry.hash}\n".encode())
             requests.flush()
-        except OSError as error:
-            raise ContextasmError(self.commit, "git ended too early", "run `git fsck`") from error
-        return _object_content(answers, self.commit)
+            content = _object_content(answers)
+        except OSError:
+            content = None
+        if content is None:
+            hint = "fetch what a partial clone lacks (`git archive HEAD` does), or find the damage with `git fsck`"
+            raise ContextasmError(path, "git can't read this file of the repository", hint)
+        return content
 
     def _started_object_reader(self) -> subprocess.Popen[bytes]:
         import subprocess
@@ -193,8 +223,8 @@ class GitWorkspace:
             raise _git_missing(error) from error
 
     def relative(self, path: str) -> str:
-        """The path as it is: in a revision, paths are named from the workspace's folder."""
-        return path
+        """The path in the workspace of a path or pattern that a person typed (`workspace/typed_paths.py`)."""
+        return workspace_path(self.root, path, self.exists)
 
     def close(self) -> None:
         """End the process that reads objects."""
@@ -207,12 +237,56 @@ def _git_missing(error: OSError) -> ContextasmError:
     return ContextasmError("git", f"can't be run: {error.strerror}", "install git")
 
 
-def _object_content(answers: IO[bytes], commit: str) -> bytes:
-    """The content of the next object that `git cat-file --batch` answers with."""
+def _object_content(answers: IO[bytes]) -> bytes | None:
+    """The content of the next object that `git cat-file --batch` answers with; None where it has none."""
     header = answers.readline().split()
-    size = int(header[2]) if len(header) == 3 else -1
-    data = answers.read(size + 1) if size >= 0 else b""
-    if len(data) != size + 1:
-        hint = "fetch the whole history, or run `git fsck`"
-        raise ContextasmError(commit, "the repository does not have all of its files", hint)
-    return data[:-1]
+    if len(header) != 3 or not header[2].isdigit():
+        return None
+    size = int(header[2])
+    data = answers.read(size + 1)
+    return data[:-1] if len(data) == size + 1 else None
+
+
+class IndexWorkspace(GitWorkspace):
+    """Workspace as it is in the index: with the files that the next commit will have (`model.Workspace`)."""
+
+    def __init__(self, root: str, environment: Mapping[str, str], folder: Path) -> None:
+        """Open the index of the workspace whose folder is `root`.
+
+        It is the index that git hands to a hook, where that belongs to the same repository; `folder` is the current
+        folder, where the hook's paths start. Raises `ContextasmError` where there is no git or no repository, and for
+        files that are not merged.
+        """
+        self._hook_index, self._folder = environment.get("GIT_INDEX_FILE", ""), folder
+        super().__init__(root, "the index", environment)
+
+    def _commit_hash(self, revision: str) -> str:
+        try:
+            self._git_output("rev-parse", "--git-dir")
+        except ContextasmError as error:
+            if "not a git repository" not in error.what:
+                raise
+            hint = "leave --staged out, or run `git init`"
+            raise ContextasmError("--staged", f"{self.root} is in no git repository", hint) from error
+        return revision
+
+    def _add_objects(self) -> None:
+        output = self._git_output("ls-files", "--stage", "-z", index=self._index_file())
+        for entry in output.split(b"\0")[:-1]:
+            fields, _, name = entry.partition(b"\t")
+            mode, object_hash, stage = fields.decode().split()
+            path = os.fsdecode(name)
+            if stage != "0":
+                raise ContextasmError(path, "has a merge conflict in the index", "resolve it and `git add` the file")
+            self._add_object(path, _GitObject(int(mode, 8), object_hash))
+
+    def _index_file(self) -> str:
+        """The index that a hook commits from; empty for the repository's own."""
+        if not self._hook_index:
+            return ""
+        top, git_folder = self._git_output("rev-parse", "--show-toplevel", "--absolute-git-dir").split(b"\n")[:2]
+        for start in (str(self._folder), os.fsdecode(top)):
+            path = os.path.realpath(os.path.join(start, self._hook_index))
+            if os.path.dirname(path) == os.path.realpath(os.fsdecode(git_folder)):
+                return path
+        return ""

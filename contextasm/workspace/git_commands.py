@@ -15,8 +15,27 @@ from contextasm.model import ContextasmError
 if TYPE_CHECKING:
     import subprocess
 
-_HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
-"""Variables that a git hook finds set. They are removed, so that the workspace's folder decides on the repository."""
+_HOOK_VARIABLES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""Variables with which a caller, such as a hook, points git at a repository (`git rev-parse --local-env-vars`).
+
+They are removed, so that the workspace's folder decides on the repository.
+"""
+
+_NOTHING_TO_COMPARE = ("not a git repository", "ambiguous argument 'head'", "bad revision 'head'")
+"""Words of git's messages, in lower case, where the folder is in no repository, or in one without a commit."""
 
 _SAFE_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
@@ -40,15 +59,16 @@ WORKSPACE_PREFIXES = (
 
 
 WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
-"""Files of the workspace itself (docs/DESIGN.md section 2): other layers show them, and nobody works on them."""
+"""Files of the workspace itself, which nobody works on; other layers show them (docs/architecture.md, Workspace)."""
 
 
 def start_git(
-    root: str, environment: Mapping[str, str], *words: str, stdin: int, stderr: int
+    root: str, environment: Mapping[str, str], *words: str, stdin: int, stderr: int, index: str = ""
 ) -> subprocess.Popen[bytes]:
     """Start a git command in the folder `root`; its output is a pipe.
 
-    Raises `OSError` where git can't be started.
+    `index` is the file of another index than the repository's own; empty for that one. Raises `OSError` where git can't
+    be started.
     """
     import subprocess
 
@@ -59,21 +79,22 @@ def start_git(
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env={**variables, **_SAFE_VARIABLES},
+        env={**variables, **_SAFE_VARIABLES, **({"GIT_INDEX_FILE": index} if index else {})},
     )
 
 
 def run_git(
-    root: str, environment: Mapping[str, str], *words: str, timeout: float | None = None
+    root: str, environment: Mapping[str, str], *words: str, timeout: float | None = None, index: str = ""
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, output and messages of a git command in the folder `root`.
+    """Exit code, output and messages of a git command in the folder `root`, with the index `index` (see `start_git`).
 
     `timeout` is in seconds; None for any time. Raises `OSError` where git can't be started, and
     `subprocess.TimeoutExpired`.
     """
     import subprocess
 
-    with start_git(root, environment, *words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with start_git(root, environment, *words, **streams, index=index) as process:
         try:
             output, messages = process.communicate(timeout=timeout)
         except BaseException:
@@ -109,14 +130,29 @@ def current_branch(root: str, environment: Mapping[str, str]) -> str:
 
 
 def _listed_by_git(root: str, environment: Mapping[str, str], *words: str) -> Sequence[str]:
-    """Items of git's output, one for each NUL; empty where git is missing or fails."""
+    """Items of git's output, one for each NUL; empty where git, a repository or a commit is missing.
+
+    Raises `ContextasmError` where git fails otherwise, such as in a repository whose objects are damaged.
+    """
     import subprocess
 
     try:
-        code, output, _ = run_git(root, environment, *words, timeout=_TIMEOUT)
+        code, output, messages = run_git(root, environment, *words, timeout=_TIMEOUT)
     except FileNotFoundError:
         return ()
     except subprocess.TimeoutExpired as error:
         hint = "leave out the layer or the rule that asks for it"
         raise ContextasmError("git", f"took over {_TIMEOUT} seconds", hint) from error
-    return [os.fsdecode(path) for path in output.split(b"\0") if path] if code == 0 else ()
+    if code:
+        message = messages.decode(errors="replace")
+        if any(nothing in message.lower() for nothing in _NOTHING_TO_COMPARE):
+            return ()
+        raise git_failure(words[0], code, message)
+    return [os.fsdecode(path) for path in output.split(b"\0") if path]
+
+
+def git_failure(command: str, code: int, messages: str) -> ContextasmError:
+    """The error of a git command that failed, in git's own words: its last line that names an error, else its first."""
+    lines = [line for line in messages.splitlines() if line] or [f"ended with {code}"]
+    what = next((line for line in reversed(lines) if line.startswith(("fatal:", "error:"))), lines[0])
+    return ContextasmError(f"git {command}", what, "put that right and try again; `git fsck` finds damage")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Problem, Workspace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.git import GitWorkspace
 from contextasm.workspace.recording import Read, RecordingWorkspace
 
 
@@ -42,9 +43,9 @@ def _not_recorded(path: str) -> ContextasmError:
 
 
 class InspectedWorkspace(RecordingWorkspace):
-    """Recorded folder that lists nothing where a folder can't be listed, and remembers the error."""
+    """Recorded folder, or git's index, that lists nothing where a folder can't be listed, and remembers the error."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder | GitWorkspace) -> None:
         super().__init__(folder)
         self.folder = folder
         self.unlisted: dict[str, ContextasmError] = {}

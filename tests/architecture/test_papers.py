@@ -149,6 +149,30 @@ def test_the_examples_of_the_page_of_the_files_work(tmp_path: Path, capfd: pytes
     assert "## Project Notes\nA note." in capfd.readouterr().out
 
 
+def test_sections_that_the_code_cites_are_headings_of_the_architecture() -> None:
+    """And the cited laws are numbers of its list."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    laws = re.findall(r"^(\d)\. ", text.partition("\n## Laws\n")[2].partition("\n## ")[0], re.MULTILINE)
+    sources = [
+        path for folder in ("contextasm", "tests", "tools", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+    ]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    cited = re.findall(r"docs/architecture\.md, (law \d|[A-Z][\w -]*)", code)
+    assert cited
+    assert set(cited) <= {*headings, *(f"law {number}" for number in laws)}
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_files_that_the_guides_name_are_there(name: str) -> None:
+    """Below the repository, the package or a folder of it; `NAME` is for the reader to fill in."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|json|yaml|1|5)|[\w/]+\.py)`", text))
+    assert paths
+    places = (ROOT, ROOT / "contextasm", ROOT / "contextasm" / "rendering")
+    assert [path for path in paths if "NAME" not in path and not any((place / path).exists() for place in places)] == []
+
+
 def test_every_python_that_is_promised_is_tested() -> None:
     """The classifiers of the package, and the table of the workflow."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

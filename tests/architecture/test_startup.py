@@ -21,7 +21,7 @@ HEAVY = (
     "logging",
     "contextasm.retrieval.search",
 )
-"""What `build` does not load (docs/DESIGN.md section 8)."""
+"""What `build` does not load (docs/architecture.md, Start-up)."""
 
 SCRIPT = """
 import atexit, os, sys

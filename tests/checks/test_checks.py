@@ -407,6 +407,15 @@ CASES = {
         "was edited by hand",
         {"AGENTS.md": BLOCK},
     ),
+    "rule for a file that is not there": Case(
+        "rule-target",
+        {"rules/r.yaml": "- name: off\n  then: {exclude: [nosuch/**]}\n"},
+        "warning",
+        "rules/r.yaml",
+        1,
+        "exclude path nosuch/**",
+        {"rules/r.yaml": "- name: off\n  then: {exclude: [agents/**]}\n"},
+    ),
     "output that is stale": Case(
         "stale-output",
         {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: OUT.md\n    agent: a\n", "OUT.md": "old\n"},

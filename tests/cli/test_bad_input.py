@@ -112,8 +112,8 @@ def test_variable_that_can_not_be_used_is_named(variable: str, value: str, part:
     refused(inside("build", "-w", SAMPLE, env={"CTXASM_AGENT": "luna", variable: value}), variable, part)
 
 
-@pytest.mark.parametrize("words", [(), ("--no-such",)])
-def test_command_line_without_command_is_refused_or_helped(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("words", [("--no-such",), ("-x",)])
+def test_an_option_before_any_command_is_refused(words: tuple[str, ...]) -> None:
     """Code 2, nothing on standard output, no traceback and no talk of a bug."""
     result = inside(*words, cwd=SAMPLE)
     assert (result.code, result.out) == (2, "")

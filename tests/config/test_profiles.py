@@ -217,7 +217,7 @@ def test_flag_beats_variable_beats_file_beats_profile(tmp_path: Path) -> None:
 
 
 def test_date_is_the_flags_the_epochs_the_files_and_else_the_clocks(tmp_path: Path) -> None:
-    """In this order (docs/DESIGN.md section 6)."""
+    """In this order."""
     fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
     epoch = {"SOURCE_DATE_EPOCH": "0"}
     assert _origins(tmp_path, "--date", "2024-01-01", **epoch)["date"] == ("2024-01-01", "--date")

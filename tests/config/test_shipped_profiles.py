@@ -21,6 +21,7 @@ PROFILES = CASES / "profiles"
 ASKED = {
     "query": ("query", "--additional", "The audit is on Friday."),
     "query-coding": ("query", "--strategy", "coding", "-b", "500", "--topic", "What owns the ledger?"),
+    "seed-rule": ("seed-rule", "--topic", "the login fails"),
     "librarian": ("librarian", "--topic", "why is the import slow", "--open", "desk/importer.py"),
     "memory": ("memory", "--topic", "spring tide", "--open", "src/tides.py"),
     "brain": ("brain",),

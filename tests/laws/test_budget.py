@@ -1,4 +1,4 @@
-"""Budgets hold, for every workspace, profile and budget (docs/DESIGN.md section 9), on random ones."""
+"""Budgets hold, for every workspace, profile and budget (docs/architecture.md, Laws), on random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of docs/DESIGN.md section 9 for every shipped profile and each of its strategies, on random workspaces.
+"""The laws (docs/architecture.md, Laws) for every shipped profile and strategy, on random workspaces.
 
 The profile `default` has the other modules of this folder to itself.
 """
@@ -156,7 +156,10 @@ def _decides_once(context: Context, files: Mapping[str, Content], profile: Profi
     asked = request(topic=topic, open=("docs/d.md",), additional="And this.")
     found = retrieve(Build(Files(files), profile, asked, ESTIMATE, parse_yaml=load_yaml))
     there = sorted((layer, each.id) for layer, own in found.items() for each in own.fragments)
-    assert sorted((each.layer, each.fragment) for each in context.decisions) == there
+    # A paragraph that stands elsewhere, too, parts its fragment: the first part has the id of the whole.
+    further = [each for each in context.decisions if (each.layer, each.fragment) not in {*there}]
+    assert all((each.layer, each.fragment.removesuffix(f":{each.lines[0]}")) in there for each in further)
+    assert sorted((each.layer, each.fragment) for each in context.decisions if each not in further) == there
     assert len({*there}) == len(there)
     required = {layer.id for layer in profile.layers if layer.limits.required}
     for each in context.decisions:
@@ -180,6 +183,21 @@ def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
     cut = [each for each in context.sections if each.layer == layer.id and each.truncated]
     assert lacking or not cut
     assert all("... [truncated]" in each.text for each in cut)
+
+
+MERGING = [name for name in sorted(VARIANTS) if VARIANTS[name].merge]
+
+
+@law(100)
+@given(files=systems(), name=st.sampled_from(MERGING), budget=budgets, topic=topics)
+def test_whatever_is_merged_is_shown_elsewhere(files: dict[str, Content], name: str, budget: int, topic: str) -> None:
+    """And the decision on what is shown names the place of what is not."""
+    context = build(files, VARIANTS[name], budget, topic)
+    places = {place for each in context.decisions if each.tokens_after for place in each.stands_for}
+    for each in context.decisions:
+        if each.reason.code in {"merged", "same-paragraph"} and dict(each.reason.facts)["by"] != "key":
+            first, last = each.lines
+            assert places & {f"{each.path}:{line}" for line in range(first, last + 1)}, each
 
 
 def is_text(layer: Layer) -> bool:

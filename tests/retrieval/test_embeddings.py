@@ -1,4 +1,4 @@
-"""The second opinion by meaning: of a command or a server (tests/test_local_model.py has models in a folder)."""
+"""The second opinion by meaning: of a command or a server (test_local_model.py has models in a folder)."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ TIME = moment("2025-03-14T10:00:00+01:00")
         ("file_write", "success", {"path": "a.py"}, "Wrote: a.py [success]"),
         ("shell_exec", "exit 1", {"command": "ls", "stderr": "no\n"}, "Executed: `ls` [exit 1]\nno"),
         ("error", "", {"message": "bad", "stack": "at a\nat b"}, "Error: bad\nat a\nat b"),
-        ("deploy", "", {"to": "x"}, 'deploy: {"to": "x"}'),
+        ("deploy", "", {"to": "x"}, 'deploy: {"to":"x"}'),
     ],
 )
 def test_row_66_event_lines(type_: str, outcome: str, content: dict[str, object], text: str) -> None:

@@ -94,7 +94,7 @@ def test_row_91_macro_is_no_longer_than_micro_and_micro_than_the_whole(text: str
 
 def notes(*texts: str) -> dict[str, Content]:
     """Memories of one list, the first being the newest and so the most valuable."""
-    lines = [f"- [note] {text} {{id=m{n} created=2025-03-{20 - n:02}}}" for n, text in enumerate(texts, 1)]
+    lines = [f"- [note] {text} {{id=m{n} created=2025-02-{28 - n:02}}}" for n, text in enumerate(texts, 1)]
     return {"memories/a.md": "\n".join(lines) + "\n"}
 
 

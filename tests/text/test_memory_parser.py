@@ -55,7 +55,7 @@ def test_each_top_level_bullet_is_one_memory() -> None:
 
 
 def test_plain_memory_has_the_defaults() -> None:
-    """Of docs/DESIGN.md section 2."""
+    """As in man/ctxasm.yaml.5, MEMORIES."""
     memory = one("- plain")
     assert memory._replace(id="") == Memory(
         id="",
@@ -80,7 +80,7 @@ def test_plain_memory_has_the_defaults() -> None:
 
 
 def test_attributes_say_what_a_memory_is() -> None:
-    """Every field of docs/DESIGN.md section 2."""
+    """Every field of man/ctxasm.yaml.5, MEMORIES."""
     memory = one(
         "- [fact] Text {id=m12 importance=0.9 created=2025-03-10 accessed=2025-03-11T09:00:00Z status=Draft "
         "confidence=0.2 key=user/name tier=core dedup=name tags=a,b "

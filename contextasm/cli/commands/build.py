@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import QuietOption, prepare_request, takes_options
+from contextasm.cli.options import QuietOption, prepare_request, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 from contextasm.config.options import Options
 
@@ -65,7 +65,8 @@ def build(
     job = prepare_request(options)
     recording = _recording_workspace(job) if (record or record_inputs) and not check else None
     chosen = job.in_full if manifest or explain or recording or touch else job.build
-    context = job.run(chosen._replace(workspace=recording) if recording else chosen)
+    build = chosen._replace(workspace=recording) if recording else chosen
+    context = run_build(job, build, quiet=quiet)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
@@ -115,7 +116,13 @@ def _output_files(
 
 def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
-    from contextasm.rendering.wording import decision_table, format_columns, receipt, section_rows
+    from contextasm.rendering.wording import (
+        decision_table,
+        format_columns,
+        receipt,
+        rule_trace_table,
+        section_rows,
+    )
 
     if explain:
         header, rows, right = decision_table(context.decisions, every=verbose)
@@ -130,6 +137,8 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
         write_stderr(table.rstrip("\n"))
         table = format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,))
         write_stderr(table.rstrip("\n"))
+        if any(trace.lost for trace in context.rule_traces):
+            write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
     write_stderr(receipt(context))
 
 
@@ -144,10 +153,9 @@ def _write_record(job: PreparedBuild, context: Context, recording: RecordingWork
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
-    record = make_record(
-        context, build_facts(job.build.counter, job.settings, job.build.profile, job.build.rules), recording
-    )
-    return save_record(Path(job.workspace.root), record, recording.reads if inputs else {})
+    record = make_record(context, build_facts(job), recording)
+    # A copy: a source that is late may still be reading.
+    return save_record(Path(job.workspace.root), record, recording.reads.copy() if inputs else {})
 
 
 def _pending_writes(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,13 +12,14 @@ import typer
 
 from contextasm.checks.formats import FORMATS
 from contextasm.cli.options import all_but, takes_options
-from contextasm.cli.output import write_stderr, write_stdout
+from contextasm.cli.output import is_rich_terminal, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.checks.finding import Finding
     from contextasm.config.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git import GitWorkspace
 
     FormatName = str
 else:
@@ -40,6 +42,9 @@ def check(
     baseline: Annotated[
         str | None, typer.Option(metavar="FILE", help="Leave out the findings that this file lists as accepted.")
     ] = None,
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Check the files in git's index, as the next commit will have them.")
+    ] = False,
     update_baseline: Annotated[
         bool, typer.Option("--update-baseline", help="Write the current findings to the --baseline file.")
     ] = False,
@@ -53,8 +58,9 @@ def check(
     _refuse_update(baseline, paths, update=update_baseline)
     process = process_environment()
     folder = open_workspace(options, process)
-    selected = [_workspace_path(folder, path) for path in paths or ()]
-    findings = _run_checks(options, process, folder, selected)
+    with _open_index(folder, process) if staged else nullcontext(folder) as workspace:
+        selected = [_workspace_path(workspace, path) for path in paths or ()]
+        findings = _run_checks(options, process, workspace, selected)
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -82,15 +88,27 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
+@contextmanager
+def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
+    """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
+    from contextasm.workspace.git import IndexWorkspace
+
+    workspace = IndexWorkspace(folder.root, process.environment, process.folder)
+    try:
+        yield workspace
+    finally:
+        workspace.close()
+
+
 def _run_checks(
-    options: Options, process: ProcessEnvironment, folder: Folder, selected: Sequence[str]
+    options: Options, process: ProcessEnvironment, workspace: Folder | GitWorkspace, selected: Sequence[str]
 ) -> Sequence[Finding]:
     """All findings of the workspace; selected files are read wherever they are in it."""
     from contextasm.checks.inspection import inspect
     from contextasm.checks.registry import run_checks
 
-    files = [path for path in selected if os.path.isfile(f"{folder.root}/{path}")]
-    return run_checks(inspect(options, process, files))
+    files = [path for path in selected if workspace.is_file(path)]
+    return run_checks(inspect(options, process, files, workspace))
 
 
 def _default_format(environment: Mapping[str, str]) -> FormatName:
@@ -100,31 +118,33 @@ def _default_format(environment: Mapping[str, str]) -> FormatName:
 def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
     from contextasm import __version__
 
+    if form == "text" and is_rich_terminal():
+        from contextasm.cli.findings_view import terminal_findings
+
+        return terminal_findings(findings)
     if form in {"github", "sarif"}:
         findings = [_from_repository(finding, root) for finding in findings]
     return FORMATS[form](findings, __version__)
 
 
-def _workspace_path(folder: Folder, typed: str) -> str:
+def _workspace_path(workspace: Folder | GitWorkspace, typed: str) -> str:
     """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 
-    full = os.path.abspath(typed if os.path.lexists(typed) else os.path.join(folder.root, typed))
-    # A file that is a link goes by its own name, as in the findings.
-    full = os.path.realpath(full) if os.path.isdir(full) else os.path.join(*_real_folder(full))
-    if full == folder.root or folder.root.startswith(full.rstrip("/") + "/"):
-        return ""
-    if not full.startswith(folder.root + "/"):
-        raise ContextasmError(typed, "is outside the workspace", f"name files below {folder.root}")
-    if not os.path.lexists(full):
+    path = workspace.relative(typed)
+    if os.path.isabs(path) or ".." in path.split("/"):
+        if _holds(os.path.realpath(typed), workspace.root):
+            return ""
+        raise ContextasmError(typed, "is outside the workspace", f"name files below {workspace.root}")
+    if path and not workspace.exists(path):
         raise ContextasmError(typed, "no such file or folder", "name an existing one")
-    return os.path.relpath(full, folder.root)
+    # A file that is a link goes by its own name, as in the findings; a folder by its real one.
+    full = f"{workspace.root}/{path}"
+    return workspace.relative(os.path.realpath(full)) if os.path.isdir(full) else path
 
 
-def _real_folder(path: str) -> tuple[str, str]:
-    """The folder of a path with its links resolved, and the name in it."""
-    folder, name = os.path.split(path)
-    return os.path.realpath(folder), name
+def _holds(folder: str, root: str) -> bool:
+    return root == folder or root.startswith(folder.rstrip("/") + "/")
 
 
 def _is_selected(finding: Finding, selected: Sequence[str]) -> bool:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from contextasm.cli.options import takes_options
 from contextasm.cli.output import format_json, format_table, write_stdout
 from contextasm.config.options import Options
+from contextasm.config.settings import FILE
 
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.options import ProcessEnvironment
+    from contextasm.model import Profile
     from contextasm.records.diff import Difference, Side
+    from contextasm.workspace.git import GitWorkspace
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -67,64 +70,124 @@ def _find_record(name: str, options: Options, process: ProcessEnvironment) -> Op
     from contextasm.cli.commands.replay import find_opened_record
     from contextasm.text.dates import is_date_form
 
-    if name.startswith("@") or is_date_form(name):
+    if _is_budget(name) or is_date_form(name):
         return None
     if not name.endswith(".json") and (process.folder / name).is_file():
         return None  # a file may have the name of a branch
     return find_opened_record(name, options.workspace, process)
 
 
-def _with_options_of(options: Options, records: Sequence[OpenedRecord]) -> Options:
-    """The options of a side that is built: those given here, else those of the records."""
+def _is_budget(name: str) -> bool:
+    """Whether a side is a budget, such as `@8k`; to git, `@` and `@{u}` are revisions."""
+    return name.startswith("@") and name[1:2] not in {"", "{", "~", "^", "@", ":"}
+
+
+class _Base(NamedTuple):
+    """Options and profile of the sides that are built."""
+
+    options: Options
+    profile: Profile | None = None
+    """Profile stored with a record; None for the one that the options name."""
+
+
+def _with_options_of(options: Options, records: Sequence[OpenedRecord]) -> _Base:
+    """The options of a side that is built: those given here, else those of the records, with their profile."""
+    profile = None
     for opened in records:
-        record = opened.record
-        typed = {
-            setting.key: setting.value
-            for setting in record.making.settings
-            if setting.origin.startswith(("--", "CTXASM_"))
-        }
-        layers = [f"{key.split('.')[1]}={value}" for key, value in typed.items() if key.startswith("layers.")]
-        recorded = {key: value for key, value in typed.items() if key in options._fields}
-        recorded |= {"topic": record.request.topic} | ({"workspace": str(opened.root)} if opened.root else {})
-        missing: dict[str, Any] = {key: value for key, value in recorded.items() if getattr(options, key) is None}
-        options = options._replace(**missing, layers=options.layers or tuple(layers))
-    return options
+        if options.profile is None and options.strategy is None and options.scope is None:
+            profile = profile or _typed_profile(opened)
+        recorded = {key: value for key, value in _recorded_options(opened).items() if value}
+        missing: dict[str, Any] = {key: value for key, value in recorded.items() if not getattr(options, key)}
+        options = options._replace(**missing)
+    return _Base(options, profile)
 
 
-def _side(name: str | None, opened: OpenedRecord | None, options: Options, process: ProcessEnvironment) -> Side:
+def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
+    """The options of a record by name; variables of its environment count as typed."""
+    record = opened.record
+    variables = {
+        setting.key: setting.value for setting in record.making.settings if setting.origin.startswith("CTXASM_")
+    }
+    workspace = {"workspace": str(opened.root)} if opened.root else {}
+    typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
+    return {**variables, **typed, "topic": record.request.topic, **workspace}
+
+
+def _typed_profile(opened: OpenedRecord) -> Profile | None:
+    """The stored profile of a record for which a file was named on the command line or in the environment."""
+    from contextasm.cli.output import write_stderr
+    from contextasm.config.profile_loader import is_profile_path
+    from contextasm.records.replay import changed_config
+
+    making = opened.record.making
+    setting = next((setting for setting in making.settings if setting.key == "profile"), None)
+    if setting is None or not is_profile_path(setting.value) or not setting.origin.startswith(("--", "CTXASM_")):
+        return None
+    for change in changed_config(opened.record, opened.root) if opened.root else ():
+        if change.path != FILE and not change.path.startswith("rules/"):
+            write_stderr(f"ctxasm: note: {change.path}: {change.kind}; both sides have the profile of the record")
+    return making.profile
+
+
+def _side(name: str | None, opened: OpenedRecord | None, base: _Base, process: ProcessEnvironment) -> Side:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
-    from contextasm.config.resolve import prepare_build
     from contextasm.config.values import parse_tokens
     from contextasm.records.diff import Side
     from contextasm.text.dates import is_date_form
 
     if opened:
         return Side(opened.path.stem, opened.record.context, opened.record.hashes)
-    if name and name.startswith("@"):
-        options = options._replace(budget=str(parse_tokens(name[1:], name)))
+    if name and _is_budget(name):
+        base = base._replace(options=base.options._replace(budget=str(parse_tokens(name[1:], name))))
     elif name and is_date_form(name):
-        options = options._replace(date=name)
+        base = base._replace(options=base.options._replace(date=name))
     elif name is not None:
-        return _revision_side(name, options, process)
-    context = prepare_build(options, process).run()
-    return Side(name or "now", context, {document.path: document.digest for document in context.documents})
+        return _revision_side(name, base, process)
+    return _built_side(name or "now", base, process)
 
 
-def _revision_side(name: str, options: Options, process: ProcessEnvironment) -> Side:
+def _revision_side(name: str, base: _Base, process: ProcessEnvironment) -> Side:
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
-    from contextasm.config.resolve import open_workspace, prepare_build
+    from contextasm.config.resolve import open_workspace
     from contextasm.model import ContextasmError
-    from contextasm.records.diff import Side
     from contextasm.workspace.git import GitWorkspace
 
-    revision = GitWorkspace(open_workspace(options, process).root, name, process.environment)
+    revision = GitWorkspace(open_workspace(base.options, process).root, name, process.environment)
     try:
-        context = prepare_build(options, process, revision).run()
-    except ContextasmError as error:
-        raise ContextasmError(f"{name}: {error.where}", error.what, error.hint, error.code) from error
+        if revision.is_empty:
+            hint = "name a revision in which it was committed"
+            raise ContextasmError(name, f"holds no file of the workspace {revision.root}", hint)
+        options = _with_names_of_then(base.options, revision, process)
+        return _built_side(name, base._replace(options=options), process, revision)
     finally:
         revision.close()
-    return Side(name, context, {document.path: document.digest for document in context.documents})
+
+
+def _with_names_of_then(options: Options, revision: GitWorkspace, process: ProcessEnvironment) -> Options:
+    """The options with the names that agent and team had in a revision, where git saw their folders renamed since."""
+    from contextasm.cli.output import write_stderr
+
+    for kind in ("agent", "team"):
+        name = getattr(options, kind) or process.environment.get(f"CTXASM_{kind.upper()}", "")
+        if name and not revision.exists(f"{kind}s/{name}"):
+            old = revision.name_of_then(f"{kind}s", name)
+            if old:
+                write_stderr(f"ctxasm: note: {revision.revision}: {kind} {name} was {old} then")
+                options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
+    return options
+
+
+def _built_side(label: str, base: _Base, process: ProcessEnvironment, revision: GitWorkspace | None = None) -> Side:
+    """The context of a build. Raises `ContextasmError`, which names the side."""
+    from contextasm.config.resolve import prepare_build
+    from contextasm.model import ContextasmError
+    from contextasm.records.diff import Side
+
+    try:
+        context = prepare_build(base.options, process, revision, stored_profile=base.profile).run()
+    except ContextasmError as error:
+        raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
+    return Side(label, context, {document.path: document.digest for document in context.documents})
 
 
 def _text_diff(difference: Difference) -> str:

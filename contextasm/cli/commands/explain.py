@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import flag_names, prepare_request, takes_options
+from contextasm.cli.options import flag_names, prepare_request, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
-    from contextasm.config.build import PreparedBuild
     from contextasm.model import Context, Workspace
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git import GitWorkspace
 
 
 def explain(
@@ -29,23 +30,29 @@ def explain(
     fragment: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print all decisions as JSON (ctxasm.context/1).")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: ctxasm.context/1, or with --id the decisions on it.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")
     ] = False,
 ) -> int:
     """Show each fragment with its decision, tokens and reason, or only one line of a file."""
+    folder: Folder | GitWorkspace | None
     if record is not None:
         opened = _open_record(record, options)
         if line is not None:
             return _explain_recorded_line(opened, line, as_json=json)
-        context = opened.record.context
+        context, folder = opened.record.context, _record_folder(opened)
     else:
         job = prepare_request(options)
-        context = job.run()
+        context, folder = run_build(job), job.workspace
         if line is not None:
-            write_stdout(_line_text(job.workspace, context, _workspace_line(job, line), as_json=json))
+            place = _workspace_line(folder, context, line)
+            write_stdout(_line_text(job.workspace, context, place, as_json=json))
             return 0
+    if fragment is not None and folder:
+        fragment = _known_name(folder, context, fragment)
     _write_decisions(context, fragment, as_json=json, every=verbose)
     return 0
 
@@ -55,11 +62,15 @@ run = takes_options(explain)
 
 def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
-    from contextasm.rendering.formats import context_data
+    from contextasm.rendering.formats import context_data, decision_data
     from contextasm.rendering.wording import decision_table, receipt, rule_trace_table
 
     if fragment is not None:
         context = _only_fragment(context, fragment)
+    if as_json and fragment is not None:
+        decisions = [decision_data(decision) for decision in context.decisions]
+        write_stdout(format_json({"schema": "ctxasm.decisions/1", "decisions": decisions}))
+        return
     if as_json:
         write_stdout(format_json(context_data(context)))
         return
@@ -72,10 +83,32 @@ def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, e
     write_stderr(receipt(context))
 
 
-def _workspace_line(job: PreparedBuild, place: str) -> str:
-    """A typed FILE:LINE with its path relative to the workspace."""
+def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:
+    """A typed FILE:LINE with its path as the context knows the file."""
     path, colon, number = place.rpartition(":")
-    return f"{job.workspace.relative(path) if path else ''}{colon}{number}"
+    return f"{_known_name(folder, context, path) if path else ''}{colon}{number}"
+
+
+def _known_name(folder: Folder | GitWorkspace, context: Context, typed: str) -> str:
+    """A typed id or path as the context names it: the path may lead to the same file through a link."""
+    import os
+
+    names = {name for decision in context.decisions for name in (decision.fragment, decision.path)}
+    if typed in names:
+        return typed
+    path = folder.relative(typed)
+    if path in names or not folder.exists(path):
+        return path
+    real = os.path.realpath(os.path.join(folder.root, path))
+    paths = {decision.path for decision in context.decisions}
+    return next((name for name in sorted(paths) if os.path.realpath(os.path.join(folder.root, name)) == real), path)
+
+
+def _record_folder(opened: OpenedRecord) -> Folder | None:
+    """The workspace of a record; None where there is none."""
+    from contextasm.workspace.folder import Folder
+
+    return Folder(opened.root) if opened.root else None
 
 
 def _open_record(name: str, options: Options) -> OpenedRecord:
@@ -111,6 +144,8 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
     result = replay_record(opened)
     if not result.context or not result.same:
         return show_differences(opened, result)
+    if folder := _record_folder(opened):
+        place = _workspace_line(folder, result.context, place)
     write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
     return 0
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
+from contextasm.cli.options import JsonOption, all_but, prepare_request, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stdout
 from contextasm.config.options import Options
 
@@ -23,7 +23,8 @@ def plan(
 
     sizes = [parse_tokens(budget, "--budgets") for budget in budgets.split(",")]
     job = prepare_request(options)
-    contexts = [job.run(job.build._replace(request=job.build.request._replace(budget=size))) for size in sizes]
+    requests = [job.build.request._replace(budget=size) for size in sizes]
+    contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
     if json:
         write_stdout(format_json(plan_data(contexts)))
     else:

@@ -43,6 +43,7 @@ def run(
     if not result.context or not result.same:
         return show_differences(opened, result)
     if not quiet:
+        _show_changed_config(opened)
         for change in result.changes:
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}, but the bytes are the same")
         source = "the stored inputs" if result.stored else "the workspace"
@@ -117,10 +118,17 @@ def replay_record(opened: OpenedRecord) -> Replay:
     return result
 
 
-def show_differences(opened: OpenedRecord, result: Replay) -> int:
-    """Write the inputs that changed to standard error; returns the exit code."""
-    from contextasm import __version__
+def _show_changed_config(opened: OpenedRecord) -> None:
+    """Write the settings, rules and profiles that changed to standard error: a replay takes those of the record."""
+    from contextasm.records.replay import changed_config
 
+    for change in changed_config(opened.record, opened.root) if opened.root else ():
+        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay goes by what the record holds of it")
+
+
+def show_differences(opened: OpenedRecord, result: Replay) -> int:
+    """Write the inputs that changed to standard error, else the reason for a difference; returns the exit code."""
+    _show_changed_config(opened)
     for change in result.changes:
         write_stderr(f"{change.path}: {change.kind}")
     count = len(result.changes)
@@ -128,7 +136,18 @@ def show_differences(opened: OpenedRecord, result: Replay) -> int:
         inputs = f"{count} input{'s' * (count != 1)} changed since"
         what = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
     else:
-        version = dict(opened.record.making.versions).get("ctxasm", "unknown")
-        what = f"the inputs are the same, but ctxasm {version} wrote it and this is {__version__}: use that version"
+        what = f"the inputs are the same, but {_reason_without_changes(opened.record, result)}"
     write_stderr(f"ctxasm: error: {opened.path}: can't be replayed to the same bytes: {what}")
     return 1
+
+
+def _reason_without_changes(record: Record, result: Replay) -> str:
+    """The reason why the same inputs give another context: another version, or a record that is not as it was."""
+    from contextasm.records.replay import program_versions
+
+    now = program_versions(record.request.tokenizer)
+    for name, version in record.making.versions:
+        if now.get(name, version) != version:
+            return f"{name} {version} wrote it and this is {now[name]}: use that version"
+    parts = " and ".join(name.replace("_", " ") for name in result.differences)
+    return f"they do not give the recorded {parts}: record the build again with `ctxasm build --record`"

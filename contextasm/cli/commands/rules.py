@@ -40,8 +40,9 @@ run = takes_options(rules, all_but("format"))
 
 def _rule_list(options: Options, *, as_json: bool) -> str:
     from contextasm.config.resolve import open_rules, process_environment
+    from contextasm.rules.evaluate import in_precedence
 
-    rule_set = open_rules(options, process_environment())
+    rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
         return format_json([*map(_rule_data, rule_set)])
     return format_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))

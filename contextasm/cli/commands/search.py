@@ -110,31 +110,24 @@ def _hit_data(memory: Memory, score: Score) -> Mapping[str, object]:
 
 
 def _hit_table(hits: Sequence[Hit]) -> str:
-    """The hits as a table; on a terminal, texts are truncated to its width."""
+    """The hits as a table; on a terminal one block for each hit, with its text wrapped between words."""
+    import sys
+    from shutil import get_terminal_size
+
     from contextasm.rendering.wording import format_columns, hit_rows
 
     header, rows, right = hit_rows(hits)
-    without_texts = format_columns(header[:-1], [row[:-1] for row in rows], right)
-    columns = _terminal_columns() - max(len(line) for line in without_texts.split("\n")) - 2
-    return format_columns(header, [(*row[:-1], _shortened(row[-1], columns)) for row in rows], right)
+    if not (sys.stdout and sys.stdout.isatty()):
+        return format_columns(header, rows, right)
+    return "\n".join(_hit_block(header, row, get_terminal_size().columns) for row in rows)
 
 
-def _terminal_columns() -> int:
-    """The columns of the terminal; for a pipe, more than any text has."""
-    import shutil
-    import sys
+def _hit_block(header: Sequence[str], row: Sequence[str], columns: int) -> str:
+    """A hit for a terminal: score and place, the parts of the score, and the text."""
+    from textwrap import wrap
 
-    return shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else 1 << 30
-
-
-def _shortened(text: str, columns: int) -> str:
-    """The beginning of a text that fits the columns, of which there are at least 30."""
-    from unicodedata import east_asian_width
-
-    columns = max(columns, 30)
-    used = 0
-    for place, letter in enumerate(text):
-        used += 2 if east_asian_width(letter) in {"W", "F"} else 1
-        if used >= columns and place + 1 < len(text):
-            return text[:place].rstrip() + "…"
-    return text
+    score, *parts, name, place, kind, text = row
+    indent = " " * (len(score) + 2)
+    shares = "  ".join(f"{title} {part}" for title, part in zip(header[1:], parts, strict=False))
+    lines = wrap(text, max(columns, 40), initial_indent=indent, subsequent_indent=indent)
+    return "\n".join([f"{score}  {place}", f"{indent}{name}  {kind}", f"{indent}{shares}", *lines]) + "\n"

@@ -115,5 +115,5 @@ def _entity_fragment(entity: Entity, query: SourceQuery, place: int, *, named: b
             keep=query.layer.overflow.keep,
         ),
         score=(("named", float(named)), ("salience", entity.salience)),
-        labels=Labels(kind=entity.type),
+        labels=Labels(kind=entity.type, entities=tuple(dict.fromkeys((entity.id, entity.name, *entity.aliases)))),
     )

@@ -43,6 +43,9 @@ class _Session(NamedTuple):
     id: str
     document: Document
     events: Sequence[Event]
+    """Events up to the day of the request, oldest first."""
+    future: Sequence[Event]
+    """Events of later days."""
 
     @property
     def latest(self) -> tuple[str, str]:
@@ -55,6 +58,8 @@ def events(query: SourceQuery) -> RetrievalResult:
     """Events of the session, newest first, and behind them the highlights of the latest other sessions.
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
+    Events of days after the request's are excluded. A layer that weighs `similarity` has its events compared with the
+    topic.
     """
     sessions, problems = _latest_sessions_first(query)
     named = query.build.request.session
@@ -70,20 +75,40 @@ def events(query: SourceQuery) -> RetrievalResult:
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
+    fragments += [
+        _excluded_event(event, Reason.of("future", age=(query.build.request.date - event.time.date()).days), query)
+        for session in sessions
+        for event in session.future
+        if event.time
+    ]
     documents = tuple(session.document for session in sessions)
-    return RetrievalResult(tuple(_merge_same_ids(fragments)), documents, tuple(problems))
+    return RetrievalResult(tuple(_with_similarity(_merge_same_ids(fragments), query)), documents, tuple(problems))
 
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
     types = query.layer.query.event_types
+    last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []
     for document in documents:
         file_events, file_problems = parse_events(document)
         problems += file_problems
         name = document.path.rpartition("/")[2].removesuffix(".jsonl")
-        sessions.append(_Session(name, document, [event for event in file_events if not types or event.type in types]))
+        in_types = [event for event in _oldest_first(file_events) if not types or event.type in types]
+        past = [event for event in in_types if event.day <= last_day]
+        sessions.append(_Session(name, document, past, [event for event in in_types if event.day > last_day]))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
+
+
+def _oldest_first(file_events: Sequence[Event]) -> list[Event]:
+    # By time, then line; an event without a time stands behind the one above it.
+    latest = datetime.min  # noqa: DTZ901 - events are in UTC without a zone
+    times: list[datetime] = []
+    for event in file_events:
+        latest = event.time or latest
+        times.append(latest)
+    order = sorted(range(len(times)), key=lambda number: (times[number], number))
+    return [file_events[number] for number in order]
 
 
 def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
@@ -91,18 +116,40 @@ def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
     count = query.layer.query.max_candidates or len(newest_first)
     candidates = [_event_fragment(event, session.id, (0, event.line), query) for event in newest_first[:count]]
     reason = Reason.of("not-in-pool", pool=count)
-    heading = query.layer.heading[0]
-    return candidates + [
-        Fragment(
-            _event_id(event),
-            Location(event.path, event.line, rows=1),
-            "",
-            FragmentDisplay(heading),
-            labels=Labels(day=event.day, kind=event.type),
-            verdict=Verdict(excluded=reason),
-        )
-        for event in newest_first[count:]
-    ]
+    return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
+
+
+def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragment:
+    return Fragment(
+        _event_id(event),
+        Location(event.path, event.line, rows=1),
+        "",
+        FragmentDisplay(query.layer.heading[0]),
+        labels=Labels(day=event.day, kind=event.type),
+        verdict=Verdict(excluded=reason),
+    )
+
+
+def _with_similarity(fragments: Sequence[Fragment], query: SourceQuery) -> Sequence[Fragment]:
+    """The fragments with their similarity to the topic as the first part of their scores, where the layer weighs it."""
+    topic = query.build.request.topic
+    if (
+        not topic.strip()
+        or "similarity" not in dict(query.layer.ranking.weights)
+        or query.layer.ranking.order == "given"
+    ):
+        return fragments
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+
+    candidates = [number for number, fragment in enumerate(fragments) if fragment.verdict.excluded is None]
+    index = build_index([IndexEntry(fragments[number].text, day=fragments[number].labels.day) for number in candidates])
+    similar = similarities(topic, index, 0.0)
+    scored = [*fragments]
+    for row, number in enumerate(candidates):
+        score = (("similarity", similar.get(row, 0.0)), *scored[number].score)
+        scored[number] = scored[number]._replace(score=score)
+    return scored
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:

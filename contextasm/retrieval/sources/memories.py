@@ -27,7 +27,7 @@ from contextasm.model import (
     memory_score,
 )
 from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
-from contextasm.retrieval.memory_pool import ReadPool, index_entry, read_pool, score_inputs
+from contextasm.retrieval.memory_pool import ReadPool, future_reason, index_entry, read_pool, score_inputs
 from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores
 from contextasm.retrieval.reading import query_paths
 from contextasm.text.matching import mentions
@@ -116,10 +116,13 @@ def names_open(memory: Memory, request: Request) -> bool:
 
 def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
-    exclusions = {
-        memory.id: reason for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True) if reason
-    }
-    members, problems = group_memories(pool.all_memories, query.layer, exclusions)
+    today = query.build.request.date
+    reasons = (
+        (memory.id, reason or future_reason(memory.created, today))
+        for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True)
+    )
+    exclusions = {name: reason for name, reason in reasons if reason}
+    members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
     fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
     return result, tuple(member.memory for member in members)
@@ -142,7 +145,14 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
             keep=layer.overflow.keep,
         ),
         statement=memory.text,
-        labels=Labels(day=memory.created, tags=memory.tags, kind=memory.type, key=memory.key, dedup=memory.dedup),
+        labels=Labels(
+            day=memory.created,
+            kind=memory.type,
+            key=memory.key,
+            dedup=memory.dedup,
+            tags=memory.tags,
+            confidence=memory.confidence,
+        ),
         verdict=Verdict(excluded=exclusion, pinned_by=PIN_FIELD if memory.pin and exclusion is None else ""),
     )
 

@@ -134,6 +134,6 @@ def _relation_fragment(relation: Relation, query: SourceQuery, step: int, exclus
         fill_template(query.layer.display.item_template or LINE, values) if exclusion is None else "",
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=score,
-        labels=Labels(kind=relation.type),
+        labels=Labels(kind=relation.type, entities=tuple(dict.fromkeys((relation.source, relation.target)))),
         verdict=Verdict(excluded=exclusion),
     )

@@ -110,7 +110,7 @@ def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
 
 
 MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")
-"""Folders of memories (docs/DESIGN.md section 2)."""
+"""Folders of memories (docs/architecture.md, Workspace)."""
 
 
 def find_memories(workspace: Folder, name: str, owner: str = "") -> list[Memory]:
