@@ -196,7 +196,7 @@ def _is_divisible(candidate: _Candidate) -> bool:
 
 
 def _most_similar(text: Fingerprint, copy: Copy, others: Mapping[str, _Candidate]) -> str | None:
-    """The most similar text among candidates with the same figures, the earliest among equals; None without one."""
+    """The most similar text among candidates with the same figures and polarity, the earliest among equals; or None."""
     if not others or not text.folded:
         return None
     from rapidfuzz import fuzz, process  # here: most profiles compare nothing
