@@ -73,8 +73,15 @@ def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterato
         path = _joined(folder, entry.name)
         if entry.is_dir(follow_symlinks=False):
             yield from _paths_at_any_depth(tree, path, rest)
-        elif entry.is_dir() and not tree.holds(path):
+        elif _leads_to_folder(entry) and not tree.holds(path):
             yield path  # as a named folder that leads out: whoever reads it learns why
+
+
+def _leads_to_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Sequence[str]) -> Iterator[str]:
