@@ -135,7 +135,7 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
 
 
 class _Recording(NamedTuple):
-    """What a build reads and is answered, for its record."""
+    """Files that a build reads, and answers that it gets, for its record."""
 
     workspace: RecordingWorkspace
     services: RecordingServices

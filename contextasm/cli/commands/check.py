@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -58,9 +58,8 @@ def check(
     _refuse_update(baseline, paths, update=update_baseline)
     process = process_environment()
     folder = open_workspace(options, process)
-    with _open_index(folder, process) if staged else nullcontext(folder) as workspace:
-        selected = [_workspace_path(workspace, path) for path in paths or ()]
-        findings = _run_checks(options, process, workspace, selected)
+    opened = _open_index(folder, process) if staged else nullcontext(folder)
+    selected, findings = _run_checks(options, process, opened, paths or ())
     if baseline and update_baseline:
         _write_baseline(Path(baseline), findings)
         return 0
@@ -101,14 +100,19 @@ def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder 
 
 
 def _run_checks(
-    options: Options, process: ProcessEnvironment, workspace: Folder | GitWorkspace, selected: Sequence[str]
-) -> Sequence[Finding]:
-    """All findings of the workspace; selected files are read wherever they are in it."""
+    options: Options,
+    process: ProcessEnvironment,
+    opened: AbstractContextManager[Folder | GitWorkspace],
+    paths: Sequence[str],
+) -> tuple[Sequence[str], Sequence[Finding]]:
+    """The typed paths as those of the workspace, and all its findings; typed files are read wherever they are in it."""
     from contextasm.checks.inspection import inspect
     from contextasm.checks.registry import run_checks
 
-    files = [path for path in selected if workspace.is_file(path)]
-    return run_checks(inspect(options, process, files, workspace))
+    with opened as workspace:
+        selected = [_workspace_path(workspace, path) for path in paths]
+        files = [path for path in selected if workspace.is_file(path)]
+        return selected, run_checks(inspect(options, process, files, workspace))
 
 
 def _default_format(environment: Mapping[str, str]) -> FormatName:
