@@ -26,6 +26,7 @@ from contextasm.model import (
     RuleTrace,
     Section,
 )
+from contextasm.records.answers import NO_ANSWERS, RecordedAnswers
 from contextasm.records.json_codec import from_json, to_json
 from contextasm.rendering.formats import FORMATS, decision_data
 from contextasm.rendering.frame import MARKERS, render_document
@@ -108,6 +109,8 @@ class Record(NamedTuple):
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
     rule_traces: tuple[RuleTrace, ...] = ()
+    answers: RecordedAnswers = NO_ANSWERS
+    """Answers of the summarizer and the embedder."""
 
     @property
     def digests(self) -> dict[str, str]:
@@ -148,7 +151,9 @@ class Record(NamedTuple):
         )
 
 
-def make_record(context: Context, making: BuildFacts, recording: RecordingWorkspace) -> Record:
+def make_record(
+    context: Context, making: BuildFacts, recording: RecordingWorkspace, answers: RecordedAnswers = NO_ANSWERS
+) -> Record:
     """The record of a finished build that read everything through `recording`."""
     reads = sorted(recording.reads.copy().items())  # a source that is late may still be reading
     documents = [read for _, read in reads if isinstance(read, Document)]
@@ -166,6 +171,7 @@ def make_record(context: Context, making: BuildFacts, recording: RecordingWorksp
         allowances=context.allowances,
         problems=context.problems,
         rule_traces=context.rule_traces,
+        answers=answers,
     )
 
 

@@ -24,6 +24,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.pipeline import assemble
+from contextasm.records.answers import with_recorded_answers
 from contextasm.records.record import BuildFacts, Chosen, ConfigFile, Record, encode_record, parse_record
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import ENCODINGS
@@ -159,17 +160,16 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
     """
     changes, recording = changed_inputs(record.lists, record.digests, workspace)
     try:
-        context = assemble(
-            Build(
-                recording,
-                record.making.profile,
-                record.request,
-                counter,
-                rules=record.making.rule_evaluation,
-                parse_yaml=load_yaml,
-                timed_out=record.timed_out,
-            )
+        build = Build(
+            recording,
+            record.making.profile,
+            record.request,
+            counter,
+            rules=record.making.rule_evaluation,
+            parse_yaml=load_yaml,
+            timed_out=record.timed_out,
         )
+        context = assemble(with_recorded_answers(build, record.answers))
     except ContextasmError:
         if not changes:
             raise

@@ -77,6 +77,13 @@ def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterato
             yield path  # as a named folder that leads out: whoever reads it learns why
 
 
+def _leads_to_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
 def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Sequence[str]) -> Iterator[str]:
     matches = re.compile(translate(name_pattern)).match
     for entry in tree.entries(folder):
@@ -86,13 +93,6 @@ def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Seq
             yield from _paths_below(tree, _joined(folder, entry.name), rest)
         elif not rest and not entry.is_dir(follow_symlinks=False):
             yield _joined(folder, entry.name)
-
-
-def _leads_to_folder(entry: TreeEntry) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle
-        return False
 
 
 def _joined(folder: str, name: str) -> str:

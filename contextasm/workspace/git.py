@@ -6,6 +6,7 @@ folders. How git is run is in `workspace/git_commands.py`.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _MAX_LINKS = 40
 """Links followed on the way to a file, as on Linux."""
+
+_LOOP = "\0"
+"""In place of a path whose links lead to themselves: no file has it."""
 
 _SUBMODULE = 0o160000
 """Mode of a submodule."""
@@ -161,7 +165,7 @@ class GitWorkspace:
         return self._real_path(folder) is not None
 
     def _real_path(self, path: str) -> str | None:
-        """The path with its links followed; None where they lead out of the workspace, the link where in a circle."""
+        """The path with its links followed; None where they lead out of the workspace, `_LOOP` where they never end."""
         rest, real, links = path.split("/")[::-1], "", 0
         while rest:
             name = rest.pop()
@@ -175,7 +179,7 @@ class GitWorkspace:
                 if entry and stat.S_ISLNK(entry.mode):
                     target, links = os.fsdecode(self._object_bytes(below, entry)), links + 1
                     if links > _MAX_LINKS:
-                        return below
+                        return _LOOP
                     if target.startswith("/"):
                         return None
                     rest += target.split("/")[::-1]
@@ -192,11 +196,11 @@ class GitWorkspace:
         real = self._real_path(path)
         if real is None:
             return Problem("outside-workspace", path, 0, "is a link that leads out of the workspace")
+        if real == _LOOP:
+            return Problem("unreadable", path, 0, f"can't be read: {os.strerror(errno.ELOOP)}")
         if real in self._folders:
             return Problem("not-a-file", path, 0, "is a folder, not a file")
         entry = self._objects.get(real)
-        if entry and stat.S_ISLNK(entry.mode):
-            return Problem("unreadable", path, 0, "is a link in a circle")
         return decode_document(path, self._object_bytes(real, entry)) if entry else None
 
     def _object_bytes(self, path: str, entry: _GitObject) -> bytes:

@@ -6,12 +6,14 @@ Recording itself is in `workspace/recording.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.model import ContextasmError, Problem, Workspace
-from contextasm.workspace.folder import Folder
-from contextasm.workspace.git import GitWorkspace
 from contextasm.workspace.recording import Read, RecordingWorkspace
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git import GitWorkspace
 
 
 class SnapshotWorkspace:

@@ -105,6 +105,34 @@ def test_a_plain_hook_refuses_a_commit_with_a_stale_output(tmp_path: Path) -> No
     assert commit(folder, env).code == 0
 
 
+@pytest.mark.parametrize("words", [(), ("-a",), (KNOWN,)], ids=["staged", "all", "file"])
+def test_the_hook_checks_what_is_committed_however_git_commits(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """`git commit -a` and `git commit FILE` commit from an index of their own, in a linked worktree, too."""
+    env = surroundings(tmp_path)
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    folder = repository(tmp_path / "work", env)
+    fill(folder, {KNOWN: "Nothing yet.\n"})
+    commit(folder, env)
+    hook = folder / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\nexec {hooks[0]['entry']}\n")
+    hook.chmod(0o755)
+    assert run("git", "worktree", "add", "-q", str(tmp_path / "linked"), cwd=folder, env=env).code == 0
+    for tree in (folder, tmp_path / "linked"):
+        fill(tree, {KNOWN: f"Key: {TOKEN}\n"})
+        if not words:
+            run("git", "add", "-A", cwd=tree, env=env)
+            fill(tree, {KNOWN: "The key is in the vault.\n"})
+        refused = run("git", "commit", "-q", "-m", "A secret", *words, cwd=tree, env=env)
+        assert refused.code == 1, refused.err
+        assert f"{KNOWN}:1: error: holds what looks like a secret" in refused.out + refused.err
+        fill(tree, {KNOWN: f"The key is in the vault of {tree.name}.\n"})
+        run("git", "add", "-A", cwd=tree, env=env)
+        fill(tree, {"agents/a/daily/2025-03-14.md": f"Not added: {TOKEN}\n"})
+        passed = run("git", "commit", "-q", "-m", "Put right", *words, cwd=tree, env=env)
+        assert passed.code == 0, passed.out + passed.err
+
+
 def _steps() -> list[dict[str, Any]]:
     """The steps of the GitHub action."""
     steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]

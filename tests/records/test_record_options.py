@@ -242,3 +242,34 @@ def test_law_8_record_of_any_options_replays_and_is_equal_to_its_build(
         replayed = inside("replay", record)
         assert (replayed.code, replayed.out) == (0, done.out), replayed.err
         assert changes(record) == []
+
+
+SUMMARIZER = """date: 2025-03-14
+summarizer:
+  command: [sh, -c, "echo run >> runs; echo In short."]
+layers:
+  - {id: L5, max_tokens: 30, overflow: [summarize, drop]}
+"""
+EMBEDDER = """date: 2025-03-14
+embedder:
+  command: [sh, -c, "echo run >> runs; while read -r line; do echo '[1.0, 0.5]'; done"]
+"""
+
+
+@pytest.mark.parametrize(("settings", "words"), [(SUMMARIZER, ()), (EMBEDDER, ("--topic", "dinner"))])
+def test_answers_of_programs_are_replayed_and_no_program_is_run(
+    tmp_path: Path, settings: str, words: tuple[str, ...]
+) -> None:
+    """The replay asked nobody, and so gave another text."""
+    long = " ".join(["A sentence that goes on for a while."] * 12)
+    memories = "".join(f"- [note] {long} {number} {{id=m{number}}}\n" for number in range(3))
+    root = fill(tmp_path / "ws", {"ctxasm.yaml": settings, "agents/a/memories/a.md": memories})
+    env = {"CTXASM_EMBEDDER": os.path.realpath(root), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = inside("build", "-w", root, "--record", *words, env=env)
+    assert done.code == 0, done.err
+    [record] = records(root)
+    Draft202012Validator(SCHEMA).validate(json.loads(record.read_text()))
+    runs = (root / "runs").read_text()
+    replayed = inside("replay", record)
+    assert (replayed.code, replayed.out) == (0, done.out), replayed.err
+    assert (root / "runs").read_text() == runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -14,7 +14,8 @@ from contextasm.config.options import Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
-    from contextasm.model import Context
+    from contextasm.model import Build, Context
+    from contextasm.records.answers import RecordingServices
     from contextasm.workspace.outputs import OutputFile, PendingWrite
     from contextasm.workspace.recording import RecordingWorkspace
 
@@ -64,10 +65,9 @@ def build(
     started = _seconds()
     job = prepare_request(options)
     _refuse_inputs(targets, job)
-    recording = _recording_workspace(job) if (record or record_inputs) and not check else None
+    recording = _start_recording(job.build) if (record or record_inputs) and not check else None
     chosen = job.in_full if manifest or explain or recording or touch else job.build
-    build = chosen._replace(workspace=recording) if recording else chosen
-    context = run_build(job, build, quiet=quiet)
+    context = run_build(job, recording.listen(chosen) if recording else chosen, quiet=quiet)
     if strict and context.problems:
         return strict_failure(context)
     if not quiet:
@@ -168,20 +168,32 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
     write_stderr(receipt(context, job.build.counter))
 
 
-def _recording_workspace(job: PreparedBuild) -> RecordingWorkspace:
+class _Recording(NamedTuple):
+    """Files that a build reads, and answers that it gets, for its record."""
+
+    workspace: RecordingWorkspace
+    services: RecordingServices
+
+    def listen(self, build: Build) -> Build:
+        """The build that is recorded."""
+        return self.services.listen(build)._replace(workspace=self.workspace)
+
+
+def _start_recording(build: Build) -> _Recording:
+    from contextasm.records.answers import RecordingServices
     from contextasm.workspace.recording import RecordingWorkspace
 
-    return RecordingWorkspace(job.build.workspace)
+    return _Recording(RecordingWorkspace(build.workspace), RecordingServices(build))
 
 
-def _write_record(job: PreparedBuild, context: Context, recording: RecordingWorkspace, *, inputs: bool) -> Path:
+def _write_record(job: PreparedBuild, context: Context, recording: _Recording, *, inputs: bool) -> Path:
     """Write the record of a build; returns its path."""
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
-    record = make_record(context, build_facts(job), recording)
+    record = make_record(context, build_facts(job), recording.workspace, recording.services.answers)
     # A copy: a source that is late may still be reading.
-    return save_record(Path(job.workspace.root), record, recording.reads.copy() if inputs else {})
+    return save_record(Path(job.workspace.root), record, recording.workspace.reads.copy() if inputs else {})
 
 
 def _pending_writes(
