@@ -443,15 +443,8 @@ def settled(front: str, *, profile: Profile = MEMORY, **asked: Any) -> Context:
 def test_row_99_precedence_settles_a_key_of_a_page_and_a_memory_in_the_shipped_profile() -> None:
     """The page's `key:` was ignored, so only one layer held claims and the order of layers decided nothing."""
     context = settled("key: answers/length\ntype: preference\n")
-    assert (
-        outcomes(context)
-        == {
-            "knowledge/answers.md:6": "included",
-            "knowledge/answers.md:10": "included",
-            "m": "excluded",
-        }
-        or outcomes(context)["m"] == "excluded"
-    )
+    assert outcomes(context)["m"] == "excluded"
+    assert "included" in outcomes(context).values()
     assert "conflict" not in codes(context)
     assert MEMORY.conflicts
     last = MEMORY._replace(conflicts=MEMORY.conflicts._replace(precedence=("experience", "world")))
@@ -484,7 +477,7 @@ def test_row_98_preferred_id_that_no_fragment_has_is_a_problem() -> None:
     """It was passed over in silence."""
     context = build(CLAIMS, settling(0.9), prefer=("x1",))
     assert [problem.code for problem in context.problems if problem.path == "--prefer"] == ["no-effect"]
-    (problem,) = [problem for problem in build(CLAIMS, profile(*TWO), prefer=("l",)).problems]
+    (problem,) = build(CLAIMS, profile(*TWO), prefer=("l",)).problems
     assert "settles no conflicts" in problem.message
     assert codes(build(CLAIMS, settling(0.1), prefer=("l",))) == []
 
