@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ def assemble(build: Build) -> Context:
     shown = _show_each_once(build, profile, ranked)
     selection, text, tokens = shown.selection, shown.text, shown.tokens
     problems = (*after_rules.problems, *shown.problems)
-    return Context(
+    context = Context(
         text=text,
         tokens=tokens,
         etag=sha256(text.encode()).hexdigest(),
@@ -55,6 +55,18 @@ def assemble(build: Build) -> Context:
         documents=_documents(after_rules.results),
         rule_traces=after_rules.traces,
     )
+    return context._replace(problems=(*context.problems, *_coherence_problems(context, profile)))
+
+
+def _coherence_problems(context: Context, profile: Profile) -> Iterator[Problem]:
+    if not profile.min_coherence:
+        return
+    from contextasm.rendering.metrics import context_metrics  # here: most profiles set no least coherence
+
+    coherence = context_metrics(context).coherence
+    if coherence is not None and coherence < profile.min_coherence:
+        message = f"is {coherence:g}, below {profile.min_coherence:g}: the fragments share few words, or contradict"
+        yield Problem("low-coherence", "coherence", 0, message)
 
 
 def _searched(build: Build) -> Build:

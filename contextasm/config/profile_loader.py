@@ -24,6 +24,7 @@ KEYS: dict[str, ParseValue] = {
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
     "fill": values.parse_percent,
+    "min_coherence": values.parse_fraction,
     "merge": lambda value, _where: value,
     "conflicts": lambda value, _where: value,
     "layers": lambda value, _where: value,
@@ -102,6 +103,7 @@ def _changed_profile(base: Profile, table: YamlMapping) -> Profile:
         else base.merge,
         conflicts=_parse_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
         fill=values.parse_percent(parsed.get("fill", base.fill), table.where("fill")) or 0,
+        min_coherence=values.parse_fraction(parsed.get("min_coherence", base.min_coherence), table.where("layers")),
     )
 
 

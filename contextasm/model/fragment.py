@@ -102,6 +102,8 @@ class Labels(NamedTuple):
     """Type of memory, event or entity; empty where the source has no types."""
     key: str = ""
     """Subject, in a word of the user's; empty for none."""
+    claim: str = ""
+    """Path of the page whose sections say together what it says of the key; empty for a fragment by itself."""
     dedup: str = ""
     """Name shared by fragments that say the same; empty for none."""
     tags: tuple[str, ...] = ()

@@ -142,5 +142,7 @@ class Profile(NamedTuple):
     """Treatment of fragments of one key that say different things; None where that is no conflict."""
     fill: float = 0
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
+    min_coherence: float = 0
+    """Least coherence of a finished context, 0 to 1; a context below it has a problem. 0 for any."""
     strategies: tuple[tuple[str, "Profile"], ...] = ()
     """The profile under each strategy, by the strategy's name."""

@@ -51,6 +51,8 @@ def resolve_conflicts(
         for claim in claims:
             if claim.protected:
                 continue
+            if _name(claim) == _name(winner):
+                continue
             if not _is_same(claim.fragment, winner.fragment):
                 reason = Reason.of("overruled", by=winner.fragment.id, key=key)
             elif claim is not winner:
@@ -67,8 +69,8 @@ def resolve_conflicts(
 
 def _winner(profile: Profile, claims: Sequence[_Claim], prefer: Sequence[str]) -> _Claim | None:
     """The preferred claim, else the one of highest precedence; None for a conflict that the user has to settle."""
-    preferred = next((claim for claim in claims if claim.fragment.id in prefer), None)
-    if preferred or max(_severity(profile, claim.fragment) for claim in claims) >= MINOR:
+    preferred = next((claim for claim in claims if {claim.fragment.id, _name(claim)} & {*prefer}), None)
+    if preferred or _severity(profile, claims) >= MINOR:
         return preferred
     return min(claims, key=lambda claim: _precedence(profile, claim))
 
@@ -84,17 +86,26 @@ def _conflicting_claims(
                 claim = _Claim(layer.id, fragment, layer.limits.required or bool(fragment.verdict.pinned_by))
                 claims_by_key.setdefault(fragment.labels.key, []).append(claim)
     for key, claims in claims_by_key.items():
-        if any(not _is_same(claims[0].fragment, claim.fragment) for claim in claims):
+        others = (claim for claim in claims if _name(claim) != _name(claims[0]))
+        if any(not _is_same(claims[0].fragment, claim.fragment) for claim in others):
             yield key, claims
+
+
+def _name(claim: _Claim) -> str:
+    """The page of a section, since its sections say one thing together; else the fragment's id."""
+    return claim.fragment.labels.claim or claim.fragment.id
 
 
 def _is_same(one: Fragment, other: Fragment) -> bool:
     return fingerprint(one) == fingerprint(other)
 
 
-def _severity(profile: Profile, fragment: Fragment) -> float:
+def _severity(profile: Profile, claims: Sequence[_Claim]) -> float:
+    """The highest severity of the types of the claims; a page without a type takes that of the others."""
     assert profile.conflicts
-    return dict(profile.conflicts.severity).get(fragment.labels.kind, profile.conflicts.otherwise)
+    severity, otherwise = dict(profile.conflicts.severity), profile.conflicts.otherwise
+    kinds = {claim.fragment.labels.kind for claim in claims} - {""}
+    return max((severity.get(kind, otherwise) for kind in kinds), default=otherwise)
 
 
 def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
@@ -105,10 +116,17 @@ def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
 
 
 def _conflict_problem(key: str, claims: Sequence[_Claim]) -> Problem:
-    first, *others = [claim.fragment for claim in claims]
+    first, *others = _first_of_each(claims)
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
+
+
+def _first_of_each(claims: Sequence[_Claim]) -> list[Fragment]:
+    first: dict[str, Fragment] = {}
+    for claim in claims:
+        first.setdefault(_name(claim), claim.fragment)
+    return [*first.values()]
 
 
 def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:

@@ -134,7 +134,8 @@ def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, typ
 def _unmatched_preferences(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
     if profile.conflicts is None or not request.prefer:
         return
-    keys = {fragment.id: fragment.labels.key for fragment in _fragments(profile.layers, results)}
+    fragments = [*_fragments(profile.layers, results)]
+    keys = {name: each.labels.key for each in fragments for name in (each.labels.claim, each.id) if name}
     for name in dict.fromkeys(request.prefer):
         if name not in keys:
             yield _problem(f"--prefer {name}", _with_suggestion("there is no such id", name, sorted(keys)))

@@ -32,9 +32,13 @@ def workspace_path(root: str, typed: str, exists: Callable[[str], bool]) -> str:
 
 
 def _split_pattern(typed: str) -> tuple[str, str]:
-    """The folders before the first wildcard, and the rest; all of a path without one is fixed."""
+    """The folders before the first wildcard, and the rest; all of a path without one is fixed.
+
+    The name of a folder on the disk is no wildcard, whatever characters it has.
+    """
     names = typed.split("/")
-    first = next((number for number, name in enumerate(names) if is_pattern(name)), len(names))
+    wildcards = (number for number, name in enumerate(names) if is_pattern(name))
+    first = next((number for number in wildcards if not os.path.lexists("/".join(names[: number + 1]))), len(names))
     fixed = "/".join(names[:first]) or ("/" if first and names[0] == "" else "")
     return fixed, "/".join(name for name in names[first:] if name not in {"", "."})
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contextasm.config.layers import with_layer_values
+from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import (
     Build,
@@ -422,3 +423,83 @@ def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
 
 
 # One engine.
+
+
+# Pages that declare a key, preferred ids, coherence: the shipped profile `memory`.
+
+MEMORY = load_profile("memory", "", Path())
+
+
+def settled(front: str, *, profile: Profile = MEMORY, **asked: Any) -> Context:
+    """A page with this front matter and a memory of the same key, which say different things."""
+    files: dict[str, Content] = {
+        "knowledge/answers.md": f"---\n{front}---\n# Answers\n\nThe length of answers is short.\n\n"
+        "## Why\n\nAnswers of some length tire.\n",
+        "memories/m.md": "- [preference] The length of answers is long {id=m key=answers/length}\n",
+    }
+    return build(files, profile, topic="length of answers", **asked)
+
+
+def test_row_99_precedence_settles_a_key_of_a_page_and_a_memory_in_the_shipped_profile() -> None:
+    """The page's `key:` was ignored, so only one layer held claims and the order of layers decided nothing."""
+    context = settled("key: answers/length\ntype: preference\n")
+    assert outcomes(context)["m"] == "excluded"
+    assert "included" in outcomes(context).values()
+    assert "conflict" not in codes(context)
+    assert MEMORY.conflicts
+    last = MEMORY._replace(conflicts=MEMORY.conflicts._replace(precedence=("experience", "world")))
+    turned = outcomes(settled("key: answers/length\ntype: preference\n", profile=last))
+    assert turned.pop("m") == "included"
+    assert {*turned.values()} == {"excluded"}
+
+
+def test_sections_of_one_page_do_not_contradict_each_other() -> None:
+    """They say one thing of the key together."""
+    files: dict[str, Content] = {
+        "knowledge/answers.md": "---\nkey: a\n---\n# Answers\n\nAnswers are short.\n\n## Why\n\nAnswers tire.\n"
+    }
+    assert "conflict" not in codes(build(files, MEMORY, topic="answers"))
+
+
+@pytest.mark.parametrize("name", ["knowledge/answers.md", "m"])
+def test_preferred_id_may_be_that_of_a_page(name: str) -> None:
+    """All of its sections win."""
+    shown = {
+        fragment
+        for fragment, outcome in outcomes(settled("key: answers/length\n", prefer=(name,))).items()
+        if outcome == "included"
+    }
+    assert shown
+    assert ("m" in shown) == (name == "m")
+
+
+def test_row_98_preferred_id_that_no_fragment_has_is_a_problem() -> None:
+    """It was passed over in silence."""
+    context = build(CLAIMS, settling(0.9), prefer=("x1",))
+    assert [problem.code for problem in context.problems if problem.path == "--prefer"] == ["no-effect"]
+    (problem,) = build(CLAIMS, profile(*TWO), prefer=("l",)).problems
+    assert "settles no conflicts" in problem.message
+    assert codes(build(CLAIMS, settling(0.1), prefer=("l",))) == []
+
+
+def test_row_103_context_below_the_least_coherence_has_a_problem() -> None:
+    """`coherence` was a figure in JSON that no value of it was told of."""
+    files: dict[str, Content] = {"high/a.md": "- [fact] Red boats\n- [fact] Blue lamps\n"}
+    assert codes(build(files, profile(memories("high", item="- {text}"), min_coherence=0.9))) == ["low-coherence"]
+    assert codes(build(files, profile(memories("high", item="- {text}")))) == []
+    assert 0 < MEMORY.min_coherence < 0.5
+
+
+def test_coherence_as_a_weight_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """Gap 9: the fourth weight of 003 was an unknown part of a score."""
+    root = fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L4, weights: {similarity: 0.85, coherence: 0.15}}\n"})
+    told = inside("build", cwd=root)
+    assert (told.code, "figure of a finished context" in told.err) == (2, True)
+
+
+def test_row_118_strategy_of_pack_that_needs_no_name_has_one(tmp_path: Path) -> None:
+    """`--strategy relevant` was refused."""
+    root = fill(tmp_path, {"PROJECT.md": "P\n", "memories/m.md": "- [fact] The gate {key=root/stack}\n"})
+    plain = inside("build", "-q", "-p", "pack", "--topic", "gate", cwd=root)
+    named = inside("build", "-q", "-p", "pack", "--topic", "gate", "--strategy", "relevant", cwd=root)
+    assert (named.code, named.out) == (0, plain.out)

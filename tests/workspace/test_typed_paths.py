@@ -25,9 +25,9 @@ FOLDERS = (".", "agents", "agents/a", "agents/a/daily", "..")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace below another folder, with a link to it beside it."""
-    folder = fill(tmp_path / "in", {**DAY, KNOWLEDGE: "Known.\n", "agents/a/daily/2025-03-14.md": "Did.\n"})
-    (tmp_path / "link").symlink_to("in")
+    """A workspace below another folder, with a link to it beside it; its name has the characters of a pattern."""
+    folder = fill(tmp_path / "in [1]", {**DAY, KNOWLEDGE: "Known.\n", "agents/a/daily/2025-03-14.md": "Did.\n"})
+    (tmp_path / "link").symlink_to("in [1]")
     return folder
 
 

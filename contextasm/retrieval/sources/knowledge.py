@@ -19,6 +19,14 @@ from contextasm.text.markdown import blocks, heading, trimmed
 from contextasm.text.templates import fill_template
 
 
+class _Page(NamedTuple):
+    """Facts of a page that all of its sections share."""
+
+    day: str
+    key: str
+    kind: str
+
+
 class _PageSection(NamedTuple):
     """The text between two headings of a page."""
 
@@ -28,6 +36,10 @@ class _PageSection(NamedTuple):
     """Headings above the text, the outermost first; the page's name where there are none."""
     day: str
     """Day of the page, as YYYY-MM-DD; empty for none."""
+    key: str
+    """Subject that the page's front matter names as its `key`; empty for none."""
+    kind: str
+    """Type of the page in its front matter; empty for none."""
 
 
 def knowledge(query: SourceQuery) -> RetrievalResult:
@@ -72,18 +84,18 @@ def split_sections(document: Document) -> Iterator[_PageSection]:
     """Sections of a page, in its order; a heading without text below it makes none."""
     lines = document.text.split("\n")
     name = document.path.rpartition("/")[2].removesuffix(".md")
-    day = _page_day(document)
+    page = _Page(_page_day(document), _front_word(document, "key"), _front_word(document, "type"))
     trail: list[tuple[int, str]] = []
     start, end = 0, 0
     for block in blocks(lines):
         if block.levels:
-            yield from _section_unless_blank(document, lines[start : block.first], start, _titles(trail, name), day)
+            yield from _section_unless_blank(document, lines[start : block.first], start, _titles(trail, name), page)
             start = block.body
             for line in lines[block.first : block.body]:
                 if title := heading(line):
                     trail = [outer for outer in trail if outer[0] < title[0]] + [title]
         end = block.stop
-    yield from _section_unless_blank(document, lines[start:end], start, _titles(trail, name), day)
+    yield from _section_unless_blank(document, lines[start:end], start, _titles(trail, name), page)
 
 
 def _titles(trail: Sequence[tuple[int, str]], name: str) -> tuple[str, ...]:
@@ -91,12 +103,17 @@ def _titles(trail: Sequence[tuple[int, str]], name: str) -> tuple[str, ...]:
 
 
 def _section_unless_blank(
-    document: Document, lines: Sequence[str], start: int, trail: tuple[str, ...], day: str
+    document: Document, lines: Sequence[str], start: int, trail: tuple[str, ...], page: _Page
 ) -> Iterator[_PageSection]:
     blank, text = trimmed("\n".join(lines))
     if text:
         location, text = passage(document, document.line + start + blank, text)
-        yield _PageSection(location, text, trail, day)
+        yield _PageSection(location, text, trail, *page)
+
+
+def _front_word(document: Document, key: str) -> str:
+    written = document.front.get(key)
+    return written.strip() if isinstance(written, str) else ""
 
 
 def _page_day(document: Document) -> str:
@@ -109,9 +126,10 @@ def _page_day(document: Document) -> str:
 
 def _section_fragment(section: _PageSection, query: SourceQuery) -> Fragment:
     layer = query.layer
-    names = {"title": " / ".join(section.trail), "path": section.location.path}
+    path = section.location.path
+    names = {"title": " / ".join(section.trail), "path": path}
     return Fragment(
-        f"{section.location.path}:{section.location.line}",
+        f"{path}:{section.location.line}",
         section.location,
         section.text,
         FragmentDisplay(
@@ -119,5 +137,5 @@ def _section_fragment(section: _PageSection, query: SourceQuery) -> Fragment:
             group=fill_template(layer.display.group_template, names),
             keep=layer.overflow.keep,
         ),
-        labels=Labels(day=section.day),
+        labels=Labels(day=section.day, kind=section.kind, key=section.key, claim=path if section.key else ""),
     )
