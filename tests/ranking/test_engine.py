@@ -476,7 +476,7 @@ def test_preferred_id_may_be_that_of_a_page(name: str) -> None:
 def test_row_98_preferred_id_that_no_fragment_has_is_a_problem() -> None:
     """It was passed over in silence."""
     context = build(CLAIMS, settling(0.9), prefer=("x1",))
-    assert [problem.code for problem in context.problems if problem.path == "--prefer"] == ["no-effect"]
+    assert [problem.code for problem in context.problems if problem.path == "--prefer x1"] == ["no-effect"]
     (problem,) = build(CLAIMS, profile(*TWO), prefer=("l",)).problems
     assert "settles no conflicts" in problem.message
     assert codes(build(CLAIMS, settling(0.1), prefer=("l",))) == []

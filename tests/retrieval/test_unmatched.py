@@ -37,6 +37,7 @@ EVERYTHING: dict[str, Content] = {
     "sessions/s2.jsonl": EVENTS.replace("2025-03", "2025-02"),
     "graph/entities.yaml": "entities:\n  - {name: Pear, type: fruit}\n",
     "PROJECT.md": "A project.",
+    "SOUL.md": "A soul.",
     "src/pear.py": "pear = 1\n",
 }
 
@@ -97,6 +98,13 @@ def test_an_option_that_matches_is_no_problem(name: str) -> None:
     """Whether or not it changes the text."""
     profile, asked = MATCHES[name]
     assert told(context(PROFILES[profile], **asked)) == []
+
+
+def test_a_profile_that_finds_nothing_says_so() -> None:
+    """The context is empty, and the command line printed an empty document without a word."""
+    (problem,) = context(PROFILES["openclaw"], {"NOTES.txt": "Text."}).problems
+    assert (problem.code, problem.path) == ("no-effect", "profile openclaw")
+    assert "empty" in problem.message
 
 
 @pytest.mark.parametrize("profile", VARIANTS)

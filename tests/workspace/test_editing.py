@@ -198,6 +198,13 @@ def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -
     assert (tmp_path / "out").read_text() == "edited\n"
 
 
+def test_log_entry_between_rules_is_shown(tmp_path: Path) -> None:
+    """As the first lines of a new log it was front matter, which no context shows."""
+    fill(tmp_path, {})
+    assert inside("log", "-", *DAY, "-w", tmp_path, stdin="---\nplan: pears\n---\nDone.").code == 0
+    assert "plan: pears" in inside("build", *DAY, "-w", tmp_path).out
+
+
 @pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])
 def test_nothing_is_stored_where_standard_output_is_closed(tmp_path: Path, words: tuple[str, ...]) -> None:
     """It was stored, and then called an error: who tried again stored it twice."""

@@ -118,10 +118,14 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:
-    """Add a text of LF lines to the end of a log; True where the log is new. Raises `ContextasmError`."""
+    """Add a text of LF lines to the end of a log; True where the log is new. Raises `ContextasmError`.
+
+    A text that begins with `---` stands below a blank line: as the first lines of a file it would be front matter.
+    """
     with locked(workspace):
         old = open_file(workspace, path)
-        separator = _missing_line_ends(old.text)
+        is_rule_first = not old.text.strip() and text.startswith("---")
+        separator = _missing_line_ends(old.text) + ("\n" if is_rule_first else "")
         save_file(workspace, path, old.data + old.encoded(f"{separator}{text}\n"))
     return not old.data
 
