@@ -90,7 +90,8 @@ def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str])
         meant = "/".join((*parts[:at], names[at], *parts[at + 1 :]))
         folder = "/".join((*parts[:at], names[at]))
         is_taken = meant in read_paths or any(other.startswith(f"{folder}/") for other in read_paths)
-        if is_taken or not nearest(parts[at], [names[at]], NEAR_FILE if is_file else NEAR_FOLDER):
+        is_near = nearest(parts[at], [names[at]], NEAR_FILE if is_file else NEAR_FOLDER)
+        if is_taken or not (is_near or (is_file and _differs_in_ending(parts[at], names[at]))):
             return None
         place = path if is_file else "/".join(parts[: at + 1])
         return _NearMiss(place, f"nothing reads {parts[at]}", meant if is_file else f"{folder}/")
@@ -98,6 +99,15 @@ def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str])
         meant = "/".join((*parts[:at], name))
         return _NearMiss(path, f"only files that end in {posixpath.splitext(names[at])[1]} are read here", meant)
     return None
+
+
+def _differs_in_ending(name: str, read_name: str) -> bool:
+    """Whether a file such as RULES.txt has the name of one that is read, with another ending for text."""
+    (stem, ending), (read_stem, expected) = (
+        posixpath.splitext(name.casefold()),
+        posixpath.splitext(read_name.casefold()),
+    )
+    return stem == read_stem and ending in ("", ".txt", *OTHER_ENDINGS.get(expected, ()))
 
 
 def _with_ending(name: str, pattern: str) -> str:
@@ -121,7 +131,7 @@ def _below_folder(parts: Sequence[str], names: Sequence[str]) -> _NearMiss | Non
 
 
 def path_hint(path: str, inspection: Inspection) -> str:
-    """What to do about a path that matches no file: the file that is named nearly so, if there is one."""
+    """Advice on a path that matches no file: the file that is named nearly so, if there is one."""
     near = nearest(path, inspection.documents, NEAR_FILE)
     return f"did you mean {near}?" if near else "correct the path, or take it out"
 

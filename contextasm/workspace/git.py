@@ -27,7 +27,6 @@ _MAX_LINKS = 40
 
 _LOOP = "\0"
 """In place of a path whose links lead to themselves: no file has it."""
-
 _SUBMODULE = 0o160000
 """Mode of a submodule."""
 

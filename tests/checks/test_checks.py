@@ -764,8 +764,11 @@ def test_a_sentence_at_the_end_of_a_long_paragraph_has_its_line(tmp_path: Path) 
 
 NEAR_NAMES = {
     "teams/q/GOAL.md": "teams/q/GOALS.md",
+    "teams/q/RULES": "teams/q/RULES.md",
     "agents/a/knowledge.md": KNOWN,
     "agents/a/KNOWLEDGE.MD": KNOWN,
+    "agents/a/KNOWLEDGE.markdown": KNOWN,
+    "agents/a/KNOWLEDGE.txt": KNOWN,
     "agents/a/daily/2025-03-14.MD": LOG.format("2025-03-14"),
     "agents/a/daily/2025-03-14.markdown": LOG.format("2025-03-14"),
     "agents/a/daily/2025-03-14.txt": LOG.format("2025-03-14"),
