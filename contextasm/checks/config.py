@@ -128,6 +128,8 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
             document = inspection.workspace.read(path)
             if document is None:
                 hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+                if not values.is_name(agent):
+                    hint = f"rename the folder: {values.NAME_HINT}"
                 yield error_finding(path, 0, "is missing, so this agent can't be built", hint)
             elif isinstance(document, Document) and not document.text.strip():
                 hint = "write into it who the agent is, or how it works"

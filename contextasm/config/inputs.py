@@ -28,6 +28,7 @@ _RULES = "ctxasm reads rules from this file"
 _PROFILE = "ctxasm reads a profile from this file"
 _PROGRAM = f"{FILE} names this file as a part of a program or model"
 _OWN = "ctxasm stores data of its own here"
+_GIT = "git stores data of its own here"
 
 _OWN_PLACES = ("records", "inputs", "memories", "lock", ".gitignore")
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
@@ -131,10 +132,11 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
 
 
 def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
-    """Files and folders that are read, but by no layer."""
+    """Files and folders that no layer reads, but something else does."""
     for name in names:
         yield from ((str(path), _PROFILE) for path in profile_files(name.name, name.folder))
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
+    yield from ((f"{folder}/.git", _GIT) for folder in (root, *root.parents) if os.path.lexists(f"{folder}/.git"))
     for key in ("embedder", "summarizer"):
         table = settings_file.get(key)
         if isinstance(table, YamlMapping):

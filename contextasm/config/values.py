@@ -212,11 +212,18 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
     raise ContextasmError(where, f"unknown {kind} {name}", hint)
 
 
+NAME_HINT = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of an agent or team."""
+    return bool(re.fullmatch(_NAME, text))
+
+
 def parse_name(value: object, where: str) -> str:
     """The name of an agent or team: one path component (docs/architecture.md, Workspace); empty for none."""
-    if not isinstance(value, str | int) or isinstance(value, bool) or (value and not re.fullmatch(_NAME, str(value))):
-        hint = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
-        raise ContextasmError(where, f"{value} can't be a name", hint)
+    if not isinstance(value, str | int) or isinstance(value, bool) or (value and not is_name(str(value))):
+        raise ContextasmError(where, f"{value} can't be a name", NAME_HINT)
     return str(value)
 
 

@@ -780,6 +780,12 @@ NEAR_NAMES = {
 }
 
 
+def test_a_folder_whose_name_no_agent_can_have_is_to_be_renamed(tmp_path: Path) -> None:
+    """The advice was to make an agent of that name, which is refused."""
+    (finding,) = found(tmp_path, {"agents/bad name/IDENTITY.md": "I.\n"})
+    assert finding.hint.startswith("rename the folder: ")
+
+
 @pytest.mark.parametrize("path", NEAR_NAMES)
 def test_a_name_that_nearly_is_read_is_told_with_the_one_that_is(tmp_path: Path, path: str) -> None:
     """The file was passed over in silence."""

@@ -133,6 +133,16 @@ def test_outputs_of_other_builds_are_no_manifest(tmp_path: Path) -> None:
     refused(build(tmp_path, "-o", "AGENTS.md"), "AGENTS.md", "layer agents")
 
 
+@pytest.mark.parametrize("words", [("-o", ".git/HEAD"), ("--into", ".git/new.md"), ("--manifest", "../.git/config")])
+def test_what_git_stores_is_no_output(tmp_path: Path, words: tuple[str, str]) -> None:
+    """The repository was lost: no command of git worked any longer."""
+    own = fill(tmp_path / "w", {".git/HEAD": "ref: refs/heads/main\n"})
+    fill(tmp_path, {".git/config": "[core]\n"}, base={})
+    refused(build(own, *words), "git stores data of its own here")
+    assert (own / ".git/HEAD").read_text() == "ref: refs/heads/main\n"
+    assert not (own / ".git/new.md").exists()
+
+
 def test_row_122_one_missing_folder_writes_nothing(tmp_path: Path) -> None:
     """Earlier targets were written, later ones not; so was the output before a manifest in a missing folder."""
     fill(tmp_path, {})
