@@ -17,7 +17,7 @@ from contextasm.text.matching import list_names, nearest
 ParseValue = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
 
-_TOKENS = r"(\d+(?:\.\d+)?)([kK]?)"
+_TOKENS = r"([0-9]+(?:\.[0-9]+)?)([kK]?)"
 _NAME = r"[\w-][\w.-]*"
 
 SCORE_PARTS = (

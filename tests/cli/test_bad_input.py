@@ -63,6 +63,7 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pytest.param(("build", "-b", "99999999999"), ("--budget", "99999999999"), id="budget beyond reason"),
         pytest.param(("build", "-b", "9" * 400), ("--budget", "is too large"), id="budget beyond any number"),
         pytest.param(("build", "-b", ""), ("--budget", "no number"), id="empty budget"),
+        pytest.param(("build", "-b", "٣"), ("--budget", "no number"), id="budget in other digits"),
         pytest.param(("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "YYYY-MM-DD"), id="date of no day"),
         pytest.param(
             ("build", "--date", "14.3.2025"), ("--date", "14.3.2025", "YYYY-MM-DD"), id="date of another form"
