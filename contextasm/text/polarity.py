@@ -5,6 +5,7 @@ commonest negations of some other languages. No grammar.
 """
 
 import re
+from functools import lru_cache
 
 NUMBER = r"\d+(?:[.,:/-]\d+)*"
 
@@ -90,12 +91,14 @@ def polarity(folded: str) -> tuple[str, ...]:
     return (*marks, *(match[0] + folded[match.end() : match.end() + 1] for match in _NEGATION_SIGNS.finditer(folded)))
 
 
+@lru_cache(maxsize=4096)
 def _negation(word: str) -> str:
     if _NOT.fullmatch(word):
         return "not"
     return word if word in _NEGATIONS or word.startswith("kein") else ""
 
 
+@lru_cache(maxsize=4096)
 def _opposite(word: str) -> str:
     """The part of a word that turns the meaning of a text; empty for none."""
     if word in _OPPOSITES or (len(word) == 1 and word != "a") or not word[0].isalpha():
