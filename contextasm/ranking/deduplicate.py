@@ -169,7 +169,7 @@ class _Search:
             if is_settled or (is_beyond and not candidate.is_protected):
                 continue
             text = fingerprint(candidate.fragment)
-            others = shown.setdefault(text[1:], {})
+            others = shown.setdefault((text.figures, text.polarity), {})
             match = None if candidate.is_protected else _most_similar(text, copy, others)
             if match and candidate.precedence >= others[match].precedence:
                 self._twins[copy] = Twin(copy, others[match].copy, "near")

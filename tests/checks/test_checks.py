@@ -775,7 +775,7 @@ NEAR_NAMES = {
     "agents/a/daily/2025/2025-03-12.md": LOG.format("2025-03-12"),
     "agents/a/dailys/2025-03-12.md": "agents/a/daily/",
     "agents/a/memory/m.md": "agents/a/memories/",
-    "agents/a/memories/work/m.md": MEMORY,
+    "agents/a/memories/jobs/m.md": MEMORY,
     "rules/r.yml": "rules/r.yaml",
 }
 

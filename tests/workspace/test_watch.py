@@ -465,14 +465,32 @@ def test_what_the_command_line_gets_wrong_ends_it_at_once(
     assert done.stderr.count("\n") == 1
 
 
-def test_terminal_has_one_line_that_is_kept_current(tmp_path: Path) -> None:
-    """Nothing scrolls by while all is well, and the cursor is there again at the end."""
-    fill(tmp_path, {})
+def start_on_terminal(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A watch of a new workspace on a terminal of 400 columns, and the end to read it from."""
+    fill(folder, {})
     outer, inner = pty.openpty()
     words = [*COMMAND, "watch", "-o", "out.md", *DAY]
     env = clean({"TERM": "xterm", "COLUMNS": "400"})
-    process = subprocess.Popen(words, cwd=tmp_path, env=env, stdin=inner, stdout=inner, stderr=inner)
+    process = subprocess.Popen(words, cwd=folder, env=env, stdin=inner, stdout=inner, stderr=inner)
     os.close(inner)
+    return process, outer
+
+
+def interrupted(process: subprocess.Popen[bytes], outer: int) -> bytes:
+    """The rest of the output after an interrupt, which ends the watch with 130."""
+    process.send_signal(signal.SIGINT)
+    rest = b""
+    with suppress(OSError):  # the other end is closed
+        while more := os.read(outer, 1 << 16):
+            rest += more
+    os.close(outer)
+    assert process.wait(PATIENCE) == 130
+    return rest
+
+
+def test_terminal_has_one_line_that_is_kept_current(tmp_path: Path) -> None:
+    """Nothing scrolls by while all is well, and the cursor is there again at the end."""
+    process, outer = start_on_terminal(tmp_path)
     seen = b""
     while READY.strip().encode() not in seen:
         seen += os.read(outer, 1 << 16)
@@ -481,36 +499,21 @@ def test_terminal_has_one_line_that_is_kept_current(tmp_path: Path) -> None:
     while seen.count(b"tokens") < 2:
         seen += os.read(outer, 1 << 16)
     after = seen.count(b"\n")
-    process.send_signal(signal.SIGINT)
-    with suppress(OSError):  # the other end is closed
-        while more := os.read(outer, 1 << 16):
-            seen += more
-    os.close(outer)
-    assert process.wait(PATIENCE) == 130
+    seen += interrupted(process, outer)
     assert after - before <= 1  # the end of the line that says that it watches
     assert seen.rfind(b"\x1b[?25h") > seen.rfind(b"\x1b[?25l")
 
 
 def test_message_on_a_terminal_stands_above_the_line_that_is_kept(tmp_path: Path) -> None:
     """The line is erased first and shown again behind the message: an error does not run into it."""
-    fill(tmp_path, {})
-    outer, inner = pty.openpty()
-    words = [*COMMAND, "watch", "-o", "out.md", *DAY]
-    env = clean({"TERM": "xterm", "COLUMNS": "400"})
-    process = subprocess.Popen(words, cwd=tmp_path, env=env, stdin=inner, stdout=inner, stderr=inner)
-    os.close(inner)
+    process, outer = start_on_terminal(tmp_path)
     seen = b""
     while b"tokens" not in seen or READY.strip().encode() not in seen:
         seen += os.read(outer, 1 << 16)
     fill(tmp_path, {"ctxasm.yaml": "nosuch: 1\n"}, base={})
     while b"tokens" not in seen.rpartition(b"ctxasm: error: ")[2] or b"ctxasm: error: " not in seen:
         seen += os.read(outer, 1 << 16)
-    process.send_signal(signal.SIGINT)
-    with suppress(OSError):  # the other end is closed
-        while os.read(outer, 1 << 16):
-            pass
-    os.close(outer)
-    assert process.wait(PATIENCE) == 130
+    interrupted(process, outer)
     line, _, message = seen.rpartition(b"ctxasm: error: ")
     assert line.rindex(b"\x1b[2K") > line.rindex(b"tokens")
     assert message.index(b"\r\n") < message.index(b"tokens")

@@ -83,7 +83,7 @@ def build(
         if not quiet:
             write_stderr(f"{path}: recorded")
     code = _check_files(files) if check else _write_files(files, quiet=quiet)
-    if not check and (output == "-" or not (output or into)):
+    if not check and _goes_to_stdout(output, into or ()):
         write_stdout(text)
     if manifest == "-" and not check:
         write_stdout(_manifest_text(context))
@@ -95,6 +95,10 @@ def build(
 
 
 run = takes_options(build)
+
+
+def _goes_to_stdout(output: str | None, into: Sequence[str]) -> bool:
+    return output == "-" or not (output or into)
 
 
 def _output_files(
@@ -112,7 +116,7 @@ def _output_files(
             raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
         if manifest is None:
             return ()
-    if manifest == "-" and (output == "-" or not (output or into)):
+    if manifest == "-" and _goes_to_stdout(output, into):
         hint = "name a file for one of the two, such as -o FILE"
         raise ContextasmError("--manifest", "- is standard output, and the context goes there", hint)
     from contextasm.workspace.outputs import output_files
