@@ -72,6 +72,11 @@ def completer(field: str) -> Callable[[typer.Context], Sequence[str]]:
     return complete
 
 
+def record_argument(metavar: str, text: str) -> Any:
+    """A parameter of typer that takes a record, by its file or id; the ids of the workspace are completed."""
+    return typer.Argument(metavar=metavar, help=text, autocompletion=completer("record"))
+
+
 def prepare_request(options: Options) -> PreparedBuild:
     """The build that the options ask for, in the environment of this process. Raises `ContextasmError`."""
     from contextasm.config.resolve import prepare_build, process_environment

@@ -115,11 +115,16 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
         return path
     if root is None or len(name) < _MIN_DIGITS or set(name) - set("0123456789abcdef"):
         return None
-    paths = sorted((root / FOLDER / "records").glob(f"{name}*.json"))
+    paths = record_paths(root, name)
     if len(paths) > 1:
         ids = ", ".join(path.stem for path in paths[:5])
         raise ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
     return paths[0] if paths else None
+
+
+def record_paths(root: Path, digits: str = "") -> list[Path]:
+    """The files of a workspace's records whose ids begin with these digits, in the order of their ids."""
+    return sorted((root / FOLDER / "records").glob(f"{digits}*.json"))
 
 
 def load_record(path: Path) -> Record:

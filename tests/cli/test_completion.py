@@ -82,6 +82,29 @@ def test_the_values_of_a_flag_are_offered(workspace: Path, words: tuple[str, ...
     assert complete(*words, cwd=workspace / "below") == offered
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("rules", ""), ["list", "eval"]),
+        (("task", "p"), ["push", "pop", "park"]),
+        (("build", "--agent=lun"), ["luna"]),
+    ],
+    ids=" ".join,
+)
+def test_the_words_behind_a_command_are_offered(workspace: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    """No action of `rules` and `task` was offered, and no value behind an equals sign."""
+    assert complete(*words, cwd=workspace) == offered
+
+
+def test_records_are_offered_where_a_command_takes_one(workspace: Path) -> None:
+    """By their ids; `replay` offered any file."""
+    fill(workspace, {"agents/luna/INSTRUCTIONS.md": "Do it.\n"}, base={})
+    assert inside("build", "-a", "luna", "--record", "-q", cwd=workspace).code == 0
+    (record,) = (workspace / ".ctxasm" / "records").glob("*.json")
+    for words in (("replay",), ("explain",), ("diff",), ("diff", "HEAD")):
+        assert complete(*words, record.stem[:3], cwd=workspace) == [record.stem]
+
+
 def test_names_are_those_of_the_workspace_on_the_line(workspace: Path) -> None:
     """Where `-w` stands before the cursor."""
     assert complete("build", "-w", str(workspace), "-a", "") == ["lukas", "luna"]

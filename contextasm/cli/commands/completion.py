@@ -52,13 +52,15 @@ def complete(group: Any) -> int:
 def known_values(field: str, workspace: str | None) -> Sequence[str]:
     """The values of a field of `Options`: profiles, tokenizers, formats, or agents or teams of the workspace.
 
-    Empty for a workspace that is missing or can't be read.
+    Of `record`, the ids of the workspace's records. Empty for a workspace that is missing or can't be read.
     """
     from os.path import expanduser
+    from pathlib import Path
 
     from contextasm.config.options import Options
     from contextasm.config.profile_loader import shipped
     from contextasm.config.resolve import open_workspace, owner_names, process_environment
+    from contextasm.records.replay import record_paths
     from contextasm.rendering.formats import FORMATS
     from contextasm.selection.tokens import TOKENIZERS
 
@@ -67,6 +69,9 @@ def known_values(field: str, workspace: str | None) -> Sequence[str]:
         return values[field]
     options = Options(workspace=workspace and expanduser(workspace))
     try:
-        return owner_names(open_workspace(options, process_environment()), cast("OwnerKind", field))
+        folder = open_workspace(options, process_environment())
+        if field == "record":
+            return [path.stem for path in record_paths(Path(folder.root))]
+        return owner_names(folder, cast("OwnerKind", field))
     except Exception:  # noqa: BLE001
         return ()

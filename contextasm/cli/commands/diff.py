@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from contextasm.cli.options import takes_options
+from contextasm.cli.options import record_argument, takes_options
 from contextasm.cli.output import format_json, format_table, write_stdout
 from contextasm.config.options import Options
 from contextasm.config.settings import FILE
@@ -24,10 +24,8 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 def diff(
     options: Options,
-    a: Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE}.")],
-    b: Annotated[
-        str | None, typer.Argument(metavar="B", help="The same choice (default: the workspace as it is).")
-    ] = None,
+    a: Annotated[str, record_argument("A", f"{_SIDE}.")],
+    b: Annotated[str | None, record_argument("B", "The same choice (default: the workspace as it is).")] = None,
     *,
     text: Annotated[bool, typer.Option("--text", help="Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (ctxasm.diff/1).")] = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import flag_names, prepare_request, run_build, takes_options
+from contextasm.cli.options import flag_names, prepare_request, record_argument, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
 from contextasm.config.options import Options
 
@@ -25,7 +25,7 @@ def explain(
     options: Options,
     record: Annotated[
         str | None,
-        typer.Argument(metavar="[RECORD]", help="Explain this record instead (a file, or the first digits of its id)."),
+        record_argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id)."),
     ] = None,
     *,
     line: Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from contextasm.cli.options import QuietOption
+from contextasm.cli.options import QuietOption, record_argument
 from contextasm.cli.output import write_stderr, write_stdout
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    record: Annotated[
-        str, typer.Argument(metavar="RECORD", help="The file of a record, or the first digits of its id.")
-    ],
+    record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
     *,
     workspace: Annotated[
         str | None,

@@ -15,11 +15,19 @@ from contextasm.model import Rule, Target
 if TYPE_CHECKING:
     from contextasm.model import RuleTrace
 
+ACTIONS: Sequence[str] = ("list", "eval")
+"""What can be done with rules."""
+
 
 def rules(
     options: Options,
     action: Annotated[
-        str, typer.Argument(metavar="[list|eval]", help="`list` the rules, or `eval` them for a request.")
+        str,
+        typer.Argument(
+            metavar=f"[{'|'.join(ACTIONS)}]",
+            help="`list` the rules, or `eval` them for a request.",
+            autocompletion=lambda: ACTIONS,
+        ),
     ] = "list",
     *,
     json: JsonOption = False,
@@ -27,7 +35,7 @@ def rules(
     """List the rules, or show which of them fire for a request, without a build."""
     from contextasm.config.values import require_known
 
-    if require_known(action, ("list", "eval"), "rules", "action") == "list":
+    if require_known(action, ACTIONS, "rules", "action") == "list":
         text = _rule_list(options, as_json=json)
     else:
         text = _rule_traces(options, as_json=json)

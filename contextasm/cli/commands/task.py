@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from contextasm.text.task_stack import TaskStack
 
 
+ACTIONS: Sequence[str] = ("push", "pop", "block", "park", "resume", "show")
+"""What can be done with the stack."""
+
 _EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
 """The argument of each action that needs one, as messages show it."""
 
@@ -31,8 +34,9 @@ def task(
     action: Annotated[
         str,
         typer.Argument(
-            metavar="push|pop|block|park|resume|show",
+            metavar="|".join(ACTIONS),
             help="Push a goal, pop the task, block it, leave it for later, take up a task again, or show all.",
+            autocompletion=lambda: ACTIONS,
         ),
     ] = "show",
     text: Annotated[
@@ -53,7 +57,7 @@ def task(
     """
     from contextasm.config.values import require_known
 
-    require_known(action, (*_changes(), "show"), "task", "action")
+    require_known(action, ACTIONS, "task", "action")
     if json and action != "show":
         require_stdout()
     stack = _resulting_stack(options, action, text)
