@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, Section, TokenCounter
+from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, TokenCounter
 from contextasm.rendering.frame import SECTIONS
 
 Rows = Sequence[Sequence[str]]
@@ -153,11 +153,19 @@ def _decision_row(decision: Decision) -> tuple[str, ...]:
     return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
 
 
-def section_rows(sections: Sequence[Section]) -> Rows:
-    """Rows of the emitted sections: layer, heading, tokens, and `cut` where truncated."""
+def section_rows(context: Context, counter: TokenCounter) -> Rows:
+    """Rows of the emitted sections: layer, heading, tokens, and `cut` where truncated.
+
+    The tokens of a layer's sections add up to those in the receipt.
+    """
+    parts = _token_parts(context, counter)
+    tokens = {
+        layer: iter(_apportion(units, parts[layer], counter.units_per_token))
+        for layer, units in _section_units(context, counter).items()
+    }
     return [
-        (section.layer, section.heading, f"{section.tokens:,}", "cut" if section.truncated else "")
-        for section in sections
+        (section.layer, section.heading, f"{next(tokens[section.layer]):,}", "cut" if section.truncated else "")
+        for section in context.sections
     ]
 
 
@@ -189,21 +197,31 @@ def receipt(context: Context, counter: TokenCounter) -> str:
 def _token_parts(context: Context, counter: TokenCounter) -> dict[str, int]:
     """Tokens of each layer that is shown, by id; they add up to the document's.
 
-    A begun token goes to the layers with the largest remainders. `joints` is the rest that an exact count of the whole
-    has above or below the counts of its parts.
+    `joints` is the rest that an exact count of the whole has above or below the counts of its parts.
     """
-    units: dict[str, int] = {}
+    units = {layer: sum(sizes) for layer, sizes in _section_units(context, counter).items()}
+    tokens = dict(zip(units, _apportion([*units.values()], context.tokens, counter.units_per_token), strict=True))
+    joints = context.tokens - sum(tokens.values())
+    return {**tokens, "joints": joints} if joints else tokens
+
+
+def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
+    """Units of each section with its heading, by layer."""
+    units: dict[str, list[int]] = {}
     write_section = SECTIONS[context.request.format]
     for section in context.sections:
         text = write_section(section.layer, section.heading, section.text)
-        units[section.layer] = units.get(section.layer, 0) + counter.units(text)
-    step = counter.units_per_token
-    tokens = {layer: size // step for layer, size in units.items()}
-    rest = context.tokens - sum(tokens.values())
-    for layer in sorted(units, key=lambda layer: -(units[layer] % step))[: rest if step > 1 else 0]:
-        tokens[layer] += 1
-    joints = context.tokens - sum(tokens.values())
-    return {**tokens, "joints": joints} if joints else tokens
+        units.setdefault(section.layer, []).append(counter.units(text))
+    return units
+
+
+def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:
+    """Tokens of parts with `step` units a token; begun ones go to the largest remainders until `total` is reached."""
+    tokens = [size // step for size in units]
+    rest = total - sum(tokens) if step > 1 else 0
+    for place in sorted(range(len(units)), key=lambda place: -(units[place] % step))[:rest]:
+        tokens[place] += 1
+    return tokens
 
 
 def _left_out_words(context: Context) -> str:

@@ -45,6 +45,18 @@ def test_parts_of_the_receipt_add_up_to_its_total(tokenizer: str, budget: str) -
     assert sum(int(part.replace(",", "")) for part in parts) == int(receipt.partition(" of ")[0].replace(",", ""))
 
 
+def test_sections_of_a_verbose_build_add_up_to_the_receipt() -> None:
+    """Each section was rounded up by itself, so that a layer had other tokens in the table than in the receipt."""
+    err = inside("build", "-v", *LUNA).err
+    table = re.findall(r"^(L\d)  .*?  +([\d,]+)(?:  cut)?$", err, re.MULTILINE)
+    sums: dict[str, int] = {}
+    for layer, tokens in table:
+        sums[layer] = sums.get(layer, 0) + int(tokens.replace(",", ""))
+    parts = re.findall(r"(L\d)=([\d,]+)", err)
+    assert sums == {layer: int(tokens.replace(",", "")) for layer, tokens in parts}
+    assert len(table) > len(sums) > 1
+
+
 def test_receipt_tells_that_nothing_matches_the_topic(tmp_path: Path) -> None:
     """It looked the same as after a search that hit."""
     fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The tide turns\n"})

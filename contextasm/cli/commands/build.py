@@ -164,7 +164,7 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
         ]
         table = format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
         write_stderr(table.rstrip("\n"))
-        table = format_columns(("layer", "section", "tokens", ""), section_rows(context.sections), (2,))
+        table = format_columns(("layer", "section", "tokens", ""), section_rows(context, job.build.counter), (2,))
         write_stderr(table.rstrip("\n"))
         if any(trace.lost for trace in context.rule_traces):
             write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
