@@ -139,9 +139,12 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
 
 
 def _check_shares(layers: Iterable[Layer], where: str) -> None:
-    total = sum(layer.limits.share or 0 for layer in layers)
+    shares = {layer.id: layer.limits.share for layer in layers if layer.limits.share}
+    total = sum(shares.values())
     if total > 100:
-        raise ContextasmError(where, f"the shares add up to {total:g} per cent", "have them add up to 100 at most")
+        listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
+        what = f"the shares add up to {total:g} per cent ({listed})"
+        raise ContextasmError(where, what, f"lower some of them by {total - 100:g} in all")
 
 
 def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:

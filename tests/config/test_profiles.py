@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.model import ContextasmError
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
@@ -137,6 +138,17 @@ def test_slip_in_a_profile_is_refused_with_its_line(
 ) -> None:
     """File, line, and the nearest right word."""
     refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, files)), *parts)
+
+
+def test_shares_above_the_whole_are_named_with_what_to_take_off(tmp_path: Path) -> None:
+    """To raise one was refused without a word on which others there are."""
+    (tmp_path / "p.yaml").write_text("extends: query\nlayers:\n  - {id: recent, share: 60}\n")
+    with pytest.raises(ContextasmError) as raised:
+        load_profile("./p.yaml", "tests", tmp_path)
+    shares = {layer.id: layer.limits.share for layer in load_profile("query", "tests", tmp_path).layers}
+    for name, share in {**shares, "recent": 60}.items():
+        assert not share or f"{name} {share:g}" in str(raised.value)
+    assert "lower some of them by" in raised.value.hint
 
 
 def test_openclaw_soul_is_whole_and_memory_keeps_its_end(tmp_path: Path) -> None:
