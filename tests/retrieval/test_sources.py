@@ -291,6 +291,14 @@ def test_row_66_event_lines(type_: str, outcome: str, content: dict[str, object]
     assert event_text(event) == f"[2025-03-14T09:00:00Z] {text}"
 
 
+def test_an_event_keeps_its_milliseconds_and_costs_no_blanks(tmp_path: Path) -> None:
+    """The milliseconds were cut off, and each mark in the JSON had a blank behind it, which costs tokens."""
+    line = '{"type": "deploy", "timestamp": "2025-03-14T08:00:00.125Z", "content": {"to": ["a", "b"], "n": 1}}\n'
+    folder = fill(tmp_path, {"sessions/s.jsonl": line}, base={})
+    out = inside("build", "-q", "-p", "query", "--date", "2025-03-14", "-w", folder).out
+    assert '- [2025-03-14T08:00:00.125Z] deploy: {"to":["a","b"],"n":1}\n' in out
+
+
 EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="## {session}")
 
 
