@@ -23,7 +23,7 @@ from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, wi
 from contextasm.ranking.filters import apply_filters
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
-from contextasm.retrieval.retrieve import retrieve
+from contextasm.retrieval.retrieve import retrieve, with_fallback_tops
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
 
@@ -36,6 +36,7 @@ def assemble(build: Build) -> Context:
     filters = build.request.filters
     results = apply_filters(build.profile, retrieve(_searched(build)), filters)
     unmatched = (*build.problems, *unmatched_problems(build, results))
+    build = build._replace(profile=with_fallback_tops(build.profile, results))
     after_rules = _apply_rules(build, results)
     profile = after_rules.profile
     ranked = {layer.id: rank(after_rules.results[layer.id].fragments, layer) for layer in profile.layers}

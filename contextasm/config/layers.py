@@ -43,6 +43,7 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "types": LayerKey("query", "event_types", values.parse_texts),
     "min_score": LayerKey("ranking", "min_score", values.parse_fraction),
     "top": LayerKey("ranking", "top", values.parse_count),
+    "fallback_top": LayerKey("ranking", "fallback_top", values.parse_count),
     "weights": LayerKey("ranking", "weights", values.parse_weights),
     "min_match": LayerKey("query", "min_match", values.parse_fraction),
     "max_age_days": LayerKey("query", "max_age_days", values.parse_count),
@@ -170,6 +171,9 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
         values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")
     if layer.limits.grow and layer.limits.share is None:
         raise ContextasmError(table.where("grow"), f"{layer.id} has no share to grow above", "add `share:`")
+    if table.get("fallback_top") and len(layer.query.sources) == 1:
+        what = f"{layer.id} has one source, so it never falls back"
+        raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")
     has_no_path = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):

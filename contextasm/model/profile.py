@@ -54,6 +54,8 @@ class Ranking(NamedTuple):
     """Least total of a score that may enter; 0 for any."""
     top: int = 0
     """Number of fragments that may enter, best first; 0 for all."""
+    fallback_top: int = 0
+    """The same where an earlier source found nothing and a later one is used; 0 for `top`."""
 
 
 class Limits(NamedTuple):

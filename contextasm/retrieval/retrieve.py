@@ -14,6 +14,7 @@ from contextasm.model import (
     Fragment,
     Layer,
     Problem,
+    Profile,
     RetrievalResult,
     SourceQuery,
 )
@@ -26,6 +27,10 @@ SOURCE_SHARE = 0.8
 
 TIMEOUT = "source-timeout"
 """Code of the problem of a layer whose sources are late; its path is the layer's id."""
+
+
+FALLBACK = "fallback"
+"""Code of the reason of fragments that are shown because an earlier source of their layer found nothing."""
 
 
 def retrieve(build: Build) -> dict[str, RetrievalResult]:
@@ -49,6 +54,22 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
             results[query.layer.id] = late if result is None else result
         pending = [layer for layer in pending if layer.id not in results]
     return {layer.id: results[layer.id] for layer in build.profile.layers}
+
+
+def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
+    """The profile with `fallback_top` as the `top` of the layers whose fragments are a fallback."""
+    fell_back = {
+        name
+        for name, result in results.items()
+        if any(fragment.verdict.note == FALLBACK for fragment in result.fragments)
+    }
+    layers = (_fallback_layer(layer) if layer.id in fell_back else layer for layer in profile.layers)
+    return profile._replace(layers=tuple(layers))
+
+
+def _fallback_layer(layer: Layer) -> Layer:
+    top = layer.ranking.fallback_top or layer.ranking.top
+    return layer._replace(ranking=layer.ranking._replace(top=top))
 
 
 def _has_nothing_to_search(query: SourceQuery) -> bool:
@@ -76,13 +97,14 @@ def _timeout_result(layer: Layer) -> RetrievalResult:
 def _query_sources(query: SourceQuery) -> RetrievalResult:
     """Result of the layer's first source that finds a fragment to show, else of its last source.
 
-    Fragments of a later source than one that excluded all of its own are marked as fallback.
+    Fragments of a later source than one that excluded all of its own are marked as a fallback, for which
+    `fallback_top` holds.
     """
     result, is_fallback = RetrievalResult(), False
     problems: tuple[Problem, ...] = ()
     for name in query.layer.query.sources:
         is_fallback = is_fallback or bool(result.fragments)
-        result = SOURCES[name](query)
+        result = SOURCES[name](query._replace(layer=_fallback_layer(query.layer)) if is_fallback else query)
         problems += result.problems
         if any(map(_is_found, result.fragments)):
             break
@@ -92,6 +114,6 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
         return result
     return result._replace(
         fragments=tuple(
-            fragment._replace(verdict=fragment.verdict._replace(note="fallback")) for fragment in result.fragments
+            fragment._replace(verdict=fragment.verdict._replace(note=FALLBACK)) for fragment in result.fragments
         )
     )

@@ -22,7 +22,7 @@ from contextasm.text.session_events import Event, event_text
 from contextasm.text.task_stack import TaskStack, block, pop, push
 from contextasm.workspace.editing.tasks import changed_task_text
 from tests.command import CASES, SMALL, fill, inside, refused
-from tests.workspaces import Content, Files, codes, request, section
+from tests.workspaces import Content, Files, agent, codes, request, section
 
 PROFILES = CASES / "profiles"
 
@@ -479,6 +479,32 @@ def test_row_118_pack_scopes() -> None:
     full = inside(*base, "--strategy", "full", "--topic", "session cookies").out.count("(confidence")
     assert (relevant < full, full) == (True, 13)
     assert inside(*base, "--strategy", "minimal").out.count("(confidence") == 5
+
+
+def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None:
+    """It showed fifteen, as where something matches; a rank beyond the twentieth gives the number that holds."""
+    memories = "".join(f"- [fact] Gate {n} is green {{key=root/decisions}}\n" for n in range(25))
+    base = ("-p", "pack", "-w", fill(tmp_path, {"PROJECT.md": "P\n", "memories/m.md": memories}))
+
+    def shown(topic: str) -> int:
+        return inside("build", "-q", *base, "--topic", topic).out.count("(confidence")
+
+    assert (shown("zebra"), shown("gate"), shown("")) == (20, 15, 15)
+    assert "rank 21, and 20 are shown" in inside("explain", *base, "--topic", "zebra").out
+
+
+def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path: Path) -> None:
+    """A layer of one source never falls back, so there the key would do nothing."""
+    files = agent() | {"agents/luna/memories/m.md": "".join(f"- [fact] Gate {n}\n" for n in range(9))}
+    base = ("build", "-q", "-a", "luna", "--topic", "zebra", "-w")
+
+    def shown(settings: str) -> int:
+        root = fill(tmp_path, {**files, "ctxasm.yaml": f"layers:\n  - {{id: L5, {settings}}}\n"})
+        return inside(*base, root).out.count("- [fact]")
+
+    assert [shown("top: 4"), shown("top: 4, fallback_top: 0"), shown("top: 4, fallback_top: 7")] == [4, 4, 7]
+    root = fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L5, source: recent, fallback_top: 7}\n"})
+    refused(inside(*base, root), "L5 has one source, so it never falls back: name two under `source`")
 
 
 def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:
