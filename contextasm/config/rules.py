@@ -7,7 +7,7 @@ nearest name. Files are found and read elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from contextasm.config import values
@@ -15,7 +15,7 @@ from contextasm.config.patterns import parse_pattern
 from contextasm.config.yaml_loader import YamlMapping, load_yaml, parse_mapping, parse_sequence
 from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT
-from contextasm.rules.operators import ALIASES, OPERATORS
+from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
 
 WhereOfLine = Callable[[int], str]
 """Gives `FILE:LINE: rule NAME` of a line, for messages."""
@@ -171,8 +171,22 @@ def _condition(keys: YamlMapping, line: int, where: WhereOfLine, env: Collection
         raise ContextasmError(where(line), f"`{op}` without `value`", "add the value to compare the field with")
     if op in {"in", "not_in"}:
         return Condition(field, op, _words(keys, "value", where), line)
-    parse = parse_pattern if op == "regex" else values.parse_scalar
-    return Condition(field, op, _parsed(keys, "value", where, parse), line)
+    return Condition(field, op, _parsed(keys, "value", where, VALUE_PARSERS.get(op, values.parse_scalar)), line)
+
+
+def _parse_limit(value: object, where: str) -> str:
+    """The limit of a comparison: a number or a day."""
+    text = values.parse_scalar(value, where)
+    if number_or_day(text) is None:
+        raise ContextasmError(where, f"`{text}` is no number and no day", "write one, such as 3 or 2025-03-14")
+    return text
+
+
+VALUE_PARSERS: Mapping[str, Callable[[object, str], str]] = {
+    "regex": parse_pattern,
+    **dict.fromkeys(("gt", "gte", "lt", "lte"), _parse_limit),
+}
+"""Parsers of the values of operators that take no other text."""
 
 
 def _check_field(field: str, where: str, env: Collection[str]) -> None:

@@ -52,7 +52,7 @@ def _negated(operation: Operator) -> Operator:
 def _comparison(compare: Callable[[tuple[str, float], tuple[str, float]], bool]) -> Operator:
     # Numbers compare with numbers, days with days.
     def check(actual: Words, expected: Words) -> str:
-        limit, *sizes = (_number_or_day(text) for text in (*expected, *actual))
+        limit, *sizes = (number_or_day(text) for text in (*expected, *actual))
         comparable = [size for size in sizes if size and limit and size[0] == limit[0]]
         if limit and any(compare(size, limit) for size in comparable):
             return ""
@@ -61,7 +61,8 @@ def _comparison(compare: Callable[[tuple[str, float], tuple[str, float]], bool])
     return check
 
 
-def _number_or_day(text: str) -> tuple[str, float] | None:
+def number_or_day(text: str) -> tuple[str, float] | None:
+    """A number or a day, with its kind, as comparisons take it; None for any other text."""
     try:
         if day := parse_date(text):
             return "day", day.toordinal()
