@@ -18,6 +18,8 @@ from contextasm.config.layers import LAYER_KEYS
 from contextasm.config.profile_loader import KEYS
 from contextasm.config.providers import COMMON, KINDS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
+from contextasm.rendering.metrics import ContextMetrics
+from contextasm.rules.operators import ALIASES
 from contextasm.text.memory_parser import FIELDS
 from tests.command import ROOT
 
@@ -77,6 +79,25 @@ def test_the_manual_page_has_every_flag(command: str) -> None:
         assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", written), name
 
 
+def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None:
+    """The page was silent on `report` and on the schemas, so nobody could know what the figures mean."""
+    written = part("ctxasm.1", "JSON")
+    schemas = [path.stem.replace("-", "/") for path in (ROOT / "contextasm/rendering/schemas").glob("*.json")]
+    assert schemas
+    for name in (*(f"ctxasm.{schema}" for schema in schemas), *ContextMetrics._fields):
+        assert re.search(rf"^{re.escape(name)}$", written, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("key", ["confidence", "key", "tier", "dedup", "tags", "files", "pin"])
+def test_a_field_that_decides_is_not_said_to_decide_nothing(key: str) -> None:
+    """The page ended with a list of these fields and the words "nothing is decided by them in this version"."""
+    fields = part("ctxasm.yaml.5", "MEMORIES")
+    own = next(each for each in fields.split("\n.TP\n") if each.startswith(f"{key}\n"))
+    denial = r"(?:no build uses|nothing is decided|no effect)"
+    assert not re.search(denial, own)
+    assert not re.search(rf"{denial}[^.]*\b{key}\b", fields)
+
+
 @pytest.mark.parametrize("key", SETTINGS)
 def test_the_manual_page_has_every_variable(key: str) -> None:
     """Each setting may be set by one."""
@@ -90,6 +111,7 @@ def test_the_manual_page_has_every_variable(key: str) -> None:
         *(("PROFILES", key) for key in (*KEYS, *LAYER_KEYS)),
         *(("MEANING", key) for key in (*COMMON, *(key for keys in KINDS.values() for key in keys))),
         *(("MEMORIES", key) for key in FIELDS),
+        *(("RULES", alias) for alias in ALIASES),
     ],
     ids=str,
 )
