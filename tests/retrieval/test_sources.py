@@ -22,7 +22,7 @@ from contextasm.text.session_events import Event, event_text
 from contextasm.text.task_stack import TaskStack, block, pop, push
 from contextasm.workspace.editing.tasks import changed_task_text
 from tests.command import CASES, SMALL, fill, inside, refused
-from tests.workspaces import Content, Files, agent, codes, request, section
+from tests.workspaces import Content, Files, codes, request, section
 
 PROFILES = CASES / "profiles"
 
@@ -495,7 +495,8 @@ def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None
 
 def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path: Path) -> None:
     """A layer of one source never falls back, so there the key would do nothing."""
-    files = agent() | {"agents/luna/memories/m.md": "".join(f"- [fact] Gate {n}\n" for n in range(9))}
+    memories = "".join(f"- [fact] Gate {n}\n" for n in range(9))
+    files = {"agents/luna/IDENTITY.md": "I\n", "agents/luna/INSTRUCTIONS.md": "J\n", "agents/luna/memories/m.md": memories}
     base = ("build", "-q", "-a", "luna", "--topic", "zebra", "-w")
 
     def shown(settings: str) -> int:
