@@ -52,7 +52,7 @@ def outcomes(context: Context) -> dict[str, str]:
 
 
 def test_surest_copy_stays_whatever_its_layer() -> None:
-    """B2: the first layer's won, though it was less sure."""
+    """The first layer's won, though it was less sure."""
     files: dict[str, Content] = {
         "high/a.md": "- Less {id=less confidence=0.5 dedup=x}\n",
         "low/b.md": "- Sure {id=sure confidence=0.95 dedup=x}\n",
@@ -63,7 +63,7 @@ def test_surest_copy_stays_whatever_its_layer() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("decisions", "conventions"), ("conventions", "decisions")])
 def test_brief_of_the_brain_shows_the_surer_of_two_twins_alone(one: str, other: str) -> None:
-    """B2: `In Brief` showed both, and the tiers the less sure one."""
+    """`In Brief` showed both, and the tiers the less sure one."""
     files: dict[str, Content] = {
         "PROJECT.md": "P\n",
         "memories/m.md": f"- Sure {{key=root/{one} confidence=0.95 dedup=a}}\n"
@@ -97,7 +97,7 @@ def test_near_copy_that_is_surer_stays() -> None:
 
 
 def test_paragraph_that_stands_in_a_text_and_a_memory_shows_once() -> None:
-    """Audit gap 8: only whole fragments were compared."""
+    """Only whole fragments were compared."""
     files: dict[str, Content] = {"rules.md": f"# Rules\n\n{OTHER}\n\n{RULE}\n", "notes/m.md": f"- {RULE} {{id=m}}\n"}
     context = build(files, profile(text("rules"), memories("notes")))
     assert context.text.count(RULE) == 1
@@ -190,7 +190,7 @@ def test_paragraph_that_is_cut_away_is_shown_elsewhere() -> None:
 
 
 def test_explain_names_the_twin_on_both_sides() -> None:
-    """Promise h: the copy that was shown said nothing of those it stands for."""
+    """The copy that was shown said nothing of those it stands for."""
     context = build(TWINS, profile(memories("high"), memories("low"), memories("third")))
     _, rows, _ = decision_table(context.decisions, every=True)
     words = {row[4]: row[5] for row in rows}

@@ -491,7 +491,7 @@ def test_row_103_context_below_the_least_coherence_has_a_problem() -> None:
 
 
 def test_coherence_as_a_weight_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """Gap 9: the fourth weight of 003 was an unknown part of a score."""
+    """The fourth weight of 003 was an unknown part of a score."""
     root = fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L4, weights: {similarity: 0.85, coherence: 0.15}}\n"})
     told = inside("build", cwd=root)
     assert (told.code, "figure of a finished context" in told.err) == (2, True)

@@ -495,8 +495,9 @@ def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None
 
 def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path: Path) -> None:
     """A layer of one source never falls back, so there the key would do nothing."""
-    memories = "".join(f"- [fact] Gate {n}\n" for n in range(9))
-    files = {"agents/luna/IDENTITY.md": "I\n", "agents/luna/INSTRUCTIONS.md": "J\n", "agents/luna/memories/m.md": memories}
+    texts = {"IDENTITY": "I\n", "INSTRUCTIONS": "J\n"}
+    texts["memories/m"] = "".join(f"- [fact] Gate {n}\n" for n in range(9))
+    files = {f"agents/luna/{name}.md": text for name, text in texts.items()}
     base = ("build", "-q", "-a", "luna", "--topic", "zebra", "-w")
 
     def shown(settings: str) -> int:

@@ -40,7 +40,7 @@ def explained(folder: Path, *words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", ["entity: AuthService", "kg_entity: AuthService", "entity: SSO"])
 def test_boost_by_entity_raises_the_entity_in_the_graph(tmp_path: Path, target: str) -> None:
-    """Audit gap 1: it fired and changed no score."""
+    """It fired and changed no score."""
     folder = workspace(tmp_path, f"name: auth\nthen: {{boost: [{{{target}, weight: 8}}]}}\n", **GRAPH)
     text = inside("build", "-w", folder, "-p", "query").out
     assert text.index("AuthService\n") < text.index("Other\n")
@@ -136,7 +136,7 @@ def test_caps_of_one_layer_by_two_names_are_one_and_the_smaller_wins(tmp_path: P
 def test_layer_that_no_profile_has_is_refused_with_the_nearest_name(
     tmp_path: Path, then: str, parts: list[str]
 ) -> None:
-    """Audit gap 7: a mistyped layer passed in silence, in `build` and in `check`."""
+    """A mistyped layer passed in silence, in `build` and in `check`."""
     folder = workspace(tmp_path, f"- name: typo\n  then: {{{then}}}\n")
     refused(inside("build", "-w", folder, "-a", "a"), "rules/r.yaml:1", "rule `typo`", *parts)
     assert inside("check", "-w", folder).code == 1
@@ -186,7 +186,7 @@ def test_exclusion_that_meets_nothing_is_told_by_explain(tmp_path: Path) -> None
 )
 @pytest.mark.parametrize("when", ["[]", "{task_contains: [auth]}"])
 def test_target_that_nothing_in_the_workspace_can_be_is_a_finding(tmp_path: Path, then: str, when: str) -> None:
-    """Audit gap 7: `check` said `no findings`, whether the rule fired or not."""
+    """`check` said `no findings`, whether the rule fired or not."""
     files = {"agents/a/memories/m.md": "- [fact] The bell {tags=sea}\n"}
     folder = workspace(tmp_path, f"- name: typo\n  when: {when}\n  then: {{{then}}}\n", **files)
     result = inside("check", "-w", folder, "--strict")
@@ -208,7 +208,7 @@ def test_target_that_only_another_topic_would_meet_is_no_finding(tmp_path: Path,
 
 
 def test_pins_give_way_in_the_order_of_their_rules(tmp_path: Path) -> None:
-    """B9: a pin of priority 100 went before one of priority 1, for it stands later in the document."""
+    """A pin of priority 100 went before one of priority 1, for it stands later in the document."""
     files = {
         "docs/first.md": "The first pin, of some twenty words or so, that is wanted more than any other one here.\n",
         "agents/a/KNOWLEDGE.md": "The last pin, of some twenty words or so, that may be left out where room ends.\n",
@@ -223,7 +223,7 @@ def test_pins_give_way_in_the_order_of_their_rules(tmp_path: Path) -> None:
 
 
 def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
-    """B7: it showed twice under Pinned."""
+    """It showed twice under Pinned."""
     files = {"docs/a.md": "# A\n\nIntro.\n\n## B\n\nThe part.\n\n## C\n\nMore.\n"}
     for paths in ("[docs/a.md, 'docs/a.md#B']", "['docs/a.md#B', docs/a.md]"):
         folder = workspace(tmp_path, f"then: {{always_include: {paths}}}\n", **files)
@@ -290,7 +290,7 @@ STABLE = AGENT | {
     ],
 )
 def test_rule_makes_only_the_layers_unstable_that_it_can_change(tmp_path: Path, then: str, stable: set[str]) -> None:
-    """Promise l: any rule that fired shrank the stable prefix to L1."""
+    """Any rule that fired shrank the stable prefix to L1."""
     folder = fill(tmp_path, STABLE | {"rules/r.yaml": f"then: {{{then}}}\n"})
     sections = explained(folder, "-a", "a", "-t", "t")["sections"]
     assert {section["heading"] for section in sections if section["stable"]} == stable
