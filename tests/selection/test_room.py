@@ -58,6 +58,15 @@ def test_events_take_the_share_that_nothing_else_takes() -> None:
     assert used(context)["recent"] > 8000 * 0.4
 
 
+def test_row_93_pages_alone_fill_the_budget_with_detail() -> None:
+    """Detail ended at the share of a layer: two thirds of the budget, with pages still at their first paragraph."""
+    page = "# Gate {0}\n" + "".join(f"\nParagraph {n} of gate {{0}}. {'It has more words. ' * 9}\n" for n in range(8))
+    files: dict[str, Content] = {f"knowledge/{n}.md": page.format(n) for n in range(9)}
+    context = build(files, SHIPPED["memory"], 1500, "gate")
+    assert "shortened" in outcomes_of(context, "world")
+    assert 0.9 * 1500 <= context.tokens <= 1500
+
+
 def test_share_without_grow_stays_a_cap() -> None:
     """The shares of the task stack are caps whatever others leave (digest row 65)."""
     goal = "Reach the harbour before the fog does. " * 8
