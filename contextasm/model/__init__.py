@@ -25,9 +25,11 @@ from contextasm.model.document import Parse as Parse
 from contextasm.model.document import Span as Span
 from contextasm.model.document import StampedWorkspace as StampedWorkspace
 from contextasm.model.document import Workspace as Workspace
+from contextasm.model.errors import TIMEOUT as TIMEOUT
 from contextasm.model.errors import ContextasmError as ContextasmError
 from contextasm.model.errors import Problem as Problem
 from contextasm.model.errors import ProgramFailed as ProgramFailed
+from contextasm.model.errors import timed_out_layers as timed_out_layers
 from contextasm.model.fragment import OUTCOME as OUTCOME
 from contextasm.model.fragment import PIN_FIELD as PIN_FIELD
 from contextasm.model.fragment import Fact as Fact

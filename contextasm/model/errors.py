@@ -1,5 +1,6 @@
 """The one error class, a program's failure, and problems: anything wrong that does not stop a build."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -30,3 +31,12 @@ class Problem(NamedTuple):
     line: int
     """Line of the file, counted from 1; 0 where no line is meant."""
     message: str
+
+
+TIMEOUT = "source-timeout"
+"""Code of the problem of a layer whose sources are late; its path is the layer's id."""
+
+
+def timed_out_layers(problems: Iterable[Problem]) -> frozenset[str]:
+    """Ids of the layers whose sources did not answer before the deadline."""
+    return frozenset(problem.path for problem in problems if problem.code == TIMEOUT)

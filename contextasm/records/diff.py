@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Context, Decision
+from contextasm.model import Context, Decision, timed_out_layers
 
 KINDS = ("entered", "left", "shortened", "lengthened", "moved", "changed")
 """Kinds of a shift: shown only after; shown only before; shown with less or with more of the fragment, because of the
@@ -39,6 +39,8 @@ class Shift(NamedTuple):
     """Layers before and after; they differ where the fragment moved."""
     tokens: tuple[int, int]
     """Tokens of the shown text before and after."""
+    timed_out: bool = False
+    """Whether the side without the fragment had no answer in time from the layer's sources."""
 
 
 class Difference(NamedTuple):
@@ -102,7 +104,9 @@ def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side
     tokens = (old.tokens_after if old else 0, new.tokens_after if new else 0)
     kind = _kind(old, new, before, after)
     layers = (old.layer if old else latest.layer, latest.layer)
-    return Shift(kind, latest.fragment, old, new, layers, tokens) if kind else None
+    sides_without = [side for side, decision in ((before, old), (after, new)) if not decision]
+    timed_out = any(latest.layer in timed_out_layers(side.context.problems) for side in sides_without)
+    return Shift(kind, latest.fragment, old, new, layers, tokens, timed_out) if kind else None
 
 
 def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from contextasm.model import Decision
 from contextasm.records.diff import Difference, Shift
 from contextasm.rendering.wording import Rows, reason_words
 
@@ -34,14 +35,21 @@ def _place(shift: Shift) -> str:
 def _reason(shift: Shift) -> str:
     """The reason in words: that of the side on which the fragment is missing or cut."""
     if shift.kind == "entered":
-        return f"was out: {reason_words(shift.before.reason)}" if shift.before else "is new"
+        absence = _absence_words(shift, shift.before)
+        return f"was out: {absence}" if absence else "is new"
     if shift.kind == "left":
-        return reason_words(shift.after.reason) if shift.after else "is gone"
+        return _absence_words(shift, shift.after) or "is gone"
     if shift.kind == "shortened" and shift.after:
         return reason_words(shift.after.reason)
     if shift.kind == "lengthened" and shift.before:
         return f"was cut: {reason_words(shift.before.reason)}"
     return {"changed": "its text changed", "moved": "found by another layer"}.get(shift.kind, "")
+
+
+def _absence_words(shift: Shift, decision: Decision | None) -> str:
+    if shift.timed_out:
+        return "its layer did not answer in time"
+    return reason_words(decision.reason) if decision else ""
 
 
 def summary(difference: Difference) -> str:

@@ -31,7 +31,6 @@ from contextasm.records.json_codec import from_json, to_json
 from contextasm.rendering.formats import FORMATS, decision_data
 from contextasm.rendering.frame import MARKERS, render_document
 from contextasm.retrieval.registry import SOURCES
-from contextasm.retrieval.retrieve import TIMEOUT
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
 from contextasm.workspace.recording import RecordingWorkspace
@@ -127,11 +126,6 @@ class Record(NamedTuple):
     def lists(self) -> dict[str, Sequence[str]]:
         """Paths by the pattern that was listed."""
         return {listing.pattern: listing.paths for listing in self.listings}
-
-    @property
-    def timed_out(self) -> frozenset[str]:
-        """Ids of the layers whose sources did not answer before the deadline."""
-        return frozenset(problem.path for problem in self.problems if problem.code == TIMEOUT)
 
     @property
     def context(self) -> Context:

@@ -22,6 +22,7 @@ from contextasm.model import (
     Document,
     TokenCounter,
     Workspace,
+    timed_out_layers,
 )
 from contextasm.pipeline import assemble
 from contextasm.records.answers import with_recorded_answers
@@ -172,7 +173,7 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
             counter,
             rules=record.making.rule_evaluation,
             parse_yaml=load_yaml,
-            timed_out=record.timed_out,
+            timed_out=timed_out_layers(record.problems),
         )
         context = assemble(with_recorded_answers(build, record.answers))
     except ContextasmError:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from contextasm.model import Context
+from contextasm.model import Context, timed_out_layers
 
 _MAX_COMPARED = 60
 """Number of fragments that are compared with each other: more take time and hardly change the mean."""
@@ -37,8 +37,8 @@ def context_metrics(context: Context) -> ContextMetrics:
 
 def _coverage(context: Context) -> float | None:
     layers = [usage.layer for usage in context.allowances]
-    late = {problem.path for problem in context.problems if problem.code == "source-timeout"}
-    return _share(1 - len(late & {*layers}) / len(layers)) if layers else None
+    late = timed_out_layers(context.problems) & {*layers}
+    return _share(1 - len(late) / len(layers)) if layers else None
 
 
 def _quality(context: Context) -> float | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from contextasm.model import (
+    TIMEOUT,
     Build,
     Fragment,
     Layer,
@@ -23,10 +24,6 @@ from contextasm.text.templates import placeholders
 
 SOURCE_SHARE = 0.8
 """Share of a deadline after which sources are late; the rest is for assembly (digest 4.1)."""
-
-
-TIMEOUT = "source-timeout"
-"""Code of the problem of a layer whose sources are late; its path is the layer's id."""
 
 
 FALLBACK = "fallback"

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from contextasm.model import Build, Fragment, Layer, Problem, Profile, Ranking, Request, RetrievalResult
+from contextasm.model import (
+    Build,
+    Fragment,
+    Layer,
+    Problem,
+    Profile,
+    Ranking,
+    Request,
+    RetrievalResult,
+    timed_out_layers,
+)
 from contextasm.retrieval.registry import SCORE_PARTS
 from contextasm.text.glob import wildcard_matches
 from contextasm.text.matching import nearest
@@ -24,7 +34,7 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
     """The problems of options of the request, and of weights of layers, that match nothing."""
     profile, request = build.profile, build.request
     problems = [*_options_without_layer(profile, request), *_dead_weights(profile)]
-    if not any(problem.code == "source-timeout" for result in results.values() for problem in result.problems):
+    if not any(timed_out_layers(result.problems) for result in results.values()):
         problems += _unmatched_exclusions(profile, request, results)
         problems += _unmatched_types(
             _layers_of(profile, "events"), results, "--event-type", request.filters.event_types

@@ -44,7 +44,7 @@ def root(tmp_path: Path) -> Path:
     return fill(tmp_path / "ws", FILES)
 
 
-def changes(record: Path, *words: str, cwd: Path | str = "/") -> list[Any]:
+def changes(record: Path, *words: str | Path, cwd: Path | str = "/") -> list[Any]:
     """The changes that `diff` sees between a record and the workspace as it is."""
     done = inside("diff", record, *words, "--json", cwd=cwd)
     assert done.code == 0, done.err
@@ -161,6 +161,20 @@ def test_source_that_timed_out_is_replayed_as_timed_out(root: Path) -> None:
     assert (replayed.code, replayed.out) == (0, done.out), replayed.err
     assert "one pear" not in done.out
     assert "three pears" in done.out
+
+
+def test_diff_says_of_a_layer_that_was_late_that_it_was(root: Path) -> None:
+    """What the late layer holds was called new, or gone."""
+    python(SLOW, "build", "-q", "-w", root, "--deadline", "3000", "--record")
+    inside("build", "-q", "-w", root, "--record")
+    late, whole = sorted(records(root), key=lambda path: "source-timeout" not in path.read_text())
+    reasons = [
+        [(change["kind"], change["fragment"], change["why"]) for change in changes(one, other)]
+        for one, other in ((late, whole), (whole, late))
+    ]
+    words = "its layer did not answer in time"
+    assert reasons[0] == [("entered", name, f"was out: {words}") for name in ("m2", "m1")]
+    assert reasons[1] == [("left", name, words) for name in ("m2", "m1")]
 
 
 NO_TEAM = SLOW.replace('"L5"', '"L4"')
