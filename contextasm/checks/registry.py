@@ -39,6 +39,7 @@ CHECKS: Mapping[str, Check] = {
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
     "rule-target": rules.check_rule_targets,
+    "rule-condition": rules.check_rule_conditions,
     "stale-output": outputs.check_stale_outputs,
     "managed-block": outputs.check_managed_blocks,
 }

@@ -1,26 +1,33 @@
-"""Check of rules: targets that nothing in the workspace can be, for any agent, whether the rule fires today or not."""
+"""Checks of rules: targets that nothing in the workspace is, and conditions that no build can meet, for any agent.
+
+Whether a rule fires today makes no difference.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, note_finding, warning_finding
 from contextasm.checks.names import path_hint
-from contextasm.model import ContextasmError, Document, Effect, Fragment, Rule
+from contextasm.config.field_domains import field_domains
+from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.rules.apply import item_facts
 from contextasm.rules.evaluate import evaluate, is_target
 from contextasm.rules.pins import section
+from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
 from contextasm.text.glob import glob_matches
+from contextasm.text.markdown import heading
+from contextasm.text.matching import list_names, nearest
 
 
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
     """Report targets of rules that match no file, memory, event, entity or layer."""
     prepared = inspection.prepared
-    if not prepared or not prepared.build.rules:
+    rules = _enabled_rules(inspection)
+    if not prepared or not rules:
         return
-    rules = [rule for rule, _ in prepared.build.rules.verdicts if rule.enabled]
     # A missing inclusion of a rule that fires is a problem of the build.
     fired = {trace.rule for context in inspection.contexts for trace in context.rule_traces if trace.fired}
     fragments: list[Fragment] | None = None
@@ -37,10 +44,13 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
                 fragments = _all_fragments(inspection)
             if not _has_target(effect, inspection, fragments or []):
                 message = f"rule {rule.name}: {effect.action} {effect.target}: nothing in the workspace is that"
-                hint = "put the name right, or take it out of the rule"
-                if effect.target.kind == "path":
-                    hint = path_hint(effect.target.value, inspection)
+                hint = _target_hint(effect, inspection, fragments or [])
                 yield warning_finding(rule.path, rule.line, message, hint)
+
+
+def _enabled_rules(inspection: Inspection) -> Sequence[Rule]:
+    evaluation = inspection.prepared.build.rules if inspection.prepared else None
+    return [rule for rule, _ in evaluation.verdicts if rule.enabled] if evaluation else []
 
 
 def _effects(rule: Rule) -> tuple[Effect, ...]:
@@ -71,3 +81,78 @@ def _has_target(effect: Effect, inspection: Inspection, fragments: list[Fragment
         is_listed = bool(inspection.workspace.list(target.value))
         return is_listed or any(glob_matches(target.value, path) for path in inspection.documents)
     return any(is_target(target, item_facts(fragment)) for fragment in fragments)
+
+
+def _target_hint(effect: Effect, inspection: Inspection, fragments: Iterable[Fragment]) -> str:
+    target = effect.target
+    if target.kind == "path":
+        return path_hint(target.value, inspection)
+    if target.kind == "heading-path":
+        document = inspection.documents.get(target.value)
+        if document is None:
+            return path_hint(target.value, inspection)
+        titles = [title[1] for title in map(heading, document.text.split("\n")) if title]
+        near = nearest(target.heading, titles)
+    else:
+        facts = (item_facts(fragment).get(target.kind, ()) for fragment in fragments)
+        groups = ((fact,) if isinstance(fact, str) else fact for fact in facts)
+        near = nearest(target.value, sorted({name for group in groups for name in group if name}))
+    return f"did you mean {near}?" if near else "put the name right, or take it out of the rule"
+
+
+# --- Conditions ------------------------------------------------------------------------------------------------------
+
+
+def check_rule_conditions(inspection: Inspection) -> Iterator[Finding]:
+    """Report conditions with values that their field never has, and conditions that no build can meet together."""
+    for rule in _enabled_rules(inspection):
+        domains = field_domains(rule.when, inspection.agents, inspection.teams)
+        faults = [
+            (condition, value)
+            for condition in rule.when
+            for value in values_out_of_reach(condition, domains[condition.field])
+        ]
+        for condition, value in faults:
+            verb = "compares so" if condition.op in COMPARISONS else "matches"
+            what = f"no value of {condition.field} {verb}"
+            message = f"rule {rule.name}: {_condition_words(condition)}: {what}"
+            if isinstance(condition.value, tuple) and len(condition.value) > 1:
+                message += f" {value}"
+            hint = _value_hint(condition, value, domains[condition.field])
+            yield warning_finding(rule.path, condition.line, message, hint)
+        for field, domain in domains.items():
+            conditions = [condition for condition in rule.when if condition.field == field]
+            is_reported = any(condition.field == field for condition, _ in faults)
+            if not is_reported and not can_hold(conditions, domain):
+                words = " and ".join(map(_condition_words, conditions))
+                together = " together" * (len(conditions) > 1)
+                hint = "change a condition, or take the rule out; `in` asks for any of several values"
+                message = f"rule {rule.name}: {words} can never hold{together}"
+                yield warning_finding(rule.path, conditions[0].line, message, hint)
+
+
+def _condition_words(condition: Condition) -> str:
+    """The condition in a message, such as `agent eq luna`."""
+    if isinstance(condition.value, str):
+        return f"{condition.field} {condition.op} {condition.value}".rstrip()
+    values = f"[{', '.join(condition.value)}]"
+    return f"task_contains {values}" if condition.op == "any_word" else f"{condition.field} {condition.op} {values}"
+
+
+def _value_hint(condition: Condition, value: str, domain: FieldDomain) -> str:
+    """Advice on a value that a field never has: the nearest one that it has, or its form."""
+    if condition.field in _FORMS:
+        return _FORMS[condition.field]
+    if domain.values is None:
+        return "write a number, or a day as YYYY-MM-DD"
+    if near := nearest(value, domain.values):
+        return f"did you mean {near}?"
+    return f"choose one of: {list_names(domain.values)}" if domain.values else f"there is no {condition.field} yet"
+
+
+_FORMS = {
+    "date": "write a day of the calendar as YYYY-MM-DD",
+    "changed": "write a path as git does: relative to the workspace, without `./`",
+    "git.branch": "write the name of a branch; it has no blanks",
+}
+"""Advice on values of fields whose values are too many to name."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from contextasm.model import Facts, Rule
 
 
+FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
+"""Beside these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
+
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 

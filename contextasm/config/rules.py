@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from contextasm.config import values
+from contextasm.config.facts import FIELDS
 from contextasm.config.patterns import parse_pattern
 from contextasm.config.yaml_loader import YamlMapping, load_yaml, parse_mapping, parse_sequence
 from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
@@ -19,9 +20,6 @@ from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
 
 WhereOfLine = Callable[[int], str]
 """Gives `FILE:LINE: rule NAME` of a line, for messages."""
-
-FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
-"""Beside these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
 
 TARGETS = {
     "always_include": ("path", "id", "tag"),

@@ -150,3 +150,11 @@ ALIASES: Mapping[str, str] = {
     "not_equals": "neq",
     "matches": "regex",
 }
+
+NEGATIONS: Mapping[str, str] = {
+    "not_exists": "exists",
+    "neq": "eq",
+    "not_in": "in",
+    "not_contains": "contains",
+}
+"""Operators that hold wherever another one does not."""

@@ -417,6 +417,15 @@ CASES = {
         "exclude path nosuch/**",
         {"rules/r.yaml": "- name: off\n  then: {exclude: [agents/**]}\n"},
     ),
+    "rule for an agent that is not there": Case(
+        "rule-condition",
+        {"rules/r.yaml": "- when: {field: agent, op: eq, value: b}\n  then: {exclude: [agents/**]}\n"},
+        "warning",
+        "rules/r.yaml",
+        1,
+        "agent eq b",
+        {"rules/r.yaml": "- when: {field: agent, op: neq, value: a}\n  then: {exclude: [agents/**]}\n"},
+    ),
     "output that is stale": Case(
         "stale-output",
         {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: OUT.md\n    agent: a\n", "OUT.md": "old\n"},

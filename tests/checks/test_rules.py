@@ -1,0 +1,252 @@
+"""What `ctxasm check` says of rules: conditions that no build can meet, and targets that are nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.checks.finding import Finding
+from contextasm.checks.inspection import inspect
+from contextasm.checks.registry import run_checks
+from contextasm.config.facts import FIELDS, WEEKDAYS
+from contextasm.config.field_domains import field_domains
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.model import Condition
+from contextasm.retrieval.query_signals import intent
+from contextasm.rules.operators import NEGATIONS, OPERATORS
+from contextasm.rules.satisfiable import can_hold, values_out_of_reach
+from tests.command import fill
+from tests.workspaces import law
+
+AGENTS, TEAMS = ("luna", "max-2"), ("q1",)
+
+BASE = {
+    "ctxasm.yaml": "date: 2025-03-14\nenv: [STAGE]\n",
+    "teams/q1/RULES.md": "Be kind.\n",
+    **{f"agents/{agent}/{file}.md": "Text.\n" for agent in AGENTS for file in ("IDENTITY", "INSTRUCTIONS")},
+}
+
+
+def found(folder: Path, rules: str, files: Mapping[str, str] | None = None) -> list[Finding]:
+    """The findings about the rules of a workspace with two agents and a team."""
+    fill(folder, {**BASE, **(files or {}), "rules/r.yaml": rules}, base={})
+    findings = run_checks(inspect(Options(workspace=str(folder)), ProcessEnvironment({}, folder, lambda: 0.0)))
+    return [finding for finding in findings if finding.id in {"rule-condition", "rule-target"}]
+
+
+def conditions_found(folder: Path, *conditions: str) -> list[Finding]:
+    """The findings about a rule with these conditions, the first of which stands in line 3."""
+    when = "".join(f"    - {{{condition}}}\n" for condition in conditions)
+    return found(folder, f"- name: r\n  when:\n{when}  then: {{exclude: [teams/**]}}\n")
+
+
+NEVER = {
+    "field: agent, op: eq, value: Lunaa": "did you mean luna?",
+    "field: agent, op: eq, value: Luna": "did you mean luna?",
+    "field: agent, op: in, value: [luna, max]": "did you mean max-2?",
+    "field: agent, op: neq, value: lunna": "did you mean luna?",
+    "field: agent, op: regex, value: ^Luna$": "did you mean luna?",
+    "field: agent, op: starts_with, value: una": "did you mean luna?",
+    "field: agent, op: gt, value: 3": "choose one of: luna, max-2",
+    "field: team, op: eq, value: q2": "did you mean q1?",
+    "field: team, op: not_in, value: [q3]": "did you mean q1?",
+    "field: weekday, op: eq, value: Friday": "did you mean friday?",
+    "field: weekday, op: contains, value: dei": "choose one of: monday, tuesday",
+    "field: task.intent, op: eq, value: fixing": "did you mean fix?",
+    "field: date, op: eq, value: 2025-3-14": "write a day of the calendar as YYYY-MM-DD",
+    "field: date, op: eq, value: 2025-02-30": "write a day of the calendar as YYYY-MM-DD",
+    "field: date, op: starts_with, value: March": "write a day of the calendar as YYYY-MM-DD",
+    "field: date, op: gt, value: 14": "write a day of the calendar as YYYY-MM-DD",
+    "field: changed, op: eq, value: ./docs/a.md": "relative to the workspace",
+    "field: git.branch, op: eq, value: my branch": "it has no blanks",
+    "field: var.x, op: gt, value: many": "write a number, or a day as YYYY-MM-DD",
+    "field: env.STAGE, op: lte, value: late": "write a number, or a day as YYYY-MM-DD",
+}
+"""Conditions with a value that their field never has, each with a part of the hint."""
+
+
+@pytest.mark.parametrize(("condition", "hint"), NEVER.items(), ids=NEVER)
+def test_a_value_that_no_build_can_have_is_a_finding(tmp_path: Path, condition: str, hint: str) -> None:
+    """At the line of the condition, with the nearest name or the form of a value."""
+    (finding,) = conditions_found(tmp_path, "field: team, op: eq, value: q1", condition)
+    place = (finding.id, finding.severity, finding.path, finding.line)
+    assert place == ("rule-condition", "warning", "rules/r.yaml", 4)
+    assert hint in finding.hint
+
+
+SOMETIMES = (
+    "field: agent, op: eq, value: luna",
+    "field: agent, op: not_exists",
+    "field: agent, op: contains, value: LUN",
+    "field: agent, op: in, value: [luna, max-2]",
+    "field: weekday, op: eq, value: sunday",
+    "field: weekday, op: regex, value: ^(satur|sun)day$",
+    "field: task.intent, op: eq, value: question",
+    "field: date, op: eq, value: 1999-12-31",
+    "field: date, op: lt, value: 1900-01-01",
+    "field: date, op: gte, value: 2500-01-01",
+    "field: date, op: ends_with, value: -02-29",
+    "field: date, op: regex, value: ^18..-0[13]",
+    "field: changed, op: starts_with, value: docs/",
+    "field: git.branch, op: eq, value: feature/x",
+    "field: env.STAGE, op: eq, value: production",
+    "field: var.x, op: gt, value: 10",
+    "task_contains: [demo, showcase]",
+)
+"""Conditions that do not hold today, or for the first agent."""
+
+
+@pytest.mark.parametrize("condition", SOMETIMES)
+def test_a_condition_that_only_does_not_hold_today_is_none(tmp_path: Path, condition: str) -> None:
+    """Another day, topic, branch or agent would meet it."""
+    assert conditions_found(tmp_path, condition) == []
+
+
+CONTRADICTIONS = (
+    ("field: agent, op: eq, value: luna", "field: agent, op: eq, value: max-2"),
+    ("field: agent, op: eq, value: luna", "field: agent, op: not_in, value: [luna]"),
+    ("field: weekday, op: not_exists",),
+    (f"field: weekday, op: not_in, value: [{', '.join(WEEKDAYS)}]",),
+    ("field: date, op: gt, value: 2025-06-01", "field: date, op: lt, value: 2025-05-01"),
+    ("field: var.x, op: gt, value: 5", "field: var.x, op: lte, value: 5"),
+    ("field: var.x, op: eq, value: 4", "field: var.x, op: gt, value: 5"),
+    ("field: var.x, op: gt, value: 5", "field: var.x, op: lt, value: 2025-01-01"),
+    ("task_contains: [demo]", "field: task.text, op: not_exists"),
+    ("field: task.text, op: contains, value: demo", "field: task.text, op: not_contains, value: demo"),
+    ("field: changed, op: eq, value: a.md", "field: changed, op: neq, value: a.md"),
+)
+
+
+@pytest.mark.parametrize("conditions", CONTRADICTIONS, ids=map(str, CONTRADICTIONS))
+def test_conditions_that_exclude_each_other_are_a_finding(tmp_path: Path, conditions: tuple[str, ...]) -> None:
+    """One for the field, at its first condition."""
+    (finding,) = conditions_found(tmp_path, *conditions)
+    assert (finding.id, finding.line) == ("rule-condition", 3)
+    assert "can never hold" in finding.message
+
+
+COMPATIBLE = (
+    ("field: var.x, op: gt, value: 5", "field: var.x, op: lt, value: 6"),
+    ("field: var.x, op: gt, value: 5", "field: var.x, op: neq, value: 6"),
+    ("field: date, op: gt, value: 2300-12-31", "field: date, op: lt, value: 2301-01-02"),
+    ("field: changed, op: eq, value: a.md", "field: changed, op: eq, value: b.md"),
+    ("field: task.text, op: contains, value: a", "field: task.text, op: not_contains, value: b"),
+    ("field: agent, op: in, value: [luna, max-2]", "field: agent, op: neq, value: luna"),
+)
+
+
+@pytest.mark.parametrize("conditions", COMPATIBLE, ids=map(str, COMPATIBLE))
+def test_conditions_that_some_value_meets_are_none(tmp_path: Path, conditions: tuple[str, ...]) -> None:
+    """Several paths may have changed, and there are numbers between two numbers."""
+    assert conditions_found(tmp_path, *conditions) == []
+
+
+def test_a_rule_that_is_switched_off_may_ask_for_anything(tmp_path: Path) -> None:
+    """It is off on purpose."""
+    when = "when: {field: agent, op: eq, value: nobody}"
+    assert found(tmp_path, f"- name: r\n  enabled: false\n  {when}\n  then: {{exclude: [teams/**]}}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("action", "meant"),
+    [
+        ("boost: [{tag: sefety, weight: 2}]", "did you mean safety?"),
+        ("boost: [{type: desicion, weight: 2}]", "did you mean decision?"),
+        ("exclude: [agents/luna/IDENTTY.md]", "did you mean agents/luna/IDENTITY.md?"),
+    ],
+)
+def test_a_target_that_is_nothing_comes_with_the_nearest_name(tmp_path: Path, action: str, meant: str) -> None:
+    """Whatever kind of target it is."""
+    memory = "- [decision] Lock the door. {tags=safety}\n"
+    (finding,) = found(tmp_path, f"- then: {{{action}}}\n", {"agents/luna/memories/m.md": memory})
+    assert (finding.id, finding.hint) == ("rule-target", meant)
+
+
+def test_a_heading_that_is_not_there_comes_with_the_nearest_one(tmp_path: Path) -> None:
+    """The rule does not fire today, and is wrong all the same."""
+    rule = "- when: {field: weekday, op: eq, value: sunday}\n  then: {always_include: ['teams/q1/RULES.md#The deno']}\n"
+    (finding,) = found(tmp_path, rule, {"teams/q1/RULES.md": "# The demo\nNow.\n"})
+    assert (finding.id, finding.hint) == ("rule-target", "did you mean The demo?")
+
+
+# --- Laws ------------------------------------------------------------------------------------------------------------
+
+WORDS = ("luna", "max-2", "q1", "main", "fix", "sunday", "a/b.md", "5", "6.5", "2025-03-14", "-03-", "un", "x y")
+
+
+@st.composite
+def builds(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
+    """The values of all fields in one build."""
+    day = date(2000, 1, 1) + timedelta(draw(st.integers(0, 36_000)))
+    topic = draw(st.sampled_from(("", *WORDS)))
+    facts = {
+        "task.text": topic,
+        "task.intent": intent(topic),
+        "agent": draw(st.sampled_from(("", *AGENTS))),
+        "team": draw(st.sampled_from(("", *TEAMS))),
+        "date": day.isoformat(),
+        "weekday": WEEKDAYS[day.weekday()],
+        "git.branch": draw(st.sampled_from(("", "main", "5", "2025-03-14"))),
+        "var.x": draw(st.sampled_from(("", *WORDS))),
+    }
+    values = {field: (value,) if value else () for field, value in facts.items()}
+    return {**values, "changed": tuple(draw(st.lists(st.sampled_from(("a/b.md", "5", "main")), unique=True)))}
+
+
+@st.composite
+def conditions(draw: st.DrawFn, field: str, values: tuple[str, ...]) -> Condition:
+    """A condition on a field, with the values that it has in a build or with other words."""
+    op = draw(st.sampled_from(sorted(OPERATORS)))
+    word = st.sampled_from((*values, *WORDS))
+    if op in {"in", "not_in", "any_word"}:
+        return Condition(field, op, tuple(draw(st.lists(word, min_size=1, max_size=3))), 1)
+    return Condition(field, op, "" if op in {"exists", "not_exists"} else draw(word), 1)
+
+
+@law(400)
+@given(st.data(), builds(), st.sampled_from((*FIELDS, "var.x")))
+def test_conditions_that_a_build_meets_can_hold(
+    data: st.DataObject, build: dict[str, tuple[str, ...]], field: str
+) -> None:
+    """Nothing that is true of one build is called impossible: neither the conditions together, nor a value alone."""
+    drawn = data.draw(st.lists(conditions(field, build[field]), min_size=1, max_size=4))
+
+    def holds(condition: Condition) -> bool:
+        expected = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+        return not OPERATORS[condition.op](build[field], expected)
+
+    met = [condition for condition in drawn if holds(condition)]
+    domain = field_domains(drawn, AGENTS, TEAMS)[field]
+    assert can_hold(met, domain)
+    for condition in met:
+        if condition.op not in NEGATIONS and not isinstance(condition.value, tuple):
+            assert values_out_of_reach(condition, domain) == ()
+
+
+CLOSED = {
+    "agent": AGENTS,
+    "team": TEAMS,
+    "weekday": WEEKDAYS,
+    "task.intent": ("fix", "explain", "question", "action", "other"),
+}
+
+
+@law(200)
+@given(
+    st.sampled_from(sorted(CLOSED)),
+    st.sampled_from(("eq", "neq", "in", "not_in")),
+    st.one_of(st.text(min_size=1), st.sampled_from([name.title() for names in CLOSED.values() for name in names])),
+    st.data(),
+)
+def test_a_value_outside_a_closed_set_is_always_found(field: str, op: str, other: str, data: st.DataObject) -> None:
+    """And one of the set never is."""
+    value = data.draw(st.sampled_from(CLOSED[field]))
+    for text in (other, value):
+        asked = Condition(field, op, (text,) if op.endswith("in") else text, 1)
+        domain = field_domains([asked], AGENTS, TEAMS)[field]
+        assert values_out_of_reach(asked, domain) == (() if text in CLOSED[field] else (text,))
