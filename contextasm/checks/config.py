@@ -138,7 +138,16 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
 
 BUILD_PROBLEMS = {
     *READ_HINTS,
-    *("bad-log-name", "bad-memory", "no-memory", "duplicate-id", "starved", "no-room", "over-budget"),
+    *(
+        "bad-log-name",
+        "bad-memory",
+        "bad-memory-date",
+        "no-memory",
+        "duplicate-id",
+        "starved",
+        "no-room",
+        "over-budget",
+    ),
 }
 """Codes of the problems of builds that other checks report in more detail."""
 
@@ -153,7 +162,7 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
             is_file = problem.path in inspection.documents
             path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
             message = f"{subject}{problem.message} ({problem.code})"
-            hint = "put it right; `ctxasm explain` tells what became of everything"
+            hint = problem.hint or "put it right; `ctxasm explain` tells what became of everything"
             findings[warning_finding(path, problem.line, message, hint)] = None
     yield from findings
 
@@ -165,11 +174,11 @@ def _build_problems(inspection: Inspection) -> Iterator[Problem]:
 
 def _problems_without_effect(inspection: Inspection) -> Iterator[Problem]:
     # What matches nothing for one agent may match for another. Each build may suggest a name of its own.
-    by_subject: dict[str, list[Problem]] = {}
+    by_subject: dict[tuple[str, str], list[Problem]] = {}
     for context in inspection.contexts:
         for problem in context.problems:
             if problem.code == "no-effect":
-                by_subject.setdefault(f"{problem.path}: {problem.message.partition(';')[0]}", []).append(problem)
+                by_subject.setdefault((problem.path, problem.message), []).append(problem)
     for problems in by_subject.values():
         if len(problems) == len(inspection.contexts):
-            yield max(problems, key=lambda problem: len(problem.message))
+            yield max(problems, key=lambda problem: len(problem.hint))

@@ -46,7 +46,7 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(path, 0, message, "rename it to the day it is of")
     for path, (_, problems) in inspection.memories.items():
         for problem in problems:
-            if problem.message.endswith("a date, YYYY-MM-DD"):
+            if problem.code == "bad-memory-date":
                 yield error_finding(path, problem.line, problem.message, "write the day as YYYY-MM-DD, or leave it out")
         document = inspection.documents[path]
         for number, line in enumerate(document.text.split("\n"), document.line):

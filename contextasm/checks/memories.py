@@ -31,9 +31,9 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
     """Report fields of memories that can't be parsed or are unknown, and files of memories that hold none."""
     for path, (memories, problems) in inspection.memories.items():
         for problem in problems:
-            what, _, hint = problem.message.partition("; ")
-            if not what.endswith("a date, YYYY-MM-DD"):
-                yield warning_finding(path, problem.line, what, hint or "correct the value, or take the field out")
+            if problem.code != "bad-memory-date":
+                hint = problem.hint or "correct the value, or take the field out"
+                yield warning_finding(path, problem.line, problem.message, hint)
         for memory in memories:
             if memory.status not in STATUSES:
                 near = nearest(memory.status, STATUSES, 0.7)
@@ -46,8 +46,7 @@ def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:
     """Report ids that two memories of one owner share."""
     for memories in _memories_by_folder(inspection).values():
         for problem in distinct_memories(memories)[1]:
-            what, _, hint = problem.message.partition("; ")
-            yield error_finding(problem.path, problem.line, what, hint)
+            yield error_finding(problem.path, problem.line, problem.message, problem.hint)
 
 
 def _memories_by_folder(inspection: Inspection) -> dict[str, list[Memory]]:

@@ -31,6 +31,13 @@ class Problem(NamedTuple):
     line: int
     """Line of the file, counted from 1; 0 where no line is meant."""
     message: str
+    hint: str = ""
+    """What to do; empty where the message says all."""
+
+    @property
+    def advice(self) -> str:
+        """Message and hint in one text."""
+        return "; ".join(filter(None, (self.message, self.hint)))
 
 
 TIMEOUT = "source-timeout"

@@ -41,7 +41,7 @@ def context_data(context: Context) -> dict[str, object]:
             for usage in context.allowances
         ],
         "problems": [
-            {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.message}
+            {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.advice}
             for problem in context.problems
         ],
         "rules": [rule_trace_data(trace) for trace in context.rule_traces],

@@ -258,7 +258,7 @@ def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tupl
 def problem_line(problem: Problem) -> str:
     """A problem in one line, with its place and code."""
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-    return f"{place}: {problem.message} [{problem.code}]"
+    return f"{place}: {problem.advice} [{problem.code}]"
 
 
 def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:

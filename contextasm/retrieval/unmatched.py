@@ -54,8 +54,8 @@ def _unmatched_profile(profile: Profile, results: Results) -> Iterator[Problem]:
         yield _problem(f"profile {profile.name}", message)
 
 
-def _problem(subject: str, message: str) -> Problem:
-    return Problem("no-effect", subject, 0, message)
+def _problem(subject: str, message: str, hint: str = "") -> Problem:
+    return Problem("no-effect", subject, 0, message, hint)
 
 
 def _layers_of(profile: Profile, source: str) -> list[Layer]:
@@ -66,9 +66,9 @@ def _fragments(layers: Iterable[Layer], results: Results) -> Iterator[Fragment]:
     return (fragment for layer in layers for fragment in results[layer.id].fragments)
 
 
-def _with_suggestion(message: str, name: str, names: Iterable[str]) -> str:
+def _suggestion(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names, _NEAR)
-    return f"{message}; did you mean {near}?" if near else message
+    return f"did you mean {near}?" if near else ""
 
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
@@ -125,7 +125,7 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
             continue
         names = {name for each in _fragments(profile.layers, results) for name in (each.id, each.location.path)}
         message = "leaves nothing out: no file and no id is like it"
-        yield _problem(f"--exclude {pattern}", _with_suggestion(message, pattern, sorted(names)))
+        yield _problem(f"--exclude {pattern}", message, _suggestion(pattern, sorted(names)))
 
 
 def _excludes_any(pattern: str, fragments: Iterable[Fragment]) -> bool:
@@ -138,7 +138,7 @@ def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, typ
     kinds = {fragment.labels.kind for fragment in _fragments(layers, results)}
     for name in dict.fromkeys(types):
         if name not in kinds:
-            yield _problem(f"{option} {name}", _with_suggestion("nothing is of this type", name, sorted(kinds)))
+            yield _problem(f"{option} {name}", "nothing is of this type", _suggestion(name, sorted(kinds)))
 
 
 def _unmatched_preferences(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
@@ -148,7 +148,7 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
     keys = {name: each.labels.key for each in fragments for name in (each.labels.claim, each.id) if name}
     for name in dict.fromkeys(request.prefer):
         if name not in keys:
-            yield _problem(f"--prefer {name}", _with_suggestion("there is no such id", name, sorted(keys)))
+            yield _problem(f"--prefer {name}", "there is no such id", _suggestion(name, sorted(keys)))
         elif not keys[name]:
             yield _problem(f"--prefer {name}", "has no `key`, so it is in no conflict")
 

@@ -29,8 +29,17 @@ YES = {"true": True, "yes": True, "false": False, "no": False}
 TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
 TASK_MARKS = {"x", "X", "-"}
 
-Report = Callable[[int, str], None]
-"""Takes a line of the file and what is wrong with it."""
+
+class _Report:
+    """The problems of one file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.problems: list[Problem] = []
+
+    def add(self, line: int, message: str, hint: str = "", code: str = "bad-memory") -> None:
+        """Add a problem of a line."""
+        self.problems.append(Problem(code, self._path, line, message, hint))
 
 
 class _Bullet(NamedTuple):
@@ -50,11 +59,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     A file whose front matter has a `type` is one memory. In any other each top-level bullet is one, and the front
     matter holds their defaults.
     """
-    problems: list[Problem] = []
-
-    def report(line: int, message: str) -> None:
-        problems.append(Problem("bad-memory", document.path, line, message))
-
+    report = _Report(document.path)
     front = _memory_fields(document.front, report)
     if front.get("type"):
         memories = [_memory_of_file(document, front, report)]
@@ -63,9 +68,8 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
         memories = [_memory_of_bullet(document, bullet, front, report) for bullet in bullets]
     memories = [memory for memory in memories if memory.text.strip()]
     if document.text.strip() and not memories:
-        message = "holds no memory; write each as a bullet, `- [type] text`"
-        problems.append(Problem("no-memory", document.path, document.line, message))
-    return tuple(memories), tuple(problems)
+        report.add(document.line, "holds no memory", "write each as a bullet, `- [type] text`", "no-memory")
+    return tuple(memories), tuple(report.problems)
 
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
@@ -98,7 +102,7 @@ def unique_ids(ids: Iterable[str]) -> list[str]:
 
 def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
     """Problem of a memory that was given an id by hand which an earlier memory has."""
-    return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory; give it another")
+    return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory", "give it another")
 
 
 def memory_id(path: str, text: str) -> str:
@@ -106,28 +110,28 @@ def memory_id(path: str, text: str) -> str:
     return "m-" + sha256(f"{path}\0{text.strip()}".encode(errors="surrogatepass")).hexdigest()[:12]
 
 
-def _memory_fields(front: Mapping[str, Value], report: Report) -> dict[str, Value]:
+def _memory_fields(front: Mapping[str, Value], report: _Report) -> dict[str, Value]:
     # Other keys belong to other tools; only one that is nearly a field is a slip.
     for key in front:
         if key not in FIELDS and (meant := nearest(key, FIELDS, 0.8)):
-            report(1, f"unknown field {key} in the front matter; did you mean {meant}?")
+            report.add(1, f"unknown field {key} in the front matter", f"did you mean {meant}?")
     return {key: value for key, value in front.items() if key in FIELDS}
 
 
-def _memory_of_file(document: Document, front: Mapping[str, Value], report: Report) -> Memory:
+def _memory_of_file(document: Document, front: Mapping[str, Value], report: _Report) -> Memory:
     blank, text = trimmed(document.text)
     return _memory_of_fields(document.path, document.line + blank, text, front, report)
 
 
-def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: Report) -> Memory:
+def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: _Report) -> Memory:
     line = document.line + bullet.first
     last, stated = attributes(bullet.lines[-1])
     for name in stated:
         if name not in FIELDS:
             hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
-            report(line, f"unknown field {name}; did you mean {hint}?")
+            report.add(line, f"unknown field {name}", f"did you mean {hint}?")
     if not stated and (broken := broken_attributes(last, FIELDS)):
-        report(line, f"{broken} is shown as text; write each field as name=value, and quotes around blanks")
+        report.add(line, f"{broken} is shown as text", "write each field as name=value, and quotes around blanks")
     lines = [*bullet.lines[:-1], last]
     kind = TYPE.match(lines[0])
     fields: dict[str, Value] = dict(front)
@@ -140,7 +144,7 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
     return _memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
 
 
-def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: Report) -> Memory:
+def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: _Report) -> Memory:
     """A memory from its text and its fields as written; a field that can't be read is reported and left out."""
 
     def word(name: str, default: str = "") -> str:
@@ -152,13 +156,22 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip() for part in parts if part.strip())
 
-    def parsed(name: str, parse: Callable[[str], float | bool | date | None], default: object, form: str) -> object:
+    def parsed(
+        name: str,
+        parse: Callable[[str], float | bool | date | None],
+        default: object,
+        form: str,
+        code: str = "bad-memory",
+    ) -> object:
         if not (written := word(name)):
             return default
         if (value := parse(written)) is None:
-            report(line, f"{name} is {written}, not {form}")
+            report.add(line, f"{name} is {written}, not {form}", code=code)
             return default
         return value
+
+    def day(name: str) -> str:
+        return str(parsed(name, parse_leading_date, "", "a date, YYYY-MM-DD", "bad-memory-date"))
 
     return Memory(
         id=word("id") or memory_id(path, text),
@@ -169,8 +182,8 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
         importance=_float(
             parsed("importance", lambda value: _share_or_word(value, IMPORTANCE), 0.5, _share_form(IMPORTANCE))
         ),
-        created=str(parsed("created", parse_leading_date, "", "a date, YYYY-MM-DD")),
-        accessed=str(parsed("accessed", parse_leading_date, "", "a date, YYYY-MM-DD")),
+        created=day("created"),
+        accessed=day("accessed"),
         status=word("status", "active").casefold(),
         confidence=_float(
             parsed("confidence", lambda value: _share_or_word(value, CONFIDENCE), 0.5, _share_form(CONFIDENCE))
@@ -183,7 +196,7 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
         private=bool(parsed("private", lambda value: YES.get(value.casefold()), False, "true or false")),
         pin=bool(parsed("pin", lambda value: YES.get(value.casefold()), False, "true or false")),
         supersedes=words("supersedes"),
-        expires=str(parsed("expires", parse_leading_date, "", "a date, YYYY-MM-DD")),
+        expires=day("expires"),
     )
 
 

@@ -851,6 +851,23 @@ def test_a_path_of_a_shipped_profile_may_match_nothing(tmp_path: Path) -> None:
     assert (finding.id, finding.path, finding.line) == ("pattern", "profiles/own.yaml", 3)
 
 
+@pytest.mark.parametrize("field", ["created=2025-02-30", "expires=soon"])
+def test_a_bad_date_of_a_memory_is_found_once(tmp_path: Path, field: str) -> None:
+    """By the check of dates alone, whatever other words stand in the fields."""
+    (finding,) = found(tmp_path, {MEMORY: f"- [fact] One. {{{field}}}\n"})
+    assert (finding.id, finding.line) == ("bad-date", 1)
+    other = '- [fact] One. {importance="no, a date, YYYY-MM-DD"}\n'
+    assert [finding.id for finding in found(tmp_path, {MEMORY: other})] == ["memory"]
+
+
+def test_a_message_is_not_cut_at_the_signs_in_an_id(tmp_path: Path) -> None:
+    """The advice begins behind the whole message."""
+    memories = '- [fact] One. {id="a; b"}\n- [fact] Two. {id="a; b"}\n'
+    (finding,) = found(tmp_path, {MEMORY: memories})
+    assert (finding.id, finding.message) == ("duplicate-id", "id a; b is taken by an earlier memory")
+    assert finding.hint == "give it another"
+
+
 def test_a_path_of_a_rule_that_matches_nothing_is_a_finding(tmp_path: Path) -> None:
     """For no agent; a rule that is switched off may name what it likes."""
     rule = "- name: {}\n  enabled: {}\n  then: {{exclude: [{}]}}\n"

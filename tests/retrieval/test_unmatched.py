@@ -51,7 +51,7 @@ def context(profile: Profile, files: dict[str, Content] | None = None, **asked: 
 
 def told(built: Context) -> list[str]:
     """What the build says is without effect."""
-    return [f"{each.path}: {each.message}" for each in built.problems if each.code == "no-effect"]
+    return [f"{each.path}: {each.advice}" for each in built.problems if each.code == "no-effect"]
 
 
 NOTHING: dict[str, tuple[dict[str, Any], str]] = {
@@ -69,7 +69,7 @@ NOTHING: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_option_that_matches_nothing_is_a_problem_in_every_profile(profile: str, option: str) -> None:
     """Where a profile has no place for the option, too."""
     asked, part = NOTHING[option]
-    problems = [f"{each.path}: {each.message}" for each in context(PROFILES[profile], **asked).problems]
+    problems = [f"{each.path}: {each.advice}" for each in context(PROFILES[profile], **asked).problems]
     assert [text for text in problems if part in text or f"--{option}" in text], problems
 
 

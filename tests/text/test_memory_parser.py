@@ -31,7 +31,7 @@ def one(text: str) -> Memory:
 
 def wrong(text: str) -> list[str]:
     """The problems of a file: `LINE: message`."""
-    return [f"{problem.line}: {problem.message}" for problem in parse_memories(document(text))[1]]
+    return [f"{problem.line}: {problem.advice}" for problem in parse_memories(document(text))[1]]
 
 
 def stated(memory: Memory) -> dict[str, object]:

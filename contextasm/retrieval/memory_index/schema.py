@@ -16,8 +16,8 @@ from zlib import crc32
 from contextasm import __version__
 from contextasm.model import Memory
 
-_FORM = 2
-"""Number of the format; goes up when a table changes, or when the same text gives other terms."""
+_FORM = 3
+"""Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
 """Version of an index. It includes the byte order, because numbers are stored as this machine has them in memory."""

@@ -71,8 +71,8 @@ def _distinct_entities(query: SourceQuery) -> tuple[list[Entity], list[Document]
     by_id: dict[str, Entity] = {}
     for entity in (entity for data in files for entity in _entities(data, problems)):
         if entity.id in by_id:
-            message = f"{entity.id} stands in line {by_id[entity.id].line} already; keep one of them"
-            problems.append(Problem("duplicate-id", entity.path, entity.line, message))
+            message = f"{entity.id} stands in line {by_id[entity.id].line} already"
+            problems.append(Problem("duplicate-id", entity.path, entity.line, message, "keep one of them"))
         else:
             by_id[entity.id] = entity
     return [*by_id.values()], [data.document for data in files], problems
