@@ -6,13 +6,13 @@ new finding of an old one with every word that is added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding
+from contextasm.checks.inspection import Inspection, enabled_rules, error_finding, note_finding, warning_finding
 from contextasm.config.settings import FILE
-from contextasm.model import Context, Decision, Layer, LayerUsage
+from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""
@@ -32,6 +32,23 @@ class _Case(NamedTuple):
     """Tokens."""
     limit: int
     """Tokens."""
+    capped_by: Rule | None = None
+    """The rule that sets the layer's own limit."""
+
+
+class _LayerBuild(NamedTuple):
+    """A layer in one build, with its use of the budget."""
+
+    context: Context
+    layer: Layer
+    """With the cap of a rule as its limit."""
+    usage: LayerUsage
+    decisions: Sequence[Decision]
+    capped_by: Rule | None
+
+    def case(self, path: str, line: int, limit: int) -> _Case:
+        """The case of a file that reaches this limit."""
+        return _Case(self.context, self.layer, path, line, self.usage.wanted, limit, self.capped_by)
 
 
 def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
@@ -52,10 +69,10 @@ def check_near_budget(inspection: Inspection) -> Iterator[Finding]:
     """Report documents that nearly fill the budget, and layers that nearly fill their own limit."""
     yield from _nearly_full_documents(inspection)
     cases = []
-    for context, layer, usage, decisions in _layer_usages(inspection):
-        limit = _layer_limit(layer, context.request.budget)
+    for build in _layer_builds(inspection):
+        usage, limit = build.usage, _layer_limit(build.layer, build.context.request.budget)
         if limit and NEAR_LIMIT * limit <= usage.wanted <= limit and usage.used == usage.wanted:
-            cases.append(_Case(context, layer, _longest(decisions).path, 0, usage.wanted, limit))
+            cases.append(build.case(_longest(build.decisions).path, 0, limit))
     for case, builds in _worst_cases(cases):
         hint = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)} before it is cut"
         yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} is nearly full", hint)
@@ -82,12 +99,12 @@ def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
 def check_truncated(inspection: Inspection) -> Iterator[Finding]:
     """Report layers that are shown in part, at the first place that is left out."""
     cases = []
-    for context, layer, usage, decisions in _layer_usages(inspection):
-        first_cut = next((decision for decision in decisions if _is_cut(decision)), None)
-        if first_cut and any(section.layer == layer.id for section in context.sections):
+    for build in _layer_builds(inspection):
+        first_cut = next((decision for decision in build.decisions if _is_cut(decision)), None)
+        if first_cut and any(section.layer == build.layer.id for section in build.context.sections):
             line = first_cut.kept[-1][1] + 1 if first_cut.kept else first_cut.lines[0]
             line = min(line, first_cut.lines[1])
-            cases.append(_Case(context, layer, first_cut.path, line, usage.wanted, usage.limit or 0))
+            cases.append(build.case(first_cut.path, line, build.usage.limit or 0))
     for case, builds in _worst_cases(cases):
         # Logs give way to newer ones day by day: at their own limit that is what the limit is for.
         is_rolling = "daily" in case.layer.query.sources and _is_own_limit(case)
@@ -107,10 +124,11 @@ def _is_cut_by_budget(decision: Decision) -> bool:
 def check_starved(inspection: Inspection) -> Iterator[Finding]:
     """Report layers that have fragments and no room for any of them."""
     cases = []
-    for context, layer, usage, decisions in _layer_usages(inspection):
-        if any(problem.path == layer.id and problem.code in {"starved", "no-room"} for problem in context.problems):
-            first_cut = next(decision for decision in decisions if _is_cut(decision))
-            cases.append(_Case(context, layer, first_cut.path, 0, usage.wanted, usage.limit or 0))
+    for build in _layer_builds(inspection):
+        subjects = {problem.path for problem in build.context.problems if problem.code in {"starved", "no-room"}}
+        if build.layer.id in subjects:
+            first_cut = next(decision for decision in build.decisions if _is_cut(decision))
+            cases.append(build.case(first_cut.path, 0, build.usage.limit or 0))
     for case, builds in _worst_cases(cases):
         is_own_limit = _is_own_limit(case)
         cause = "its own limit holds no line of it" if is_own_limit else "the layers before it leave no room"
@@ -120,7 +138,7 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
         yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} gets nothing: {cause}", hint)
 
 
-def _layer_usages(inspection: Inspection) -> Iterator[tuple[Context, Layer, LayerUsage, list[Decision]]]:
+def _layer_builds(inspection: Inspection) -> Iterator[_LayerBuild]:
     # Required layers are left out: they have no limit to reach.
     by_id = {layer.id: layer for layer in inspection.prepared.build.profile.layers} if inspection.prepared else {}
     for context in inspection.contexts:
@@ -130,7 +148,25 @@ def _layer_usages(inspection: Inspection) -> Iterator[tuple[Context, Layer, Laye
         for usage in context.allowances:
             layer = by_id[usage.layer]
             if usage.wanted and not layer.limits.required:
-                yield context, layer, usage, decisions[layer.id]
+                cap = _smallest_cap(inspection, context, layer)
+                if cap:
+                    layer = layer._replace(limits=layer.limits._replace(max_tokens=cap.tokens))
+                yield _LayerBuild(context, layer, usage, decisions[layer.id], cap.rule if cap else None)
+
+
+class _Cap(NamedTuple):
+    tokens: int
+    rule: Rule
+
+
+def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> _Cap | None:
+    """The smallest cap of a layer by a rule that fired; None where that is not below the layer's `max_tokens`."""
+    fired = {trace.rule for trace in context.rule_traces if trace.fired}
+    rules = [rule for rule in enabled_rules(inspection) if rule.name in fired]
+    caps = [_Cap(tokens, rule) for rule in rules for name, tokens in rule.cap if name == layer.id]
+    smallest = min(caps, key=lambda cap: cap.tokens, default=None)
+    own = layer.limits.max_tokens
+    return smallest if smallest and (own is None or smallest.tokens < own) else None
 
 
 def _is_own_limit(case: _Case) -> bool:
@@ -145,7 +181,11 @@ def _layer_limit(layer: Layer, budget: int) -> int | None:
 
 def _room_hint(case: _Case) -> str:
     limits = case.layer.limits
-    if limits.max_tokens is not None and case.limit == limits.max_tokens:
+    if case.capped_by and case.limit == limits.max_tokens:
+        rule = case.capped_by
+        cap = f"set the cap of rule {rule.name} to {_sufficient_limit(case.wanted)} or more"
+        increase = f"{cap} ({rule.path}:{rule.line})"
+    elif limits.max_tokens is not None and case.limit == limits.max_tokens:
         increase = f"set its `max_tokens` to {_sufficient_limit(case.wanted)} or more in `layers` of {FILE}"
     elif limits.share is not None and case.limit == _layer_limit(case.layer, case.context.request.budget):
         increase = f"set its `share` higher in `layers` of {FILE}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
-from contextasm.config.build import PreparedBuild
+from contextasm.config.build import PreparedBuild, evaluate_for_owners
 from contextasm.config.inputs import build_inputs
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.outputs import parse_outputs
@@ -22,7 +22,7 @@ from contextasm.config.overrides import workspace_reader
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.resolve import open_workspace, prepare_build, uses_placeholder
 from contextasm.config.settings import FILE, load_settings_file
-from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Workspace
+from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
 from contextasm.workspace.folder import Folder
@@ -137,6 +137,7 @@ def inspect(
             _contexts_of_all_owners(
                 workspace,
                 prepared,
+                process,
                 _selected_owners(complete_agents, "agents", selected),
                 _selected_owners(wanted_teams, "teams", selected),
             )
@@ -206,13 +207,20 @@ def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str])
 
 
 def _contexts_of_all_owners(
-    workspace: Workspace, prepared: PreparedBuild, agents: Sequence[str], teams: Sequence[str]
+    workspace: Workspace,
+    prepared: PreparedBuild,
+    process: ProcessEnvironment,
+    agents: Sequence[str],
+    teams: Sequence[str],
 ) -> Iterable[Context]:
     profile, request = prepared.build.profile, prepared.build.request
     agents = agents if uses_placeholder(profile, "agent") else ("",)
     teams = (teams or ("",)) if uses_placeholder(profile, "team") else ("",)
+    rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
-        build = prepared.in_full._replace(request=request._replace(agent=agent, team=team), workspace=workspace)
+        build = prepared.in_full._replace(
+            request=request._replace(agent=agent, team=team), rules=rules_of(agent, team), workspace=workspace
+        )
         try:
             yield prepared.run(build)
         except ContextasmError:
@@ -220,6 +228,12 @@ def _contexts_of_all_owners(
             continue
     if prepared.counts:
         prepared.counts.save()
+
+
+def enabled_rules(inspection: Inspection) -> Sequence[Rule]:
+    """The rules that are not switched off, in order of precedence, with the layers of the profile in use."""
+    evaluation = inspection.prepared.build.rules if inspection.prepared else None
+    return [rule for rule, _ in evaluation.verdicts if rule.enabled] if evaluation else []
 
 
 def inspected_files(inspection: Inspection) -> InputFiles:

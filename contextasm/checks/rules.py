@@ -5,10 +5,10 @@ Whether a rule fires today makes no difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, note_finding, warning_finding
+from contextasm.checks.inspection import Inspection, enabled_rules, note_finding, warning_finding
 from contextasm.checks.names import path_hint
 from contextasm.config.field_domains import field_domains
 from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule
@@ -25,7 +25,7 @@ from contextasm.text.matching import list_names, nearest
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
     """Report targets of rules that match no file, memory, event, entity or layer."""
     prepared = inspection.prepared
-    rules = _enabled_rules(inspection)
+    rules = enabled_rules(inspection)
     if not prepared or not rules:
         return
     # A missing inclusion of a rule that fires is a problem of the build.
@@ -46,11 +46,6 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
                 message = f"rule {rule.name}: {effect.action} {effect.target}: nothing in the workspace is that"
                 hint = _target_hint(effect, inspection, fragments or [])
                 yield warning_finding(rule.path, rule.line, message, hint)
-
-
-def _enabled_rules(inspection: Inspection) -> Sequence[Rule]:
-    evaluation = inspection.prepared.build.rules if inspection.prepared else None
-    return [rule for rule, _ in evaluation.verdicts if rule.enabled] if evaluation else []
 
 
 def _effects(rule: Rule) -> tuple[Effect, ...]:
@@ -105,7 +100,7 @@ def _target_hint(effect: Effect, inspection: Inspection, fragments: Iterable[Fra
 
 def check_rule_conditions(inspection: Inspection) -> Iterator[Finding]:
     """Report conditions with values that their field never has, and conditions that no build can meet together."""
-    for rule in _enabled_rules(inspection):
+    for rule in enabled_rules(inspection):
         domains = field_domains(rule.when, inspection.agents, inspection.teams)
         faults = [
             (condition, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -111,6 +111,24 @@ def evaluate_rules(
     if any(rule.cap or rule.set_priority for rule in rules):
         rules = resolve_rule_layers(rules, profile, workspace)
     return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
+
+
+def evaluate_for_owners(
+    prepared: PreparedBuild, process: ProcessEnvironment
+) -> Callable[[str, str], RuleEvaluation | None]:
+    """Function that gives the result of evaluating a build's rules for another agent and team of the same request.
+
+    All other facts are gathered once.
+    """
+    if prepared.build.rules is None:
+        return lambda _agent, _team: None
+    from contextasm.rules.evaluate import evaluate
+
+    rules = [rule for rule, _ in prepared.build.rules.verdicts]
+    variables = _parse_variables(prepared.options.variables)
+    root = Path(prepared.workspace.root)
+    facts = gather_facts(rules, prepared.build.request, variables, process.environment, root)
+    return lambda agent, team: evaluate(rules, {**facts, "agent": agent, "team": team})
 
 
 def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:

@@ -32,10 +32,15 @@ BASE = {
 }
 
 
+def all_found(folder: Path, files: Mapping[str, str]) -> list[Finding]:
+    """The findings of a workspace with two agents, a team and these files."""
+    fill(folder, {**BASE, **files}, base={})
+    return run_checks(inspect(Options(workspace=str(folder)), ProcessEnvironment({}, folder, lambda: 0.0)))
+
+
 def found(folder: Path, rules: str, files: Mapping[str, str] | None = None) -> list[Finding]:
     """The findings about the rules of a workspace with two agents and a team."""
-    fill(folder, {**BASE, **(files or {}), "rules/r.yaml": rules}, base={})
-    findings = run_checks(inspect(Options(workspace=str(folder)), ProcessEnvironment({}, folder, lambda: 0.0)))
+    findings = all_found(folder, {**(files or {}), "rules/r.yaml": rules})
     return [finding for finding in findings if finding.id in {"rule-condition", "rule-target"}]
 
 
@@ -172,6 +177,29 @@ def test_a_heading_that_is_not_there_comes_with_the_nearest_one(tmp_path: Path) 
     rule = "- when: {field: weekday, op: eq, value: sunday}\n  then: {always_include: ['teams/q1/RULES.md#The deno']}\n"
     (finding,) = found(tmp_path, rule, {"teams/q1/RULES.md": "# The demo\nNow.\n"})
     assert (finding.id, finding.hint) == ("rule-target", "did you mean The demo?")
+
+
+# --- Caps ------------------------------------------------------------------------------------------------------------
+
+LONG = "A line of words to read.\n\n" * 60
+CAP = "- name: short\n  when: {{field: agent, op: eq, value: {}}}\n  then: {{cap: {{{}: {}}}}}\n"
+
+
+@pytest.mark.parametrize(("tokens", "check"), [(60, "cut"), (3, "starved"), (410, "near-budget")])
+def test_advice_knows_the_cap_of_a_rule(tmp_path: Path, tokens: int, check: str) -> None:
+    """It names the rule, whichever agent it fires for; the budget has room enough."""
+    files = {"agents/max-2/KNOWLEDGE.md": LONG, "rules/r.yaml": CAP.format("max-2", "L7", tokens)}
+    (finding,) = all_found(tmp_path, files)
+    assert (finding.id, finding.path) == (check, "agents/max-2/KNOWLEDGE.md")
+    assert "set the cap of rule short to" in finding.hint
+    assert "(rules/r.yaml:1)" in finding.hint
+    assert f"{tokens:,} token" in finding.hint
+
+
+def test_advice_leaves_a_rule_alone_that_caps_another_agent(tmp_path: Path) -> None:
+    """Nothing is cut for the one that has the long file."""
+    files = {"agents/max-2/KNOWLEDGE.md": LONG, "rules/r.yaml": CAP.format("luna", "L7", 60)}
+    assert all_found(tmp_path, files) == []
 
 
 # --- Laws ------------------------------------------------------------------------------------------------------------
