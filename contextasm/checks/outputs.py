@@ -51,7 +51,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
 
 def _output_faults(inspection: Inspection, outputs: Sequence[Output]) -> Sequence[str]:
     """The reason why no build can write each output; empty for none."""
-    targets = [OutputFile.named("-o", f"{inspection.workspace.folder.root}/{output.file}") for output in outputs]
+    targets = [OutputFile.named("text", f"{inspection.workspace.folder.root}/{output.file}") for output in outputs]
     reasons: dict[FileIdentity, str] = {}
     if inspection.prepared:
         overwritten = overwritten_inputs(targets, build_inputs(inspection.prepared, inspection.process.folder))

@@ -55,7 +55,7 @@ def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Ite
         yield from ((target, what) for target in targets if _is_same_or_below(target, path))
     for path in inputs.outputs:
         output = by_identity.get(file_identity(path))
-        if output and output.option not in {"-o", "--into"}:
+        if output and output.kind not in {"text", "block"}:
             yield output, "ctxasm.yaml lists this file as an output of a build"
     tree = _TreeWithTargets(inputs.folder, targets)
     for pattern in dict.fromkeys(inputs.patterns):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from contextasm.model import ContextasmError
 from contextasm.text.managed_block import block_state, with_block
@@ -22,27 +22,43 @@ FileIdentity = tuple[object, ...]
 """Value that is equal for two paths of one file: device and inode, or for a missing file its folder's and its name."""
 
 
+OutputKind = Literal["text", "block", "manifest", "baseline"]
+
+OPTIONS: Mapping[OutputKind, str] = {
+    "text": "-o",
+    "block": "--into",
+    "manifest": "--manifest",
+    "baseline": "--baseline",
+}
+"""The option that names each kind of file."""
+
+
 class OutputFile(NamedTuple):
     """A file to write."""
 
-    option: str
-    """The option that names it, such as `-o` or `--into`."""
+    kind: OutputKind
     path: Path
     """The path as the user named it."""
     full: str
     """The absolute path, whatever becomes of the current folder."""
 
     @classmethod
-    def named(cls, option: str, path: str) -> Self:
+    def named(cls, kind: OutputKind, path: str) -> Self:
         """The file that an option names. Raises `ContextasmError` for an empty name."""
         if not path:
-            raise ContextasmError(option, "names no file: its value is empty", "name a file, or leave the option out")
-        return cls(option, Path(path), os.path.abspath(path))
+            what, hint = "names no file: its value is empty", "name a file, or leave the option out"
+            raise ContextasmError(OPTIONS[kind], what, hint)
+        return cls(kind, Path(path), os.path.abspath(path))
+
+    @property
+    def option(self) -> str:
+        """The option that names it, for messages."""
+        return OPTIONS[self.kind]
 
     @property
     def managed(self) -> bool:
         """Whether the text goes into a managed block, and not in place of the whole content."""
-        return self.option == "--into"
+        return self.kind == "block"
 
     @property
     def real(self) -> str:
@@ -97,20 +113,25 @@ def output_files(output: str | None, into: Iterable[str], manifest: str | None =
     `-` is standard output for `-o` and `--manifest`, and no file. A file that `--into` names twice is written once.
     Raises `ContextasmError` for an empty name, and for a file that two options name.
     """
-    named = [("-o", output), *(("--into", path) for path in into), ("--manifest", manifest)]
+    named: list[tuple[OutputKind, str | None]] = [
+        ("text", output),
+        *(("block", path) for path in into),
+        ("manifest", manifest),
+    ]
     targets: list[OutputFile] = []
-    for option, path in named:
-        if path is None or (path == "-" and option != "--into"):
+    for kind, path in named:
+        if path is None or (path == "-" and kind != "block"):
             continue
         if path == "-":
-            raise ContextasmError("--into", "- is no file that could hold a block", "name a file, such as AGENTS.md")
-        target = OutputFile.named(option, path)
+            hint = "name a file, such as AGENTS.md"
+            raise ContextasmError(OPTIONS[kind], "- is no file that could hold a block", hint)
+        target = OutputFile.named(kind, path)
         first = next((other for other in targets if other.identity == target.identity), target)
         if first.managed and target.managed and first is not target and first.real == target.real:
             continue
         if first is not target and not _is_device(target.full):
             what = f"{target.path} is the {first.option} file {first.path} too"
-            raise ContextasmError(option, what, "name two files")
+            raise ContextasmError(target.option, what, "name two files")
         targets.append(target)
     return tuple(targets)
 

@@ -212,11 +212,11 @@ def _pending_writes(
     from contextasm.workspace.atomic import as_bytes, refuse_unwritable
     from contextasm.workspace.outputs import pending_writes
 
-    texts = [target for target in targets if target.option != "--manifest"]
+    texts = [target for target in targets if target.kind != "manifest"]
     files = pending_writes(texts, as_bytes(text), force=force)
     if check:
         return files
-    manifests = [target for target in targets if target.option == "--manifest"]
+    manifests = [target for target in targets if target.kind == "manifest"]
     files = (*files, *pending_writes(manifests, as_bytes(_manifest_text(context))))
     for file in files:
         refuse_unwritable(file.path)
@@ -231,7 +231,7 @@ def _write_files(files: Sequence[PendingWrite], *, quiet: bool) -> int:
 
     for file in files:
         changed = write(file.path, file.data)
-        if not quiet and file.target.option != "--manifest":
+        if not quiet and file.target.kind != "manifest":
             write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
     return 0
 

@@ -133,7 +133,7 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     from contextasm.workspace.inputs import refuse_inputs
     from contextasm.workspace.outputs import OutputFile, current_bytes
 
-    target = OutputFile.named("--baseline", baseline)
+    target = OutputFile.named("baseline", baseline)
     refuse_inputs([target], inspected_files(inspection))
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
 
