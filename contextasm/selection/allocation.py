@@ -1,10 +1,11 @@
 """Allocation: the layers with their candidates, and the room in the budget that each may take.
 
-Nothing is chosen here. Amounts are in the counter's units, which add up.
+No fragment is chosen here; only pins that do not fit together are taken back. Amounts are in the counter's units, which
+add up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from contextasm.model import PIN_FIELD, Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
 from contextasm.selection.detail import LEVELS, at_detail
@@ -43,6 +44,17 @@ class LayerInput(NamedTuple):
     counter: TokenCounter
     section_format: SectionFormat
     summarizer: Summarizer | None
+
+    def with_candidates(self, candidates: Sequence[Fragment]) -> Self:
+        """The layer with these candidates, sorted into its sections."""
+        sections: dict[str, list[Fragment]] = {heading: [] for heading in self.layer.heading}
+        for fragment in candidates:
+            if fragment.verdict.excluded is None:
+                sections[fragment.display.heading].append(fragment)
+        for group in sections.values():
+            group.sort(key=lambda fragment: not _is_pinned(fragment))
+        filled = {heading: group for heading, group in sections.items() if group}
+        return self._replace(candidates=candidates, sections=filled)
 
     def lay_out(self, heading: str, excerpts: Sequence[Excerpt]) -> LaidOutSection:
         """The section under a heading that shows these excerpts, and the markers of what it omits."""
@@ -132,19 +144,6 @@ class LayerResult(NamedTuple):
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
-def layer_input(layer: Layer, candidates: Sequence[Fragment], like: LayerInput) -> LayerInput:
-    """A layer with its candidates sorted into sections; the other fields are those of `like`."""
-    sections: dict[str, list[Fragment]] = {heading: [] for heading in layer.heading}
-    for fragment in candidates:
-        if fragment.verdict.excluded is None:
-            sections[fragment.display.heading].append(fragment)
-    for group in sections.values():
-        group.sort(key=lambda fragment: not _is_pinned(fragment))
-    return like._replace(
-        layer=layer, candidates=candidates, sections={heading: group for heading, group in sections.items() if group}
-    )
-
-
 def _is_pinned(fragment: Fragment) -> bool:
     return bool(fragment.verdict.pinned_by)
 
@@ -167,9 +166,9 @@ def is_stable(layer: Layer, profile: Profile) -> bool:
     return layer.limits.required or (loses_no_line(layer) and not (reserving & later or profile.fill))
 
 
-def demand_of(given: LayerInput) -> Demand:
+def demand_of(layer_input: LayerInput) -> Demand:
     """The demand of a layer, with no room held for it yet."""
-    return Demand(given, given.everything(), given.pinned())
+    return Demand(layer_input, layer_input.everything(), layer_input.pinned())
 
 
 def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
@@ -198,7 +197,7 @@ def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Deman
         given = fitting[number].layer_input
         unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
         candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
-        fitting[number] = demand_of(layer_input(given.layer, candidates, given))
+        fitting[number] = demand_of(given.with_candidates(candidates))
         pinned_by = last.verdict.pinned_by
         pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
         message = f"{pinner} includes it, and the budget has no room for all of it"

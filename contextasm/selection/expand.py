@@ -5,6 +5,7 @@ way to the whole text alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from contextasm.model import Fragment
 from contextasm.selection.allocation import LaidOutSection, LayerInput, LayerResult, Selected, units_of
@@ -17,6 +18,12 @@ LEAST_PART = 25
 
 Expansion = Callable[[LayerInput, LaidOutSection, Excerpt, int], LaidOutSection | None]
 """Takes a section, one of its excerpts and the section's room in units; gives the section with more of the excerpt."""
+
+SelectedByLayer = Mapping[str, Selected]
+"""The sections of several layers, by layer id."""
+
+Spare = Callable[[SelectedByLayer, str], int | None]
+"""Takes the sections so far and a layer's id; gives the units that it may add, None once no layer may add any."""
 
 
 def truncated_section(
@@ -66,13 +73,31 @@ def with_one_cut(layer_input: LayerInput, selected: Selected, room: int) -> Sele
 
 
 def _expanded(layer_input: LayerInput, selected: Selected, room: int, expansion: Expansion) -> Selected:
-    sections = {**selected}
-    for excerpt in _shortened(layer_input, selected):
-        heading = excerpt.fragment.display.heading
-        section = sections[heading]
-        section_room = room - units_of(sections) + section.units
-        sections[heading] = expansion(layer_input, section, excerpt, section_room) or section
-    return sections
+    layer = layer_input.layer.id
+    shortened = [(layer_input, excerpt) for excerpt in _shortened(layer_input, selected)]
+    spare = partial(_spare_of_layer, room)
+    return _expand_in_turn({layer: selected}, shortened, spare, expansion)[layer]
+
+
+def _spare_of_layer(room: int, selected: SelectedByLayer, layer: str) -> int:
+    return room - units_of(selected[layer])
+
+
+def _expand_in_turn(
+    selected: SelectedByLayer, shortened: Iterable[tuple[LayerInput, Excerpt]], spare: Spare, expansion: Expansion
+) -> SelectedByLayer:
+    """The sections with more of each shortened excerpt, in this order, as long as there is room to spare."""
+    expanded = {**selected}
+    for layer_input, excerpt in shortened:
+        layer, heading = layer_input.layer.id, excerpt.fragment.display.heading
+        units = spare(expanded, layer)
+        if units is None:
+            break
+        section = expanded[layer][heading]
+        larger = expansion(layer_input, section, excerpt, section.units + units)
+        if larger:
+            expanded[layer] = {**expanded[layer], heading: larger}
+    return expanded
 
 
 def _shortened(layer_input: LayerInput, selected: Selected) -> Iterator[Excerpt]:
@@ -118,26 +143,33 @@ def expand(results: Sequence[LayerResult], limits: Mapping[str, int], goal: int,
     In units: `limits` by layer id; `goal` and `total`, the most that all may take, for all layers together. A fragment
     is shown at a fuller level; where the goal is not reached so, and its layer truncates, up to a cut that reaches it.
     """
-    expanded = {result.layer_input.layer.id: result for result in results}
-    for expansion, most in ((_at_fuller_level, total), (_as_longer_part, goal)):
-        for layer, excerpt in _shortened_by_score(expanded.values()):
-            used = sum(result.used for result in expanded.values())
-            if used >= goal:
-                break
-            result = expanded[layer]
-            steps = result.layer_input.layer.overflow.steps
-            if expansion is _at_fuller_level or "truncate" in steps:
-                room = min(most - used, limits[layer] - result.used)
-                expanded[layer] = _with_expansion(result, excerpt, room, expansion)
-    return [expanded[result.layer_input.layer.id] for result in results]
+    selected: SelectedByLayer = {result.layer_input.layer.id: result.selected for result in results}
+    inputs = {result.layer_input.layer.id: result.layer_input for result in results}
+    cuttable = {layer for layer, layer_input in inputs.items() if "truncate" in layer_input.layer.overflow.steps}
+    for expansion, most, layers in ((_at_fuller_level, total, {*inputs}), (_as_longer_part, goal, cuttable)):
+        shortened = [(inputs[layer], excerpt) for layer, excerpt in _shortened_by_score(selected) if layer in layers]
+        selected = _expand_in_turn(selected, shortened, partial(_spare_below_goal, limits, goal, most), expansion)
+    return [_with_selected(result, selected[result.layer_input.layer.id]) for result in results]
 
 
-def _shortened_by_score(results: Iterable[LayerResult]) -> list[tuple[str, Excerpt]]:
+def _spare_below_goal(
+    limits: Mapping[str, int], goal: int, most: int, selected: SelectedByLayer, layer: str
+) -> int | None:
+    used = sum(map(units_of, selected.values()))
+    return None if used >= goal else min(most - used, limits[layer] - units_of(selected[layer]))
+
+
+def _with_selected(result: LayerResult, selected: Selected) -> LayerResult:
+    allowance = result.allowance._replace(units=max(result.allowance.units, units_of(selected)))
+    return result._replace(selected=selected, allowance=allowance)
+
+
+def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
     """The shortened excerpts of all layers with the layer's id, those of the highest score first."""
     shortened = [
-        (result.layer_input.layer.id, excerpt)
-        for result in results
-        for section in result.selected.values()
+        (layer, excerpt)
+        for layer, sections in selected.items()
+        for section in sections.values()
         for excerpt in section.excerpts
         if excerpt.form
     ]
@@ -146,15 +178,3 @@ def _shortened_by_score(results: Iterable[LayerResult]) -> list[tuple[str, Excer
 
 def _total_score(fragment: Fragment) -> float:
     return fragment.score[-1][1] if fragment.score else 0.0
-
-
-def _with_expansion(result: LayerResult, excerpt: Excerpt, room: int, expansion: Expansion) -> LayerResult:
-    """A layer with more of one of its excerpts, where that takes no more than `room` above its use."""
-    heading = excerpt.fragment.display.heading
-    section = result.selected[heading]
-    larger = expansion(result.layer_input, section, excerpt, section.units + room)
-    if larger is None:
-        return result
-    selected = {**result.selected, heading: larger}
-    allowance = result.allowance._replace(units=max(result.allowance.units, units_of(selected)))
-    return result._replace(selected=selected, allowance=allowance)

@@ -19,7 +19,6 @@ from contextasm.selection.allocation import (
     growth_allowance,
     in_turn,
     is_stable,
-    layer_input,
     loses_no_line,
     with_pins_that_fit,
 )
@@ -55,16 +54,10 @@ def select(
 
     Required layers are whole whatever the budget says; all others share the room that they leave.
     """
-    demands = [
-        demand_of(
-            layer_input(
-                layer,
-                candidates[layer.id],
-                LayerInput(layer, (), {}, is_stable(layer, profile), counter, section_format, summarizer),
-            )
-        )
-        for layer in profile.layers
-    ]
+    demands = []
+    for layer in profile.layers:
+        empty = LayerInput(layer, (), {}, is_stable(layer, profile), counter, section_format, summarizer)
+        demands.append(demand_of(empty.with_candidates(candidates[layer.id])))
     last_line_end = _last_line_end(counter)
     total = (budget.tokens - budget.spare) * counter.units_per_token + last_line_end
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
