@@ -113,16 +113,6 @@ def passage(document: Document, line: int, text: str) -> tuple[Location, str]:
     )
 
 
-def block_state(text: str) -> str:
-    """State of the managed block: `missing`, `fresh`, `edited` by hand, or `broken` where its markers make no block."""
-    block = find_block(text)
-    if block is None:
-        return "missing"
-    if isinstance(block, BrokenBlock):
-        return "broken"
-    return "edited" if block.edited else "fresh"
-
-
 def with_block(text: str, content: str, where: str, *, force: bool = False) -> str:
     """The text with `content` as its managed block, which is appended where there is none.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 from contextasm.model import ContextasmError
-from contextasm.text.managed_block import block_state, with_block
+from contextasm.text.managed_block import find_block, with_block
 
 BLOCK_SUFFIXES = (".md", ".mdc", ".markdown")
 """Ends of the names of files in which a managed block is a comment; of other inputs it would break the format."""
@@ -146,7 +146,7 @@ def _is_device(path: str) -> bool:
 def is_missing(target: OutputFile) -> bool:
     """Whether there is no such file, or no managed block in it. Raises `ContextasmError` for an unreadable file."""
     data = current_bytes(target.path)
-    return data is None or (target.managed and block_state(data.decode("utf-8", "surrogateescape")) == "missing")
+    return data is None or (target.managed and find_block(data.decode("utf-8", "surrogateescape")) is None)
 
 
 def pending_writes(targets: Iterable[OutputFile], data: bytes, *, force: bool = False) -> tuple[PendingWrite, ...]:

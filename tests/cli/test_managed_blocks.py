@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.managed_block import block_state, with_block
+from contextasm.text.managed_block import BrokenBlock, find_block, with_block
 from tests.command import SMALL, SMALL_TEXT, Result, fill, inside, refused
 
 BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"
@@ -33,6 +33,14 @@ def block(text: str) -> str:
     marks = [number for number, line in enumerate(lines) if line.startswith((BEGIN, END))]
     assert len(marks) == 2, text
     return "".join(lines[marks[0] + 1 : marks[1]])
+
+
+def state(text: str) -> str:
+    """Whether a text has a block, and what became of it."""
+    found = find_block(text)
+    if found is None or isinstance(found, BrokenBlock):
+        return "broken" if found else "missing"
+    return "edited" if found.edited else "fresh"
 
 
 def test_row_122_each_file_gets_the_block_and_keeps_the_rest(workspace: Path) -> None:
@@ -127,7 +135,7 @@ def test_broken_markers_are_refused_by_their_line(workspace: Path, text: str, li
     target.write_text(text)
     refused(into(workspace, "--into", "AGENTS.md", "--force"), f"AGENTS.md:{line}: ", what)
     assert target.read_text() == text
-    assert block_state(text) == "broken"
+    assert state(text) == "broken"
 
 
 @pytest.mark.parametrize(
@@ -160,11 +168,11 @@ def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> No
         assert into(workspace, "--into", "AGENTS.md").code == 0
         text = (workspace.parent / "AGENTS.md").read_text()
         assert f"\n\\{BEGIN} 0123 -->\nin\n\\{END} -->\n\\\\{END} -->\n" in block(text)
-        assert block_state(text) == "fresh"
+        assert state(text) == "fresh"
 
 
 @pytest.mark.parametrize(
-    ("change", "state"),
+    ("change", "expected"),
     [
         pytest.param(("", ""), "fresh", id="as written"),
         pytest.param(("\n", "\r\n"), "fresh", id="other line ends"),
@@ -176,9 +184,9 @@ def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> No
         pytest.param(("ctxasm", "other"), "missing", id="another tool's markers"),
     ],
 )
-def test_state_of_a_block(change: tuple[str, str], state: str) -> None:
+def test_state_of_a_block(change: tuple[str, str], expected: str) -> None:
     """Line ends of a checkout are no edit."""
-    assert block_state(with_block("", "body\n", "f").replace(*change)) == state
+    assert state(with_block("", "body\n", "f").replace(*change)) == expected
 
 
 texts = st.lists(st.sampled_from(("line", "", " ", "é", "\udcff", "<!-- other -->", "\x0c", "\u2028"))).map("\n".join)
@@ -193,5 +201,5 @@ def test_text_around_a_block_never_changes(before: str, after: str, eol: str, co
     second = with_block(first + after, contents[1], "f")
     assert second.startswith(before)
     assert second.endswith(f"-->{eol}{after}")
-    assert block_state(second) == "fresh"
+    assert state(second) == "fresh"
     assert with_block(second, contents[1], "f") == second
