@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
@@ -14,10 +15,10 @@ from contextasm.config.options import Options
 from contextasm.config.outputs import Output, parse_outputs
 from contextasm.config.resolve import prepare_build
 from contextasm.config.settings import FILE, load_settings_file
-from contextasm.model import ContextasmError, Document
+from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.formats import FORMATS
 from contextasm.text.managed_block import BrokenBlock, find_block
-from contextasm.workspace.atomic import as_bytes
+from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.inputs import overwritten_inputs
 from contextasm.workspace.outputs import FileIdentity, OutputFile
 
@@ -41,7 +42,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(FILE, output.line, f"{output.file} can't be built: {finding.message}", error.hint)
             continue
         document = inspection.workspace.read(output.file)
-        hint = f"run `{_build_command(output)}`"
+        hint = _output_hint(inspection, output, document)
         if not isinstance(document, Document):
             what = document.message if document else "is missing"
             yield error_finding(output.file, 0, f"{what}, and {FILE} lists it as an output", hint)
@@ -86,6 +87,30 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     prepared = prepare_build(options, process, inspection.workspace.folder)
     context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
     return FORMATS[prepared.build.request.format](context)
+
+
+def _output_hint(inspection: Inspection, output: Output, current: Document | Problem | None) -> str:
+    """The command that writes an output, or what has to be done before it can."""
+    root = Path(inspection.workspace.folder.root)
+    path = root / output.file
+    if isinstance(current, Problem) and current.code == "outside-workspace":
+        return f"take the link away, or name another file in {FILE}"
+    if path.is_dir():
+        return f"take the folder away, or name another file in {FILE}"
+    command = _build_command(output)
+    if not path.parent.is_dir():
+        # A link that leads nowhere, or a file on the way, is no place for a folder.
+        above = next(folder for folder in path.parents if os.path.lexists(folder))
+        if not above.is_dir():
+            return f"put a folder in place of {above.relative_to(root)}, or name another file in {FILE}"
+        command = f"mkdir -p {quote(os.path.dirname(output.file))} && {command}"
+    else:
+        try:
+            refuse_unwritable(path)
+        except ContextasmError as error:
+            return f"it {error.what}: {error.hint}"
+    where = "" if inspection.process.folder.resolve() == root else "in the workspace's folder, "
+    return f"{where}run `{command}`"
 
 
 def _build_command(output: Output) -> str:

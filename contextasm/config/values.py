@@ -5,6 +5,7 @@ Each function takes the value and where it stands, and raises `ContextasmError` 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Collection
 from datetime import date
@@ -239,6 +240,9 @@ def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
     """Paths or patterns that stay inside the workspace."""
     paths = parse_texts(value, where)
     for path in paths:
-        if path.startswith(("/", "~")) or "\\" in path or not path or {"", ".", ".."} & set(path.split("/")):
+        plain = posixpath.normpath(path.replace("\\", "/")) if path else ""
+        if path.startswith(("/", "\\", "~")) or plain in {"", ".", ".."} or plain.startswith("../"):
             raise ContextasmError(where, f"{path} is no path inside the workspace", "give it relative to the workspace")
+        if path != plain:
+            raise ContextasmError(where, f"{path} is an odd spelling of {plain}", f"write {plain}")
     return paths

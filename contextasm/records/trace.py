@@ -21,7 +21,8 @@ class LineTrace(NamedTuple):
     code: str = ""
     """The cause where there is no decision.
 
-    One of `managed-block`, `front-matter`, `blank-line`, `between`, `not-read` and `left-out`.
+    One of `managed-block`, `front-matter`, `blank-line`, `between`, `not-read` and `left-out`, or the code of the
+    problem that kept the file from being read.
     """
 
 
@@ -56,7 +57,9 @@ def _line_count(document: Document) -> int:
 
 
 def _code_without_decision(context: Context, document: Document | Problem | None, line: int) -> str:
-    if not isinstance(document, Document) or all(document.path != opened.path for opened in context.documents):
+    if isinstance(document, Problem):
+        return document.code
+    if document is None or all(document.path != opened.path for opened in context.documents):
         return "not-read"
     if line < document.line:
         return "front-matter"

@@ -91,6 +91,10 @@ LINE_TRACES: Mapping[str, str] = {
     "blank-line": "a blank line between fragments",
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
+    "not-text": "this file could not be decoded: it is no text in UTF-8 or UTF-16",
+    "unreadable": "this file could not be opened",
+    "not-a-file": "this is no file",
+    "outside-workspace": "this is a link that leads out of the workspace",
     "left-out": "its layer is left out of this build, by `enabled: false` or by --scope",
 }
 """Wording of each reason why a line that belongs to no fragment is not shown."""

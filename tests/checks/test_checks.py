@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -675,6 +676,62 @@ def test_row_122_each_output_is_held_against_a_build_of_its_own(tmp_path: Path) 
         words = finding.hint.removeprefix("run `ctxasm ").removesuffix("`").split()
         assert inside(*words, cwd=tmp_path).code == 0
     assert [each.id for each in found(tmp_path, files)] == ["required-file"] * 2
+
+
+@pytest.mark.parametrize("cwd", [".", "agents/a"])
+def test_an_output_in_a_missing_folder_is_told_with_a_command_that_writes_it(tmp_path: Path, cwd: str) -> None:
+    """The folder is made first, in the workspace, wherever the check is run."""
+    fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - {file: a b/c/O.md, agent: a}\n"})
+    told = inside("check", "--format", "json", cwd=tmp_path / cwd)
+    (finding,) = json.loads(told.out)["findings"]
+    place, _, command = finding["hint"].partition("run ")
+    assert place == ("" if cwd == "." else "in the workspace's folder, ")
+    assert command.startswith("`mkdir -p 'a b/c' && ctxasm build ")
+    words = shlex.split(command.strip("`").partition("&& ctxasm ")[2])
+    (tmp_path / "a b/c").mkdir(parents=True)
+    assert inside(*words, cwd=tmp_path).code == 0
+    assert inside("check", cwd=tmp_path).code == 0
+
+
+def _make_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _make_link_out(path: Path) -> None:
+    path.symlink_to("/etc/hostname")
+
+
+def _make_link_to_nowhere(path: Path) -> None:
+    path.symlink_to("gone/O.md")
+
+
+@pytest.mark.parametrize(
+    ("file", "obstacle", "make", "hint"),
+    [
+        ("O.md", "O.md", _make_folder, "take the folder away, or name another file in ctxasm.yaml"),
+        ("O.md", "O.md", _make_link_out, "take the link away, or name another file in ctxasm.yaml"),
+        ("O.md", "O.md", _make_link_to_nowhere, "make its folder first"),
+        ("out/O.md", "out", Path.touch, "put a folder in place of out, or name another file in ctxasm.yaml"),
+        ("out/O.md", "out", _make_link_to_nowhere, "put a folder in place of out, or name another file in ctxasm.yaml"),
+    ],
+)
+def test_an_output_that_no_build_can_write_is_told_what_helps(
+    tmp_path: Path, file: str, obstacle: str, make: Callable[[Path], None], hint: str
+) -> None:
+    """Not a command that would be refused, or would write elsewhere and leave the finding."""
+    make(tmp_path / obstacle)
+    (finding,) = found(tmp_path, {"ctxasm.yaml": f"date: 2025-03-14\noutputs:\n  - {{file: {file}, agent: a}}\n"})
+    assert (finding.id, finding.path) == ("stale-output", file)
+    assert hint in finding.hint
+    assert "ctxasm build" not in finding.hint
+
+
+@pytest.mark.parametrize(("spelling", "plain"), [("./O.md", "O.md"), ("out//O.md", "out/O.md"), ("a/../O.md", "O.md")])
+def test_an_odd_spelling_of_an_output_is_told_with_the_plain_one(tmp_path: Path, spelling: str, plain: str) -> None:
+    """It is a path of the workspace, and refused for its spelling alone."""
+    (finding,) = found(tmp_path, {"ctxasm.yaml": f"date: 2025-03-14\noutputs:\n  - {{file: {spelling}}}\n"})
+    assert (finding.id, finding.line, finding.hint) == ("config", 3, f"write {plain}")
+    assert f"{spelling} is an odd spelling of {plain}" in finding.message
 
 
 def test_a_folder_that_is_a_file_of_a_layer_is_told_of(tmp_path: Path) -> None:

@@ -171,6 +171,13 @@ def test_one_line_is_told_in_one_line(place: str, start: str) -> None:
     assert result.out.count("\n") == 1
 
 
+def test_a_file_that_is_no_text_is_told_to_be_none(tmp_path: Path) -> None:
+    """Its layer reads it, or would."""
+    workspace = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"caf\xe9\n"})
+    result = inside("explain", "-w", workspace, "--line", "agents/a/KNOWLEDGE.md:1")
+    assert (result.code, result.out[:44]) == (0, "out - this file could not be decoded: it is ")
+
+
 def test_path_of_a_line_may_be_taken_from_the_current_folder() -> None:
     """As a shell completes it."""
     result = inside("explain", "-a", "luna", "--line", "IDENTITY.md:1", cwd=SAMPLE / "agents/luna")
