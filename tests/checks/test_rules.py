@@ -19,7 +19,7 @@ from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.model import Condition
 from contextasm.retrieval.query_signals import intent
 from contextasm.rules.operators import NEGATIONS, OPERATORS
-from contextasm.rules.satisfiable import can_hold, values_out_of_reach
+from contextasm.rules.satisfiable import COMPARISONS, can_hold, values_out_of_reach
 from tests.command import fill
 from tests.workspaces import law
 
@@ -204,7 +204,23 @@ def test_advice_leaves_a_rule_alone_that_caps_another_agent(tmp_path: Path) -> N
 
 # --- Laws ------------------------------------------------------------------------------------------------------------
 
-WORDS = ("luna", "max-2", "q1", "main", "fix", "sunday", "a/b.md", "5", "6.5", "2025-03-14", "-03-", "un", "x y")
+WORDS = (
+    "luna",
+    "max-2",
+    "q1",
+    "main",
+    "fix",
+    "sunday",
+    "a/b.md",
+    "5",
+    "5.7",
+    "6.5",
+    "80",
+    "2025-03-14",
+    "-03-",
+    "un",
+    "x y",
+)
 
 
 @st.composite
@@ -220,29 +236,37 @@ def builds(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
         "date": day.isoformat(),
         "weekday": WEEKDAYS[day.weekday()],
         "git.branch": draw(st.sampled_from(("", "main", "5", "2025-03-14"))),
-        "var.x": draw(st.sampled_from(("", *WORDS))),
+        "var.x": draw(st.sampled_from(("", *SIZES, *WORDS))),
     }
     values = {field: (value,) if value else () for field, value in facts.items()}
-    return {**values, "changed": tuple(draw(st.lists(st.sampled_from(("a/b.md", "5", "main")), unique=True)))}
+    return {
+        **values,
+        "changed": tuple(draw(st.lists(st.sampled_from(("a/b.md", "5", "80", "main")), unique=True, max_size=4))),
+    }
+
+
+SIZES = ("5", "5.7", "6.5", "80", "2025-03-14", "2060-01-01")
 
 
 @st.composite
-def conditions(draw: st.DrawFn, field: str, values: tuple[str, ...]) -> Condition:
-    """A condition on a field, with the values that it has in a build or with other words."""
-    op = draw(st.sampled_from(sorted(OPERATORS)))
-    word = st.sampled_from((*values, *WORDS))
-    if op in {"in", "not_in", "any_word"}:
-        return Condition(field, op, tuple(draw(st.lists(word, min_size=1, max_size=3))), 1)
-    return Condition(field, op, "" if op in {"exists", "not_exists"} else draw(word), 1)
+def conditions(draw: st.DrawFn, values: tuple[str, ...]) -> tuple[str, str | tuple[str, ...]]:
+    """Operator and operand: what the field has in a build, a part of that, or another word."""
+    op = draw(st.one_of(st.sampled_from(sorted(COMPARISONS)), st.sampled_from(sorted(OPERATORS))))
+    if op in {"exists", "not_exists"}:
+        return op, ""
+    parts = [part for value in values for part in (value, value[:4], value[4:])]
+    word = st.sampled_from(SIZES if op in COMPARISONS else [*filter(None, parts), *WORDS])
+    return op, tuple(draw(st.lists(word, min_size=1, max_size=3))) if op in {"in", "not_in", "any_word"} else draw(word)
 
 
-@law(400)
-@given(st.data(), builds(), st.sampled_from((*FIELDS, "var.x")))
+@law(1500)
+@given(st.data(), builds(), st.sampled_from((*FIELDS, "var.x", "var.x")))
 def test_conditions_that_a_build_meets_can_hold(
     data: st.DataObject, build: dict[str, tuple[str, ...]], field: str
 ) -> None:
     """Nothing that is true of one build is called impossible: neither the conditions together, nor a value alone."""
-    drawn = data.draw(st.lists(conditions(field, build[field]), min_size=1, max_size=4))
+    operands = data.draw(st.lists(conditions(build[field]), min_size=1, max_size=6))
+    drawn = [Condition(field, op, value, 1) for op, value in operands]
 
     def holds(condition: Condition) -> bool:
         expected = condition.value if isinstance(condition.value, tuple) else (condition.value,)
