@@ -11,8 +11,7 @@ from math import inf, nextafter
 from typing import NamedTuple
 
 from contextasm.model import Condition
-from contextasm.rules.operators import NEGATIONS, OPERATORS
-from contextasm.text.dates import parse_date
+from contextasm.rules.operators import NEGATIONS, OPERATORS, number_or_day
 
 COMPARISONS = {"gt", "gte", "lt", "lte"}
 
@@ -106,14 +105,11 @@ def _sizes_near(limits: Sequence[str]) -> Iterator[str]:
     """Numbers and days at, between and beside the limits, as texts: if none passes comparisons with them, none does."""
     numbers: set[float] = set()
     days: set[int] = set()
-    for limit in limits:
-        if day := parse_date(limit):
-            days.add(day.toordinal())
+    for kind, size in filter(None, map(number_or_day, limits)):
+        if kind == "day":
+            days.add(int(size))
         else:
-            try:
-                numbers.add(float(limit))
-            except ValueError:
-                continue
+            numbers.add(size)
     beside = {number for day in days for number in (day - 1, day, day + 1)}
     yield from (date.fromordinal(day).isoformat() for day in beside if 0 < day <= date.max.toordinal())
     yield from (repr(size) for number in numbers for size in (nextafter(number, -inf), number, nextafter(number, inf)))

@@ -69,8 +69,6 @@ NEVER = {
     "field: date, op: gt, value: 14": "write a day of the calendar as YYYY-MM-DD",
     "field: changed, op: eq, value: ./docs/a.md": "relative to the workspace",
     "field: git.branch, op: eq, value: my branch": "it has no blanks",
-    "field: var.x, op: gt, value: many": "write a number, or a day as YYYY-MM-DD",
-    "field: env.STAGE, op: lte, value: late": "write a number, or a day as YYYY-MM-DD",
 }
 """Conditions with a value that their field never has, each with a part of the hint."""
 
