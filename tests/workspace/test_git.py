@@ -75,9 +75,9 @@ def test_damaged_repository_is_no_repository_without_changes(root: Path) -> None
         changed_files(str(root), ENVIRONMENT)
 
 
-@pytest.mark.parametrize("name", ["HEAD", "@{0}", ":/first", "@~0", "main"])
+@pytest.mark.parametrize("name", ["@", "HEAD", "@{0}", ":/first", "@~0", "main"])
 def test_every_name_of_a_revision_is_understood(root: Path, name: str) -> None:
-    """`@~0` was a budget, and `:/text` searched for more than the text."""
+    """`@` was a budget, and `:/text` searched for more than the text."""
     done = inside("diff", "-w", root, name)
     assert (done.code, done.out.startswith(f"{name}: ")) == (0, True), done.err
 

@@ -42,8 +42,6 @@ def diff(
 
     if text and json:
         raise ContextasmError("--text", "does not go with --json", "leave one of them out")
-    if "@" in {a, b}:
-        raise ContextasmError("@", "a budget without a number", "write one such as @8k, or HEAD for the last commit")
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day
@@ -78,7 +76,7 @@ def _find_record(name: str, options: Options, process: ProcessEnvironment) -> Op
 
 
 def _is_budget(name: str) -> bool:
-    """Whether a side is a budget, such as `@8k`; to git, `@{u}` and `@~1` are revisions."""
+    """Whether a side is a budget, such as `@8k`; to git, `@` and `@{u}` are revisions."""
     return name.startswith("@") and name[1:2] not in {"", "{", "~", "^", "@", ":"}
 
 
