@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
 
@@ -31,23 +31,39 @@ _HINTS: Mapping[str, Any] = get_type_hints(Options, include_extras=True)
 def takes_options(run: Callable[..., int], fields: Collection[str] = Options._fields) -> Callable[..., int]:
     """The command `run` with these fields of `Options` as flags; its first parameter takes the `Options`.
 
-    The other parameters of `run` stay arguments and flags of the command.
+    A parameter `flags` takes the flags that only this command has: its type is a named tuple with a field for each. The
+    other parameters of `run` stay arguments of the command, or flags where they are named only.
     """
     types = get_type_hints(run, include_extras=True)
     shared = [_parameter(field) for field in Options._fields if field in fields]
     _, *parameters = inspect.signature(run).parameters.values()
-    others = [parameter.replace(annotation=types[parameter.name]) for parameter in parameters]
+    others = [
+        parameter.replace(annotation=types[parameter.name]) for parameter in parameters if parameter.name != "flags"
+    ]
     arguments = [parameter for parameter in others if parameter.kind is not parameter.KEYWORD_ONLY]
     flags = [parameter for parameter in others if parameter.kind is parameter.KEYWORD_ONLY]
+    table = types.get("flags")
+    own = _flag_parameters(table) if table else []
 
     def command(**values: Any) -> int:
         options = _options({parameter.name: values.pop(parameter.name) for parameter in shared})
+        if table:
+            values["flags"] = table(**{parameter.name: values.pop(parameter.name) for parameter in own})
         return run(options, **values)
 
     command.__name__, command.__doc__ = run.__name__, run.__doc__
-    ordered = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*arguments, *shared, *flags)]
+    ordered = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*arguments, *shared, *own, *flags)]
     command.__signature__ = inspect.Signature(ordered, return_annotation=int)  # type: ignore[attr-defined]
     return command
+
+
+def _flag_parameters(table: type[NamedTuple]) -> list[inspect.Parameter]:
+    hints = get_type_hints(table, include_extras=True)
+    defaults: Mapping[str, Any] = table._field_defaults
+    return [
+        inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=defaults[field], annotation=hints[field])
+        for field in hints
+    ]
 
 
 def all_but(*fields: str) -> Sequence[str]:

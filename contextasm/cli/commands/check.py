@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -29,53 +29,56 @@ else:
 _NAMES = [*FORMATS]
 
 
+class CheckFlags(NamedTuple):
+    """The flags of `check` beside those of a request, as typed."""
+
+    form: Annotated[
+        FormatName | None,
+        typer.Option("--format", "-f", metavar="NAME", help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}."),
+    ] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False
+    baseline: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Leave out the findings that this file lists as accepted.")
+    ] = None
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Check the files in git's index, as the next commit will have them.")
+    ] = False
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write the current findings to the --baseline file.")
+    ] = False
+
+
+class _Inspected(NamedTuple):
+    """The findings in the workspace, before any is left out."""
+
+    findings: Sequence[Finding]
+    root: str
+    selected: Sequence[str]
+    """Paths in the workspace of the typed ones."""
+
+
 def check(
     options: Options,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Show only findings in these files and folders.")
     ] = None,
     *,
-    form: Annotated[
-        FormatName | None,
-        typer.Option("--format", "-f", metavar="NAME", help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}."),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Leave out the findings that this file lists as accepted.")
-    ] = None,
-    staged: Annotated[
-        bool, typer.Option("--staged", help="Check the files in git's index, as the next commit will have them.")
-    ] = False,
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the current findings to the --baseline file.")
-    ] = False,
+    flags: CheckFlags,
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
-    from contextasm.checks.registry import run_checks
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
 
-    _refuse_update(baseline, paths, update=update_baseline)
+    _refuse_update(flags.baseline, paths, update=flags.update_baseline)
     process = process_environment()
-    folder = open_workspace(options, process)
-    with _open_index(folder, process) if staged else nullcontext(folder) as workspace:
-        selected = [_workspace_path(workspace, path) for path in paths or ()]
-        inspection = _inspected(options, process, workspace, selected, whole=bool(baseline))
-        if baseline and update_baseline:
-            _refuse_baseline(baseline, inspection)
-        findings: Sequence[Finding] = run_checks(inspection)
-    if baseline and update_baseline:
-        _write_baseline(Path(baseline), findings)
+    inspected = _inspect(options, process, paths or (), flags)
+    if flags.baseline and flags.update_baseline:
+        _write_baseline(Path(flags.baseline), inspected.findings)
         return 0
-    if baseline:
-        findings = _without_accepted(Path(baseline), findings)
-    if paths:
-        findings = [finding for finding in findings if _is_selected(finding, selected)]
-    if strict:
-        findings = [_as_error(finding) for finding in findings]
-    write_stdout(_findings_text(findings, form or _default_format(process.environment), folder.root))
+    findings = _shown_findings(inspected, flags)
+    write_stdout(_findings_text(findings, flags.form or _default_format(process.environment), inspected.root))
     return int(any(finding.severity == "error" for finding in findings))
 
 
@@ -96,6 +99,30 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
+def _inspect(options: Options, process: ProcessEnvironment, paths: Sequence[str], flags: CheckFlags) -> _Inspected:
+    """All findings. Raises `ContextasmError`, also for a baseline that can't be updated."""
+    from contextasm.checks.registry import run_checks
+    from contextasm.config.resolve import open_workspace
+
+    folder = open_workspace(options, process)
+    with _open_index(folder, process) if flags.staged else nullcontext(folder) as workspace:
+        selected = [_workspace_path(workspace, path) for path in paths]
+        inspection = _inspection(options, process, workspace, selected, whole=bool(flags.baseline))
+        if flags.baseline and flags.update_baseline:
+            _refuse_baseline(flags.baseline, inspection)
+        return _Inspected(run_checks(inspection), folder.root, selected)
+
+
+def _shown_findings(inspected: _Inspected, flags: CheckFlags) -> Sequence[Finding]:
+    """The findings that are not accepted, in the selected paths; with `--strict` their warnings are errors."""
+    findings = inspected.findings
+    if flags.baseline:
+        findings = _without_accepted(Path(flags.baseline), findings)
+    if inspected.selected:
+        findings = [finding for finding in findings if _is_selected(finding, inspected.selected)]
+    return [_as_error(finding) for finding in findings] if flags.strict else findings
+
+
 @contextmanager
 def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
     """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
@@ -108,7 +135,7 @@ def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder 
         workspace.close()
 
 
-def _inspected(
+def _inspection(
     options: Options,
     process: ProcessEnvironment,
     workspace: Folder | GitWorkspace,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -21,6 +21,31 @@ if TYPE_CHECKING:
     from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome
 
 
+class MemoryFlags(NamedTuple):
+    """The flags of `remember` beside its owner and its day, as typed."""
+
+    kind: Annotated[
+        str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
+    ] = "note"
+    importance: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="0 to 1, or low, medium, high, critical (default: that of the file, or 0.5)."),
+    ] = None
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; repeatable.")] = None
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The subject; memories with the same key are of one subject.")
+    ] = None
+    supersedes: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A memory that this one replaces; repeatable.")
+    ] = None
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write to this file (default: memories/YYYY-MM.md of the owner).")
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Store the memory even if another one says the same.")] = False
+    json: JsonOption = False
+    quiet: QuietOption = False
+
+
 def add_memories(
     options: Options,
     text: Annotated[
@@ -30,26 +55,7 @@ def add_memories(
         ),
     ],
     *,
-    kind: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
-    ] = "note",
-    importance: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="0 to 1, or low, medium, high, critical (default: that of the file, or 0.5)."),
-    ] = None,
-    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; repeatable.")] = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The subject; memories with the same key are of one subject.")
-    ] = None,
-    supersedes: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A memory that this one replaces; repeatable.")
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write to this file (default: memories/YYYY-MM.md of the owner).")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Store the memory even if another one says the same.")] = False,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
+    flags: MemoryFlags,
 ) -> int:
     """Add a memory to the owner's file of the month.
 
@@ -59,19 +65,15 @@ def add_memories(
     """
     from contextasm.workspace.editing.remember import remember
 
-    if json or not quiet:
+    if flags.json or not flags.quiet:
         require_stdout()
-    shared = _shared_fields(kind, importance, tag or (), key, supersedes or ())
-    if text == "-":
-        memories = _memories_of_lines(read_stdin("-", "memories"), shared)
-    else:
-        memories = [shared._replace(text=storable_text(text, "TEXT"))]
-    owner = find_owner(options, needed=file is None)
-    outcomes = remember(owner.workspace, _memory_place(owner, file), memories, owner.day, force=force)
-    if json:
+    memories = _typed_memories(text, _shared_fields(flags))
+    owner = find_owner(options, needed=flags.file is None)
+    outcomes = remember(owner.workspace, _memory_place(owner, flags.file), memories, owner.day, force=flags.force)
+    if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]
         write_receipt(format_json({"schema": "ctxasm.remembered/1", "memories": data}))
-    elif not quiet:
+    elif not flags.quiet:
         write_receipt("".join(f"{_outcome_line(outcome)}\n" for outcome in outcomes))
     return 0
 
@@ -131,20 +133,25 @@ _KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 """The keys of a memory in JSON."""
 
 
-def _shared_fields(
-    kind: str, importance: str | None, tags: Sequence[str], key: str | None, supersedes: Sequence[str]
-) -> NewMemory:
+def _shared_fields(flags: MemoryFlags) -> NewMemory:
     """The fields that the flags give to each memory, with an empty text."""
     from contextasm.workspace.editing.remember import NewMemory
 
     return NewMemory(
         text="",
-        type=_parse_type(kind, "--type"),
-        importance=None if importance is None else _parse_importance(importance, "--importance"),
-        tags=tuple(_parse_list_item(tag, "--tag") for tag in tags),
-        key="" if key is None else _parse_value(key, "--key"),
-        supersedes=tuple(_parse_list_item(name, "--supersedes") for name in supersedes),
+        type=_parse_type(flags.kind, "--type"),
+        importance=None if flags.importance is None else _parse_importance(flags.importance, "--importance"),
+        tags=tuple(_parse_list_item(tag, "--tag") for tag in flags.tag or ()),
+        key="" if flags.key is None else _parse_value(flags.key, "--key"),
+        supersedes=tuple(_parse_list_item(name, "--supersedes") for name in flags.supersedes or ()),
     )
+
+
+def _typed_memories(text: str, shared: NewMemory) -> Sequence[NewMemory]:
+    """The memory that is typed, or those of standard input; `shared` holds the fields that each has."""
+    if text == "-":
+        return _memories_of_lines(read_stdin("-", "memories"), shared)
+    return [shared._replace(text=storable_text(text, "TEXT"))]
 
 
 def _memories_of_lines(text: str, shared: NewMemory) -> Sequence[NewMemory]:
