@@ -32,10 +32,9 @@ from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.own_folder import OWN_FOLDER, make_own_folder
 from contextasm.workspace.recording import Read
 from contextasm.workspace.snapshot import ChangedInput, changed_inputs
-
-FOLDER = ".ctxasm"
 
 _MIN_DIGITS = 4
 """Least number of digits of an id that name a record."""
@@ -83,15 +82,12 @@ def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Pa
 
 
 def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
-    """Write a file under `.ctxasm/`; gives its path. A `.gitignore` there has git leave the folder alone."""
-    folder = root / FOLDER
+    """Write a file under `.ctxasm/`; gives its path."""
+    folder = root / OWN_FOLDER
     path = folder / subfolder / name
     try:
-        folder.mkdir(mode=0o755, exist_ok=True)
         _refuse_link(folder, root)
-        ignore = folder / ".gitignore"
-        if not os.path.lexists(ignore):
-            write(ignore, b"*\n")
+        make_own_folder(root)
         path.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         hint = "make the workspace writable, or build without --record"
@@ -125,7 +121,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
 
 def record_paths(root: Path, digits: str = "") -> list[Path]:
     """The files of a workspace's records whose ids begin with these digits, in the order of their ids."""
-    return sorted((root / FOLDER / "records").glob(f"{digits}*.json"))
+    return sorted((root / OWN_FOLDER / "records").glob(f"{digits}*.json"))
 
 
 def load_record(path: Path) -> Record:

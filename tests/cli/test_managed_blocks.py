@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.text.managed_block import BrokenBlock, find_block, with_block
-from tests.command import SMALL, SMALL_TEXT, Result, fill, inside, refused
+from contextasm.workspace.editing.files import locked
+from contextasm.workspace.folder import Folder
+from tests.command import SMALL, SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
 
 BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"
 
@@ -187,6 +191,61 @@ def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> No
 def test_state_of_a_block(change: tuple[str, str], expected: str) -> None:
     """Line ends of a checkout are no edit."""
     assert state(with_block("", "body\n", "f").replace(*change)) == expected
+
+
+# --- The lock of the workspace ---------------------------------------------------------------------------------------
+
+
+def waits_for_a_lock(process: int) -> bool:
+    """Whether a process waits for the lock of a file; true where the system does not tell."""
+    locks = Path("/proc/locks")
+    return not locks.exists() or any(
+        "->" in line and str(process) in line.split() for line in locks.read_text().splitlines()
+    )
+
+
+def test_text_that_is_written_while_a_block_waits_stays(workspace: Path) -> None:
+    """The file is read under the lock that `remember` and `log` hold, and not before."""
+    target = workspace.parent / "AGENTS.md"
+    target.write_text("# Mine\n")
+    with locked(Folder(workspace)):
+        process = start("build", "-w", workspace, "-q", "--into", target)
+        end = time.monotonic() + TIMEOUT
+        while not waits_for_a_lock(process.pid):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        target.write_text("# Mine\nand more\n")
+    assert process.wait(TIMEOUT) == 0
+    assert target.read_text().startswith("# Mine\nand more\n\n<!-- ctxasm:begin ")
+    assert block(target.read_text()) == SMALL_TEXT
+
+
+def test_whole_file_needs_no_lock(workspace: Path) -> None:
+    """Nothing of it is kept."""
+    with locked(Folder(workspace)):
+        assert into(workspace, "-o", "OUT.md").code == 0
+    assert (workspace.parent / "OUT.md").read_text() == SMALL_TEXT
+
+
+def test_lock_file_is_nothing_for_git(workspace: Path) -> None:
+    """As with records: the folder ignores itself. A build that is refused does not make it."""
+    refused(into(workspace, "--into", "no/AGENTS.md"), "no/AGENTS.md")
+    assert not (workspace / ".ctxasm").exists()
+    assert into(workspace, "--into", "AGENTS.md").code == 0
+    assert (workspace / ".ctxasm/.gitignore").read_text() == "*\n"
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
+def test_workspace_that_is_read_only_needs_no_lock(workspace: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """Nobody can edit there; done by hand, since root may write anywhere."""
+
+    def refuse(_root: Path) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("contextasm.workspace.editing.files.make_own_folder", refuse)
+    assert into(workspace, "--into", "AGENTS.md") == (0, "", "")
+    assert block((workspace.parent / "AGENTS.md").read_text()) == SMALL_TEXT
+    refused(inside("log", "-w", workspace, "text"), ".ctxasm/lock", "can't be made", "can be written to")
 
 
 texts = st.lists(st.sampled_from(("line", "", " ", "é", "\udcff", "<!-- other -->", "\x0c", "\u2028"))).map("\n".join)

@@ -158,7 +158,7 @@ def test_edited_block_leaves_no_record(tmp_path: Path) -> None:
     build(tmp_path, "--into", "A.md")
     (tmp_path / "A.md").write_text((tmp_path / "A.md").read_text().replace("I am a.", "Mine."))
     refused(build(tmp_path, "--into", "A.md", "--record"), "edited by hand", code=1)
-    assert not (tmp_path / ".ctxasm").exists()
+    assert not (tmp_path / ".ctxasm/records").exists()
 
 
 def test_row_116_same_etag_writes_a_file_that_is_missing(tmp_path: Path) -> None:

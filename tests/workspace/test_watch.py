@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.workspace.editing.files import locked
+from contextasm.workspace.folder import Folder
 from tests.command import COMMAND, SMALL_TEXT, clean, fill, inside
 
 PATIENCE = 30.0
@@ -209,7 +211,7 @@ def test_block_in_an_input_is_no_part_of_the_context(tmp_path: Path) -> None:
         identity = watch.workspace / "agents/a/IDENTITY.md"
         identity.write_text(identity.read_text().replace("I am a.\n", "I am b.\n", 1))
         watch.shows("I am b.")
-        assert identity.read_text().count("I am b.") == 2
+        watch.until(lambda: identity.read_text().count("I am b.") == 2)
         assert watch.settled() == 2
 
 
@@ -370,9 +372,39 @@ def test_blocks_are_kept_up_to_date(tmp_path: Path) -> None:
         fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
         watch.tells("AGENTS.md:3: the managed block was edited by hand")
         assert "I am mine." in agents.read_text()
+        watch.shows("I am another.")
+        assert "out.md: written: " in watch.log
+        assert "AGENTS.md: " not in watch.log.split("by hand")[1]
         agents.write_text("# Mine again\n")
         watch.until(lambda: "I am another." in agents.read_text())
         assert watch.log.count("edited by hand") == 1
+
+
+@pytest.mark.parametrize("blocked", ["", "no/"], ids=["edited", "no folder"])
+def test_file_that_cannot_be_written_leaves_the_others_to_be(tmp_path: Path, blocked: str) -> None:
+    """Whatever its place among them; it is told of by name, and once."""
+    (tmp_path / "A.md").write_text("<!-- ctxasm:begin -->\nMine.\n<!-- ctxasm:end -->\n")
+    with watching(tmp_path, *DAY, "--into", f"{blocked}A.md", "--into", "B.md") as watch:
+        fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
+        watch.until(lambda: "I am another." in (tmp_path / "B.md").read_text())
+        watch.shows("I am another.")
+        watch.settled()
+        errors = [line for line in watch.log.splitlines() if line.startswith("ctxasm: error: ")]
+        assert len(errors) == 1
+        assert f"{tmp_path}/{blocked}A.md:" in errors[0]
+        assert (tmp_path / "A.md").read_text() == "<!-- ctxasm:begin -->\nMine.\n<!-- ctxasm:end -->\n"
+
+
+def test_block_waits_for_the_lock_and_the_output_does_not(tmp_path: Path) -> None:
+    """The watch goes on, and the block follows as soon as the lock is free."""
+    with watching(tmp_path, *DAY, "--into", "AGENTS.md") as watch:
+        with locked(Folder(watch.workspace)):
+            fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
+            watch.shows("I am another.")
+            watch.tells("another ctxasm writes in the workspace")
+            assert "I am another." not in (tmp_path / "AGENTS.md").read_text()
+        watch.until(lambda: "I am another." in (tmp_path / "AGENTS.md").read_text())
+        assert watch.end() == 143
 
 
 def test_command_runs_after_each_change_never_two_at_once(tmp_path: Path) -> None:

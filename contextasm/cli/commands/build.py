@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from contextasm.cli.build_files import RequestedFiles, manifest_text, write_files
 from contextasm.cli.options import QuietOption, prepare_request, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 from contextasm.config.options import Options
@@ -16,80 +16,84 @@ if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.model import Build, Context
     from contextasm.records.answers import RecordingServices
-    from contextasm.workspace.outputs import OutputFile, PendingWrite
+    from contextasm.workspace.folder import Folder
     from contextasm.workspace.recording import RecordingWorkspace
 
 
-def build(
-    options: Options,
-    *,
+class BuildFlags(NamedTuple):
+    """The flags of `build` beside those of a request, as typed."""
+
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file; - is standard output.")
-    ] = None,
+    ] = None
     into: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Write into a managed block of this file; repeatable.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a managed block that was edited by hand.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Print the table of decisions on standard error.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a file is stale.")
-    ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Write nothing and exit 1 if there is a problem.")] = False,
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace a managed block that was edited by hand.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Print the table of decisions on standard error.")] = False
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a file is stale.")] = (
+        False
+    )
+    strict: Annotated[bool, typer.Option("--strict", help="Write nothing and exit 1 if there is a problem.")] = False
     if_none_match: Annotated[
         str | None, typer.Option(metavar="ETAG", help="Write nothing and exit 3 if the context has this etag.")
-    ] = None,
+    ] = None
     manifest: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens to this file.")
-    ] = None,
-    touch: Annotated[
-        bool, typer.Option("--touch", help="Set accessed=DATE in each memory that the context shows.")
-    ] = False,
+    ] = None
+    touch: Annotated[bool, typer.Option("--touch", help="Set accessed=DATE in each memory that the context shows.")] = (
+        False
+    )
     record: Annotated[
         bool, typer.Option("--record", help="Write a record to .ctxasm/records/, for replay and diff.")
-    ] = False,
+    ] = False
     record_inputs: Annotated[
         bool, typer.Option("--record-inputs", help="Write a record and store the bytes of its inputs with it.")
-    ] = False,
-    quiet: QuietOption = False,
+    ] = False
+    quiet: QuietOption = False
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print settings, sections and time on standard error.")
-    ] = False,
-) -> int:
+    ] = False
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a record is written."""
+        return (self.record or self.record_inputs) and not self.check
+
+    @property
+    def needs_all_decisions(self) -> bool:
+        """Whether every memory must have its decision, shown or not."""
+        return bool(self.manifest or self.explain or self.is_recorded or self.touch)
+
+
+def build(options: Options, *, flags: BuildFlags) -> int:
     """Write the assembled context to standard output or to a file.
 
     The receipt and all messages go to standard error.
     """
     from contextasm.rendering.formats import FORMATS
 
-    targets = _output_files(output, into or (), manifest, check=check, force=force, touch=touch)
+    _refuse_contradictions(flags)
+    files = RequestedFiles.named(flags.output, flags.into or (), flags.manifest, check=flags.check)
     started = _seconds()
     job = prepare_request(options)
-    _refuse_inputs(targets, job)
-    recording = _start_recording(job.build) if (record or record_inputs) and not check else None
-    chosen = job.in_full if manifest or explain or recording or touch else job.build
-    context = run_build(job, recording.listen(chosen) if recording else chosen, quiet=quiet)
-    if strict and context.problems:
+    files.refuse_inputs(job)
+    recording = _start_recording(job.build) if flags.is_recorded else None
+    chosen = job.in_full if flags.needs_all_decisions else job.build
+    context = run_build(job, recording.listen(chosen) if recording else chosen, quiet=flags.quiet)
+    if flags.strict and context.problems:
         return strict_failure(context)
-    if not quiet:
+    if not flags.quiet:
         show_problems(context.problems)
-        _write_summary(job, context, explain=explain, verbose=verbose)
-    is_known = if_none_match is not None and if_none_match.removeprefix("W/").strip('"') == context.etag
-    if is_known and not _any_missing(targets):
+        _write_summary(job, context, flags)
+    if _has_etag(context, flags.if_none_match) and not files.any_missing:
         return 3
     text = FORMATS[context.request.format](context)
-    files = _pending_writes(targets, context, text, force=force, check=check)
-    if recording:
-        path = _write_record(job, context, recording, inputs=record_inputs)
-        if not quiet:
-            write_stderr(f"{path}: recorded")
-    code = _check_files(files) if check else _write_files(files, quiet=quiet)
-    if not check and _goes_to_stdout(output, into or ()):
-        write_stdout(text)
-    if manifest == "-" and not check:
-        write_stdout(_manifest_text(context))
-    if touch:
-        _touch_memories(job, context)
-    if verbose and not quiet:
+    if flags.check:
+        code = files.check(text, force=flags.force)
+    else:
+        code = _write(files, _Built(job, context, text, recording), flags)
+    if flags.verbose and not flags.quiet:
         write_stderr(f"{(_seconds() - started) * 1000:.0f} ms")
     return code
 
@@ -97,53 +101,53 @@ def build(
 run = takes_options(build)
 
 
-def _goes_to_stdout(output: str | None, into: Sequence[str]) -> bool:
-    return output == "-" or not (output or into)
-
-
-def _output_files(
-    output: str | None, into: Sequence[str], manifest: str | None, *, check: bool, force: bool, touch: bool
-) -> Sequence[OutputFile]:
-    """The files to write; none where the text goes to standard output only. Raises `ContextasmError`."""
+def _refuse_contradictions(flags: BuildFlags) -> None:
+    """Raise `ContextasmError` for flags of which one has no effect because of the others."""
     from contextasm.model import ContextasmError
 
-    if check and touch:
+    if flags.check and flags.touch:
         raise ContextasmError("--touch", "--check writes nothing", "leave one of the two out")
-    if force and not into:
+    if flags.force and not flags.into:
         raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
-    if not into and output in {None, "-"}:
-        if check:
-            raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
-        if manifest is None:
-            return ()
-    if manifest == "-" and _goes_to_stdout(output, into):
-        hint = "name a file for one of the two, such as -o FILE"
-        raise ContextasmError("--manifest", "- is standard output, and the context goes there", hint)
-    from contextasm.workspace.outputs import output_files
-
-    return output_files(output, into, manifest)
 
 
-def _refuse_inputs(targets: Sequence[OutputFile], job: PreparedBuild) -> None:
-    """Raise `ContextasmError` for a target that a build could read."""
-    if not targets:
-        return
-    from contextasm.config.inputs import build_inputs
-    from contextasm.workspace.inputs import refuse_inputs
-
-    refuse_inputs(targets, build_inputs(job, Path.cwd()))
+def _has_etag(context: Context, typed: str | None) -> bool:
+    return typed is not None and typed.removeprefix("W/").strip('"') == context.etag
 
 
-def _any_missing(targets: Sequence[OutputFile]) -> bool:
-    """Whether a file to write does not exist, or has no managed block yet."""
-    if not targets:
-        return False
-    from contextasm.workspace.outputs import is_missing
+class _Built(NamedTuple):
+    """A build that has run."""
 
-    return any(map(is_missing, targets))
+    job: PreparedBuild
+    context: Context
+    text: str
+    """The context in its format."""
+    recording: _Recording | None
 
 
-def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbose: bool) -> None:
+def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
+    """Write the record, the files and standard output, and touch the memories; returns the exit code, 0."""
+    from contextasm.workspace.folder import Folder
+
+    workspace = built.job.workspace
+    assert isinstance(workspace, Folder)
+    with files.settled(built.text, built.context, workspace, force=flags.force, quiet=flags.quiet) as writes:
+        if built.recording:
+            path = _write_record(built.job, built.context, built.recording, inputs=flags.record_inputs)
+            if not flags.quiet:
+                write_stderr(f"{path}: recorded")
+        write_files([file for file in writes if file.target.managed], quiet=flags.quiet)
+    write_files([file for file in writes if not file.target.managed], quiet=flags.quiet)
+    if files.uses_stdout:
+        write_stdout(built.text)
+    if flags.manifest == "-":
+        write_stdout(manifest_text(built.context))
+    if flags.touch:
+        _touch_memories(workspace, built.context)
+    return 0
+
+
+def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
     from contextasm.rendering.wording import (
         decision_table,
@@ -153,10 +157,10 @@ def _write_summary(job: PreparedBuild, context: Context, *, explain: bool, verbo
         section_rows,
     )
 
-    if explain:
-        header, rows, right = decision_table(context.decisions, every=verbose)
+    if flags.explain:
+        header, rows, right = decision_table(context.decisions, every=flags.verbose)
         write_stderr(format_columns(header, rows, right).rstrip("\n"))
-    if verbose:
+    if flags.verbose:
         settings = [
             (key, f"{setting.value or '-'} ({setting.origin})")
             for key, setting in job.settings.items()
@@ -200,74 +204,10 @@ def _write_record(job: PreparedBuild, context: Context, recording: _Recording, *
     return save_record(Path(job.workspace.root), record, recording.workspace.reads.copy() if inputs else {})
 
 
-def _pending_writes(
-    targets: Sequence[OutputFile], context: Context, text: str, *, force: bool, check: bool
-) -> Sequence[PendingWrite]:
-    """The files with the bytes that each should hold, but for the manifest under `check`.
-
-    Raises `ContextasmError` for a file that can't be written, before any is.
-    """
-    if not targets:
-        return ()
-    from contextasm.workspace.atomic import as_bytes, refuse_unwritable
-    from contextasm.workspace.outputs import pending_writes
-
-    texts = [target for target in targets if target.kind != "manifest"]
-    files = pending_writes(texts, as_bytes(text), force=force)
-    if check:
-        return files
-    manifests = [target for target in targets if target.kind == "manifest"]
-    files = (*files, *pending_writes(manifests, as_bytes(_manifest_text(context))))
-    for file in files:
-        refuse_unwritable(file.path)
-    return files
-
-
-def _write_files(files: Sequence[PendingWrite], *, quiet: bool) -> int:
-    """Write the files whose bytes differ; returns the exit code."""
-    if not files:
-        return 0
-    from contextasm.workspace.atomic import write
-
-    for file in files:
-        changed = write(file.path, file.data)
-        if not quiet and file.target.kind != "manifest":
-            write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
-    return 0
-
-
-def _check_files(files: Sequence[PendingWrite]) -> int:
-    """Write the differences of stale files to standard error; returns the exit code, 1 for a stale file."""
-    from contextasm.workspace.outputs import current_bytes
-
-    stale = [(file, old) for file in files if (old := current_bytes(file.path)) != file.data]
-    for file, old in stale:
-        _write_file_diff(file, old or b"")
-        write_stderr(f"ctxasm: error: {file.path}: stale: run the same command without --check")
-    return 1 if stale else 0
-
-
-def _write_file_diff(file: PendingWrite, old: bytes) -> None:
-    from difflib import unified_diff
-
-    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, file.data))
-    for line in unified_diff(before, after, f"{file.path} (current)", f"{file.path} (expected)"):
-        write_stderr(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
-
-
-def _manifest_text(context: Context) -> str:
-    from contextasm.cli.output import format_json
-    from contextasm.rendering.formats import manifest_data
-
-    return format_json(manifest_data(context))
-
-
-def _touch_memories(job: PreparedBuild, context: Context) -> None:
+def _touch_memories(workspace: Folder, context: Context) -> None:
     from contextasm.workspace.editing.memories import touch_memories
-    from contextasm.workspace.folder import Folder
 
-    assert isinstance(job.workspace, Folder)
-    touch_memories(job.workspace, context)
+    touch_memories(workspace, context)
 
 
 def _seconds() -> float:

@@ -19,7 +19,7 @@ from contextasm.config.options import Options
 if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
     from contextasm.config.options import ProcessEnvironment
-    from contextasm.model import Problem
+    from contextasm.model import Context, Problem
     from contextasm.workspace.outputs import OutputFile
     from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
     from contextasm.workspace.watch.rescan import Rescan
@@ -54,7 +54,7 @@ def watch(
 
     spec = _watch_spec(options, _output_files(output, into or (), poll))
     with _status_line(quiet=quiet) as lines:
-        messages = _Messages(spec.targets, lines, quiet=quiet, verbose=verbose)
+        messages = _Messages(lines, quiet=quiet, verbose=verbose)
         ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
         write_ready = (lambda: None) if quiet else (lambda: lines.write(ready))
         reporter = WatchReporter(write_ready, messages.report, messages.warn)
@@ -129,38 +129,40 @@ def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[]
 
 
 class _Messages:
-    """The messages of a watch; a problem that the previous build had is not repeated."""
+    """The messages of a watch; what the previous build told of a problem or a file is not repeated."""
 
-    def __init__(
-        self, targets: Sequence[OutputFile], lines: _Lines | _LiveLines, *, quiet: bool, verbose: bool
-    ) -> None:
-        self._targets = targets
+    def __init__(self, lines: _Lines | _LiveLines, *, quiet: bool, verbose: bool) -> None:
         self._lines = lines
         self._quiet = quiet
         self._verbose = verbose
         self._problems: frozenset[Problem] = frozenset()
+        self._file_errors: frozenset[str] = frozenset()
 
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""
-        if rebuild.error:
-            self._lines.write(f"ctxasm: error: {rebuild.error}")
+        for error in rebuild.errors:
+            if error not in self._file_errors:
+                self._lines.write(f"ctxasm: error: {error}")
+        self._file_errors = frozenset(rebuild.files.errors)
         if self._quiet or not rebuild.context:
             return
         problems = [problem for problem in rebuild.context.problems if problem not in self._problems]
         show_problems(problems, write=self._lines.write)
         self._problems = frozenset(rebuild.context.problems)
-        self._lines.show(_rebuild_line(rebuild, self._targets, verbose=self._verbose))
+        if rebuild.files.written or rebuild.files.unchanged:
+            self._lines.show(_rebuild_line(rebuild, rebuild.context, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
         """Write a warning that belongs to no build."""
         self._lines.write(f"ctxasm: warning: {message}")
 
 
-def _rebuild_line(rebuild: Rebuild, targets: Sequence[OutputFile], *, verbose: bool) -> str:
-    assert rebuild.context
-    files = ", ".join(str(path) for path in rebuild.written or [target.path for target in targets])
-    tokens = f"{rebuild.context.tokens:,} of {rebuild.context.request.budget:,} tokens"
-    line = f"{files}: {'written' if rebuild.written else 'unchanged'}: {tokens}"
+def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
+    """The files that changed, else those that are up to date already, with the tokens of their text."""
+    written = rebuild.files.written
+    files = ", ".join(map(str, written or rebuild.files.unchanged))
+    tokens = f"{context.tokens:,} of {context.request.budget:,} tokens"
+    line = f"{files}: {'written' if written else 'unchanged'}: {tokens}"
     if not verbose:
         return line
     more = f" and {len(rebuild.why) - 3} more" if len(rebuild.why) > 3 else ""

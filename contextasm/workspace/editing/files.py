@@ -5,7 +5,9 @@ Every byte that is not meant to change is written as it was read. Nothing outsid
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,8 +16,14 @@ from typing import NamedTuple
 from contextasm.model import ContextasmError, Document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.own_folder import OWN_FOLDER, make_own_folder
 
-LOCK = ".ctxasm/lock"
+LOCK = f"{OWN_FOLDER}/lock"
+
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+_RETRY_SECONDS = 0.02
+"""Seconds between two attempts to take a lock for which one waits a limited time."""
 
 _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
@@ -51,30 +59,68 @@ class EditableFile(NamedTuple):
 
 
 @contextmanager
-def locked(workspace: Folder) -> Iterator[None]:
-    """Wait for the workspace's lock and hold it. The system releases it however the process ends."""
-    import fcntl
+def locked(workspace: Folder, *, edits: bool = True, patience: float | None = None) -> Iterator[None]:
+    """Wait for the workspace's lock and hold it. The system releases it however the process ends.
 
+    Without `edits`, for who writes into files that may lie outside of the workspace, it is not held where the workspace
+    can't be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting
+    for `patience` seconds; None is for any time.
+    """
     path = writable_path(workspace, LOCK)
-    handle = _open_lock_file(path)
+    handle = _take_lock(path, patience, needed=edits)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        while not _is_same_file(path, handle):  # its folder may be deleted at any time, while one waits too
-            os.close(handle)
-            handle = _open_lock_file(path)
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _take_lock(path: Path, patience: float | None, *, needed: bool) -> int | None:
+    """The lock file, open and locked; None as of `_open_lock_file`."""
+    while (handle := _open_lock_file(path, needed=needed)) is not None:
+        try:
+            _wait_for_lock(handle, path, patience)
+        except BaseException:
+            os.close(handle)
+            raise
+        if _is_same_file(path, handle):  # its folder may be deleted at any time, while one waits too
+            return handle
         os.close(handle)
+    return None
 
 
-def _open_lock_file(path: Path) -> int:
+def _open_lock_file(path: Path, *, needed: bool) -> int | None:
+    """The lock file, open; None where it is not `needed` and can't be made in a workspace that is read-only."""
     try:
-        path.parent.mkdir(exist_ok=True)
+        make_own_folder(path.parent.parent)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     except OSError as error:
+        if error.errno in _READ_ONLY:
+            with suppress(OSError):  # the one who made it may hold it
+                return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            if not needed:
+                return None
         hint = "make the workspace a folder that can be written to"
         raise ContextasmError(str(path), f"can't be made: {error.strerror}", hint) from error
+
+
+def _wait_for_lock(handle: int, path: Path, patience: float | None) -> None:
+    import fcntl
+
+    if patience is None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        return
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > end:
+                hint = "wait until it has ended"
+                raise ContextasmError(str(path), "another ctxasm writes in the workspace", hint) from error
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 def _is_same_file(path: Path, handle: int) -> bool:

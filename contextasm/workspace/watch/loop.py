@@ -63,7 +63,7 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
                 rebuild = schedule.rebuild_if_due(rebuilder, hinted=hinted or not events.given)
                 if rebuild:
                     reporter.rebuilt(rebuild)
-                if rebuild and rebuild.written:
+                if rebuild and rebuild.files.written:
                     post_build.request()
                 post_build.update()
                 if not is_ready:

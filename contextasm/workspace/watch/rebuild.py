@@ -8,19 +8,24 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
+from contextasm.workspace.editing.files import locked
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.inputs import InputFiles, refuse_inputs
 from contextasm.workspace.outputs import OutputFile, pending_writes
 from contextasm.workspace.watch.rescan import NOTHING, Rescan, WorkspaceAnswers, merge_answers
 
 PERMANENT_ERRORS = ("-o", "--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """Beginnings of an error's place where no change of a file is likely to end the error."""
+
+LOCK_SECONDS = 0.2
+"""Seconds to wait for the lock of a managed block; then the watch goes on, and tries again at its next look."""
 
 
 class BuildResult(NamedTuple):
@@ -60,11 +65,20 @@ class Rebuild(NamedTuple):
     """The paths that changed; `start`, `date` or `again` where there was another reason."""
     context: Context | None
     """None where the build failed."""
-    written: Sequence[Path]
-    """The files whose content changed."""
-    error: str
-    """Empty where nothing went wrong."""
+    files: FileUpdates
+    errors: Sequence[str]
+    """Empty where nothing went wrong; an error for each file that could not be brought up to date."""
     seconds: float
+
+
+class FileUpdates(NamedTuple):
+    """The files of a build, as the user named them, by their state after it."""
+
+    written: Sequence[Path] = ()
+    """Those whose content changed."""
+    unchanged: Sequence[Path] = ()
+    errors: Sequence[str] = ()
+    """An error for each of the others."""
 
 
 class Rebuilder:
@@ -78,9 +92,11 @@ class Rebuilder:
         """Answers that the last build depends on."""
         self._today: Callable[[], date] | None = None
         self._date: date | None = None
-        self._error = ""
+        self._errors: Sequence[str] = ()
         self._write_failed = False
         """Whether the text could not be written, for which no file of the workspace need be the cause."""
+        self._lock_missed = False
+        """Whether another process held the lock that a managed block needs."""
         self._workspace_missing = False
         """Whether the workspace could not be looked at."""
         self._is_first = True
@@ -93,8 +109,8 @@ class Rebuilder:
         return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
 
     def should_retry(self) -> bool:
-        """Whether to look soon without a hint: the workspace is missing, and no hint tells when it is back."""
-        return self._workspace_missing
+        """Whether to look soon without a hint: none tells when the workspace is back, or its lock is free."""
+        return self._workspace_missing or self._lock_missed
 
     def rebuild_if_changed(self, *, look: bool) -> Rebuild | None:
         """Build if there is a reason to; None if there is none. Without `look` a new day is the only reason.
@@ -109,7 +125,7 @@ class Rebuilder:
         if look:
             disk, changes = self._rescanned()
             why += changes
-            why += self._missing_targets() if disk and not why and not self._error else ()
+            why += self._missing_targets() if disk and not why and not self._errors else ()
         return self._rebuild(disk, why) if why else None
 
     def _rescanned(self) -> tuple[Rescan | None, Sequence[str]]:
@@ -131,35 +147,51 @@ class Rebuilder:
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         """The build and its files; None where a second attempt failed with the same error."""
         started = time.perf_counter()
-        context, error = None, ""
-        written: list[Path] = []
-        self._write_failed = False
+        context, files = None, FileUpdates()
+        self._write_failed = self._lock_missed = False
         try:
             disk = disk or self._rescan()
             result = self._spec.build(disk)
             self._depend_on(disk, result)
             refuse_inputs(self._spec.targets, result.inputs)
-            self._write_failed = True
-            written = self._written(as_bytes(result.text))
-            context, self._write_failed = result.context, False
+            context, files = result.context, self._update_files(as_bytes(result.text))
+            self._write_failed, errors = bool(files.errors), files.errors
         except (ContextasmError, OSError) as failure:
             if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
                 raise
-            error = " ".join(str(failure).split())
-            if not self._write_failed:
-                self._depend_on_more(disk)
-        is_reported = [*why] == ["again"] and error == self._error
-        self._is_first, self._error = False, error
-        return None if is_reported else Rebuild(why, context, written, error, time.perf_counter() - started)
+            errors = [_error_line(failure)]
+            self._depend_on_more(disk)
+        is_reported = [*why] == ["again"] and errors == self._errors and not files.written
+        self._is_first, self._errors = False, errors
+        return None if is_reported else Rebuild(why, context, files, errors, time.perf_counter() - started)
 
-    def _written(self, data: bytes) -> list[Path]:
-        """Bring all files up to date; returns those whose content changed, as the user named them."""
+    def _update_files(self, data: bytes) -> FileUpdates:
+        """Bring each file up to date that can be: one that can't leaves the others to be written."""
+        written, unchanged, errors = list[Path](), list[Path](), list[str]()
+        for target in self._spec.targets:
+            try:
+                (written if self._update_file(target, data) else unchanged).append(target.path)
+            except (ContextasmError, OSError) as failure:
+                errors.append(_error_line(failure))
+        return FileUpdates(written, unchanged, errors)
+
+    def _update_file(self, target: OutputFile, data: bytes) -> bool:
+        """Bring a file up to date; whether its content changed. Raises `ContextasmError` and `OSError`."""
         # Absolute: the current folder may be gone, and back under its name.
-        files = pending_writes([target._replace(path=Path(target.full)) for target in self._spec.targets], data)
-        for file in files:
+        target = target._replace(path=Path(target.full))
+        with ExitStack() as held:
+            if target.managed:
+                self._hold_lock(held)
+            (file,) = pending_writes([target], data)
             refuse_unwritable(file.path)
-        named = zip(self._spec.targets, files, strict=True)
-        return [target.path for target, file in named if write(file.path, file.data)]
+            return write(file.path, file.data)
+
+    def _hold_lock(self, held: ExitStack) -> None:
+        try:
+            held.enter_context(locked(Folder(self._spec.root), edits=False, patience=LOCK_SECONDS))
+        except ContextasmError:
+            self._lock_missed = True
+            raise
 
     def _missing_targets(self) -> Sequence[str]:
         """The files that were written and are gone."""
@@ -178,3 +210,7 @@ class Rebuilder:
             for path in (*disk.list("**/*.yaml"), *disk.list("**/*.yml")):
                 disk.read(path)
         self._answers = merge_answers(self._answers, disk.answers(self._spec.others()))
+
+
+def _error_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,151 @@
+"""The files that `build` is asked to write: named, settled and written, or compared with what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from contextasm.cli.output import write_stderr
+
+if TYPE_CHECKING:
+    from contextasm.config.build import PreparedBuild
+    from contextasm.model import Context
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.outputs import OutputFile, PendingWrite
+
+
+class RequestedFiles(NamedTuple):
+    """The files that a build writes, and whether its text goes to standard output."""
+
+    targets: Sequence[OutputFile]
+    """Empty where the text goes to standard output only."""
+    uses_stdout: bool
+
+    @classmethod
+    def named(cls, output: str | None, into: Sequence[str], manifest: str | None, *, check: bool) -> Self:
+        """What the options name. Raises `ContextasmError` for names that do not go together."""
+        from contextasm.model import ContextasmError
+
+        uses_stdout = output == "-" or not (output or into)
+        if not into and output in {None, "-"}:
+            if check:
+                raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
+            if manifest is None:
+                return cls((), uses_stdout)
+        if manifest == "-" and uses_stdout:
+            hint = "name a file for one of the two, such as -o FILE"
+            raise ContextasmError("--manifest", "- is standard output, and the context goes there", hint)
+        from contextasm.workspace.outputs import output_files
+
+        return cls(output_files(output, into, manifest), uses_stdout)
+
+    def refuse_inputs(self, job: PreparedBuild) -> None:
+        """Raise `ContextasmError` for a file that a build could read."""
+        if not self.targets:
+            return
+        from contextasm.config.inputs import build_inputs
+        from contextasm.workspace.inputs import refuse_inputs
+
+        refuse_inputs(self.targets, build_inputs(job, Path.cwd()))
+
+    @property
+    def any_missing(self) -> bool:
+        """Whether a file to write does not exist, or has no managed block yet."""
+        if not self.targets:
+            return False
+        from contextasm.workspace.outputs import is_missing
+
+        return any(map(is_missing, self.targets))
+
+    def check(self, text: str, *, force: bool) -> int:
+        """Write the differences of stale files to standard error; returns the exit code, 1 for a stale file.
+
+        The manifest is not compared. Raises `ContextasmError` for a file that could not be written.
+        """
+        from contextasm.workspace.atomic import as_bytes
+        from contextasm.workspace.outputs import current_bytes, pending_writes
+
+        files = pending_writes(self._texts, as_bytes(text), force=force)
+        stale = [(file, old) for file in files if (old := current_bytes(file.path)) != file.data]
+        for file, old in stale:
+            _write_file_diff(file, old or b"")
+            write_stderr(f"ctxasm: error: {file.path}: stale: run the same command without --check")
+        return 1 if stale else 0
+
+    @contextmanager
+    def settled(
+        self, text: str, context: Context, workspace: Folder, *, force: bool, quiet: bool
+    ) -> Iterator[Sequence[PendingWrite]]:
+        """The files with the bytes that each should hold.
+
+        Where one has a managed block, the lock of the workspace is held: its other text must not change before it is
+        written. Raises `ContextasmError` for a file that can't be written, before any is.
+        """
+        if not self.targets:
+            yield ()
+            return
+        files = self._settle(text, context, force=force)  # once before the lock: a refused build makes no lock file
+        if any(target.managed for target in self.targets):
+            with _lock(workspace, quiet=quiet):
+                yield self._settle(text, context, force=force)
+        else:
+            yield files
+
+    def _settle(self, text: str, context: Context, *, force: bool) -> Sequence[PendingWrite]:
+        from contextasm.workspace.atomic import as_bytes, refuse_unwritable
+        from contextasm.workspace.outputs import pending_writes
+
+        manifests = [target for target in self.targets if target.kind == "manifest"]
+        files = (
+            *pending_writes(self._texts, as_bytes(text), force=force),
+            *pending_writes(manifests, as_bytes(manifest_text(context)) if manifests else b""),
+        )
+        for file in files:
+            refuse_unwritable(file.path)
+        return files
+
+    @property
+    def _texts(self) -> Sequence[OutputFile]:
+        return [target for target in self.targets if target.kind != "manifest"]
+
+
+@contextmanager
+def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
+    """Hold the lock of the workspace; a long wait for it is shown on a terminal."""
+    from contextasm.cli.progress import progress_line
+    from contextasm.workspace.editing.files import locked
+
+    with ExitStack() as held:
+        with progress_line(lambda: f"waiting for another ctxasm to write in {workspace.root}", quiet=quiet):
+            held.enter_context(locked(workspace, edits=False))
+        yield
+
+
+def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
+    """Write the files whose bytes differ."""
+    if not files:
+        return
+    from contextasm.workspace.atomic import write
+
+    for file in files:
+        changed = write(file.path, file.data)
+        if not quiet and file.target.kind != "manifest":
+            write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
+
+
+def _write_file_diff(file: PendingWrite, old: bytes) -> None:
+    from difflib import unified_diff
+
+    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, file.data))
+    for line in unified_diff(before, after, f"{file.path} (current)", f"{file.path} (expected)"):
+        write_stderr(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
+
+
+def manifest_text(context: Context) -> str:
+    """The manifest of a context as JSON."""
+    from contextasm.cli.output import format_json
+    from contextasm.rendering.formats import manifest_data
+
+    return format_json(manifest_data(context))
