@@ -36,9 +36,9 @@ def apply_rules(
     Files that rules include and no layer reads come from `workspace`.
     """
     lost = _overridden_effects(evaluation.effects)
-    undecided = tuple(_undecided_problems(evaluation))
+    own_problems = tuple(_undecided_problems(evaluation))
     if not evaluation.effects:
-        return AfterRules(profile, results, _traces(evaluation, lost), undecided)
+        return AfterRules(profile, results, _traces(evaluation, lost), own_problems)
     layers = tuple(_apply_to_layer(layer, evaluation, lost) for layer in profile.layers)
     after: dict[str, RetrievalResult] = {}
     for layer in layers:
@@ -46,13 +46,14 @@ def apply_rules(
         parts = [part for fragment in result.fragments for part in split_at_headings(fragment, layer, evaluation)]
         fragments = tuple(_apply_to_fragment(part, layer, evaluation, lost) for part in parts)
         after[layer.id] = result._replace(fragments=fragments)
+    own_problems += tuple(_protected_problems(evaluation, layers, after))
     lost += _effects_without_target(evaluation, layers, after)
     pins, problems = pins_outside_layers(evaluation, layers, after, workspace)
     layers = _mark_changed(profile.layers, layers, {id_ for id_ in after if after[id_] != results[id_]}, after)
     if pins.fragments:
         layers = (*(_changed(layer) for layer in layers), PINS)
         after[PINS.id] = pins
-    return AfterRules(profile._replace(layers=layers), after, _traces(evaluation, lost), (*undecided, *problems))
+    return AfterRules(profile._replace(layers=layers), after, _traces(evaluation, lost), (*own_problems, *problems))
 
 
 def _overridden_effects(effects: Iterable[Effect]) -> list[_LostEffect]:
@@ -176,6 +177,27 @@ def _effects_without_target(
                 _is_ranked(fragment, layer) and not fragment.verdict.excluded for layer, fragment in targets
             ):
                 yield from _lost(effect, "no-score")
+
+
+def _protected_problems(
+    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult]
+) -> Iterator[Problem]:
+    """A problem for each effect that only required layers have a target for: they are whole whatever a rule says."""
+    rules = {rule.name: rule for rule in evaluation.rules}
+    for effect in evaluation.effects:
+        if effect.action not in {"exclude", "cap", "set_priority"}:
+            continue
+        meant = [layer for layer in layers if _means_part_of(effect, layer, results[layer.id])]
+        if meant and all(layer.limits.required for layer in meant):
+            for rule in (rules[name] for name in effect.rules):
+                message = f"rule {rule.name}: {effect.action} {effect.target} changes nothing: its layer is required"
+                yield Problem("rule-protected", rule.path, rule.line, message)
+
+
+def _means_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> bool:
+    return _means_layer(effect, layer) or any(
+        is_target(effect.target, item_facts(fragment)) for fragment in result.fragments
+    )
 
 
 # --- Layers that rules can change ------------------------------------------------------------------------------------

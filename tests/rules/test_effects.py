@@ -294,3 +294,33 @@ def test_rule_makes_only_the_layers_unstable_that_it_can_change(tmp_path: Path, 
     folder = fill(tmp_path, STABLE | {"rules/r.yaml": f"then: {{{then}}}\n"})
     sections = explained(folder, "-a", "a", "-t", "t")["sections"]
     assert {section["heading"] for section in sections if section["stable"]} == stable
+
+
+@pytest.mark.parametrize(
+    ("effect", "words"),
+    [
+        ("exclude: [agents/a/IDENTITY.md]", "exclude path agents/a/IDENTITY.md"),
+        ("cap: {L1: 10}", "cap layer L1"),
+        ("set_priority: {L1: 5}", "set_priority layer L1"),
+    ],
+)
+def test_effect_on_required_layers_alone_is_a_problem(tmp_path: Path, effect: str, words: str) -> None:
+    """A build tells it, so that `--strict` and `check` do; it was told in the table of rules alone."""
+    folder = workspace(tmp_path, f"- name: out\n  then: {{{effect}}}\n")
+    told = f"rules/r.yaml:1: rule out: {words} changes nothing: its layer is required [rule-protected]"
+    result = inside("build", "-w", folder, "-a", "a")
+    assert result.err.count("ctxasm: warning: ") == 1
+    assert f"ctxasm: warning: {told}\n" in result.err
+    assert "I am a." in result.out
+    strict = inside("build", "-w", folder, "-a", "a", "--strict")
+    assert (strict.code, strict.out) == (1, "")
+    assert f"ctxasm: error: {told}\n" in strict.err
+    assert "rule-protected" in inside("check", "-w", folder).out
+
+
+def test_effect_that_also_reaches_other_layers_is_no_problem(tmp_path: Path) -> None:
+    """It does something. A rule that does not fire does nothing, which is no problem either."""
+    rules = "- name: out\n  then: {exclude: ['agents/a/*']}\n- name: no\n  when: {agent: b}\n  then: {cap: {L1: 9}}\n"
+    result = inside("build", "-w", workspace(tmp_path, rules), "-a", "a")
+    assert "The port" not in result.out
+    assert "rule-protected" not in result.err
