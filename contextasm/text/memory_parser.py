@@ -72,6 +72,11 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     return tuple(memories), tuple(report.problems)
 
 
+def is_one_memory(document: Document) -> bool:
+    """Whether a file is one memory as a whole, so that its bullets are none."""
+    return bool(_memory_fields(document.front, lambda _line, _message: None).get("type"))
+
+
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories, each with an id of its own: the id of a second memory with one id ends in `~2`.
 

@@ -96,6 +96,16 @@ def test_a_file_that_can_hold_no_more_bullets_is_refused(tmp_path: Path, old: st
     assert (tmp_path / LIST).read_text() == old
 
 
+def test_file_that_is_one_memory_takes_no_bullet(tmp_path: Path) -> None:
+    """The message says why; nothing in the file is open."""
+    text = "---\ntype: fact\n---\nOne memory.\n"
+    fill(tmp_path, {LIST: text})
+    result = inside("remember", "b", *DAY, "-w", tmp_path)
+    refused(result, LIST, "one memory", "has a type", "--file")
+    assert "fence" not in result.err
+    assert (tmp_path / LIST).read_text() == text
+
+
 def test_row_33_dedup_on_write(tmp_path: Path) -> None:
     """What says the same is not stored again: the old memory gains importance, and the command says so."""
     fill(tmp_path, {"agents/a/memories/old.md": OLD})

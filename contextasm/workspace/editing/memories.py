@@ -12,7 +12,13 @@ from datetime import date
 from contextasm.model import Context, ContextasmError, Decision, Document, Memory
 from contextasm.text.decode import decode_document
 from contextasm.text.matching import nearest
-from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
+from contextasm.text.memory_parser import (
+    ACTIVE_STATUSES,
+    distinct_memories,
+    is_one_memory,
+    parse_memories,
+    superseded_by,
+)
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file
@@ -44,6 +50,10 @@ class MemoryEditor:
         if path not in self._memories:
             self._memories[path] = distinct_memories(parse_memories(self._document(path))[0])[0]
         return self._memories[path]
+
+    def is_one_memory(self, path: str) -> bool:
+        """Whether a file is one memory as a whole."""
+        return is_one_memory(self._document(path))
 
     def ids(self) -> list[str]:
         """The ids of all memories."""

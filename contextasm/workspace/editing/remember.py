@@ -193,6 +193,9 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
         if [_read_back(memory) for memory in appended] == expected:
             return appended
     editor.changed.pop(path)
+    if editor.is_one_memory(path):
+        hint = "name another file with --file, or leave it out"
+        raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)
     hint = "close what is open at its end, such as a code fence, or name another file with --file"
     raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
 
