@@ -11,7 +11,7 @@ from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
@@ -66,6 +66,26 @@ class _Terminated(BaseException):
     """The process received SIGTERM."""
 
 
+class _Command(TyperCommand):
+    """A command that refuses a second value of an option that takes one: the first would be silently lost."""
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        if not context.resilient_parsing:
+            *_, order = self.make_parser(context).parse_args([*args])
+            typed = [option for option in order if takes_one_value(option)]
+            for option in typed:
+                if typed.count(option) > 1:
+                    raise ContextasmError(
+                        option.opts[0], "is given more than once, and takes one value", "give it once"
+                    )
+        return super().parse_args(context, args)
+
+
+def takes_one_value(parameter: Any) -> bool:
+    """Whether a parameter of typer is an option of which a second value would replace the first."""
+    return parameter.param_type_name == "option" and not (parameter.is_flag or parameter.multiple or parameter.count)
+
+
 class _Commands(TyperGroup):
     """The commands, each imported at its first use."""
 
@@ -78,7 +98,7 @@ class _Commands(TyperGroup):
         module = import_module(f"contextasm.cli.commands.{name}")
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         decorate = app.command(
-            name, help=module.run.__doc__, short_help=COMMANDS[name], context_settings=_help_settings()
+            name, cls=_Command, help=module.run.__doc__, short_help=COMMANDS[name], context_settings=_help_settings()
         )
         decorate(module.run)
         return get_command(app)

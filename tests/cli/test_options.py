@@ -1,0 +1,53 @@
+"""Options of all commands: none that is typed stays without effect."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from contextasm.cli.app import COMMANDS, group, takes_one_value
+from tests.command import SMALL_TEXT, fill, inside, refused
+
+ONE_VALUE = [
+    (name, option.opts)
+    for name in COMMANDS
+    for option in group().get_command(None, name).params
+    if takes_one_value(option)
+]
+
+
+def test_commands_have_options_that_take_one_value() -> None:
+    """Else the test below would say nothing."""
+    assert ("build", ["--agent", "-a"]) in ONE_VALUE
+    assert ("remember", ["--type"]) in ONE_VALUE
+    assert ("build", ["--layer"]) not in ONE_VALUE
+    assert ("build", ["--quiet", "-q"]) not in ONE_VALUE
+
+
+@pytest.mark.parametrize(
+    ("command", "names"), ONE_VALUE, ids=lambda value: value if isinstance(value, str) else value[0]
+)
+def test_second_value_is_refused_under_any_name(tmp_path: Path, command: str, names: list[str]) -> None:
+    """Also where it is the same value: the first was silently lost."""
+    for (first, second), value in product(product(names, repeat=2), ("1", "2")):
+        refused(inside(command, first, "1", second, value, cwd=tmp_path), f"error: {names[0]}: ", "more than once")
+
+
+def test_value_that_is_written_with_an_equals_sign_counts(tmp_path: Path) -> None:
+    """And one that is joined to a short name."""
+    refused(inside("build", "--agent=a", "-aa", cwd=tmp_path), "error: --agent: ", "give it once")
+
+
+def test_switches_and_repeatable_options_may_be_repeated(tmp_path: Path) -> None:
+    """The second says the same, or adds to the first."""
+    result = inside("build", "-q", "-q", "--prefer", "a", "--prefer", "b", cwd=fill(tmp_path, {}))
+    assert (result.code, result.out) == (0, SMALL_TEXT)
+
+
+def test_text_that_looks_like_an_option_is_no_second_value(tmp_path: Path) -> None:
+    """A value, and what stands behind two dashes."""
+    fill(tmp_path, {})
+    assert inside("build", "--topic", "-a", "-a", "a", "-q", cwd=tmp_path).code == 0
+    assert inside("remember", "-q", "-a", "a", "--", "-a", cwd=tmp_path).code == 0
