@@ -160,9 +160,9 @@ def _decision_row(decision: Decision) -> tuple[str, ...]:
 def section_rows(context: Context, counter: TokenCounter) -> Rows:
     """Rows of the emitted sections: layer, heading, tokens, and `cut` where truncated.
 
-    The tokens of a layer's sections add up to those in the receipt.
+    The tokens of a layer's sections add up to those of the layer.
     """
-    parts = _token_parts(context, counter)
+    parts = token_parts(context)
     tokens = {
         layer: iter(_apportion(units, parts[layer], counter.units_per_token))
         for layer, units in _section_units(context, counter).items()
@@ -171,42 +171,6 @@ def section_rows(context: Context, counter: TokenCounter) -> Rows:
         (section.layer, section.heading, f"{next(tokens[section.layer]):,}", "cut" if section.truncated else "")
         for section in context.sections
     ]
-
-
-def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and numeric columns of the tokens that each layer uses under several budgets."""
-    header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
-    rows: list[Sequence[str]] = []
-    for usages in zip(*(context.allowances for context in contexts), strict=True):
-        cells = (f"{usage.used:,}{' cut' if usage.used < usage.wanted else ''}" for usage in usages)
-        rows.append([usages[0].layer, f"{usages[0].wanted:,}", *cells])
-    rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
-    codes = (dict.fromkeys(problem.code for problem in context.problems) for context in contexts)
-    rows.append(["problems", "", *(", ".join(distinct) or "-" for distinct in codes)])
-    return header, rows, range(1, len(header))
-
-
-def receipt(context: Context, counter: TokenCounter) -> str:
-    """One line with the tokens used, their layers, fallbacks, and the number of fragments left out by outcome."""
-    request = context.request
-    parts = " ".join(f"{name}={tokens:,}" for name, tokens in _token_parts(context, counter).items())
-    size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
-    fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
-    fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
-    return "; ".join(
-        filter(None, (f"{size}, headings included: {parts}" if parts else size, fell_back, _left_out_words(context)))
-    )
-
-
-def _token_parts(context: Context, counter: TokenCounter) -> dict[str, int]:
-    """Tokens of each layer that is shown, by id; they add up to the document's.
-
-    `joints` is the rest that an exact count of the whole has above or below the counts of its parts.
-    """
-    units = {layer: sum(sizes) for layer, sizes in _section_units(context, counter).items()}
-    tokens = dict(zip(units, _apportion([*units.values()], context.tokens, counter.units_per_token), strict=True))
-    joints = context.tokens - sum(tokens.values())
-    return {**tokens, "joints": joints} if joints else tokens
 
 
 def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
@@ -226,6 +190,42 @@ def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:
     for place in sorted(range(len(units)), key=lambda place: -(units[place] % step))[:rest]:
         tokens[place] += 1
     return tokens
+
+
+def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and numeric columns of the tokens that each layer uses under several budgets."""
+    header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
+    rows: list[Sequence[str]] = []
+    for usages in zip(*(context.allowances for context in contexts), strict=True):
+        cells = (f"{usage.used:,}{' cut' if usage.used < usage.wanted else ''}" for usage in usages)
+        rows.append([usages[0].layer, f"{usages[0].wanted:,}", *cells])
+    rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
+    codes = (dict.fromkeys(problem.code for problem in context.problems) for context in contexts)
+    rows.append(["problems", "", *(", ".join(distinct) or "-" for distinct in codes)])
+    return header, rows, range(1, len(header))
+
+
+def receipt(context: Context) -> str:
+    """One line with the tokens used, their layers, fallbacks, and the number of fragments left out by outcome."""
+    request = context.request
+    parts = " ".join(f"{name}={tokens:,}" for name, tokens in token_parts(context).items())
+    size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
+    fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
+    fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
+    return "; ".join(
+        filter(None, (f"{size}, headings included: {parts}" if parts else size, fell_back, _left_out_words(context)))
+    )
+
+
+def token_parts(context: Context) -> dict[str, int]:
+    """Tokens of each layer that is shown, by id, and of `joints`, if they have any; they add up to the document's.
+
+    A layer has the tokens that it has everywhere: those of its text alone. `joints` is the rest: where two layers meet,
+    the whole may have more tokens than its parts, or fewer, since a token that both begin is one.
+    """
+    tokens = {usage.layer: usage.used for usage in context.allowances if usage.used}
+    joints = context.tokens - sum(tokens.values())
+    return {**tokens, "joints": joints} if joints else tokens
 
 
 def _left_out_words(context: Context) -> str:

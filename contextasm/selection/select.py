@@ -68,7 +68,7 @@ def select(
     ordered = [results[layer.id] for layer in profile.layers]
     if profile.fill:
         ordered = expand(ordered, _expansion_limits(results, total), int(total * profile.fill / 100), total)
-    problems = [over_budget_problem(required, budget.tokens, counter)] if is_over_budget else []
+    problems = [over_budget_problem(required - last_line_end, budget.tokens, counter)] if is_over_budget else []
     return Selection(
         sections=tuple(section for result in ordered for section in emitted_sections(result)),
         decisions=tuple(decision for result in ordered for decision in layer_decisions(result)),

@@ -32,7 +32,7 @@ def test_receipt_is_the_last_line_on_standard_error() -> None:
     """One line: what the budget was spent on, and what had to stay out."""
     err = inside("build", *LUNA).err
     assert err.count("\n") == 1
-    assert " of 16,000 tokens (estimate), headings included: L1=474 " in err
+    assert " of 16,000 tokens (estimate), headings included: L1=475 " in err
     assert " excluded" in err
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from contextasm.model import Document, Layer, Profile, TokenCounter
+from contextasm.rendering.wording import token_parts
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS
 from tests.workspaces import (
@@ -103,3 +104,29 @@ def test_default_profile_is_the_one_the_laws_speak_of() -> None:
 def is_ranked(layer: Layer) -> bool:
     """Whether a layer's fragments are chosen best first."""
     return layer.ranking.order == "best"
+
+
+@law_of_counters(120)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+def test_a_layer_has_one_number_of_tokens_everywhere(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+) -> None:
+    """In the receipt, where all parts add up, in the plan, in sections and in problems."""
+    context = build(files, profile, counter, budget=budget)
+    parts = token_parts(context)
+    assert sum(parts.values()) == context.tokens
+    assert {layer: tokens for layer, tokens in parts.items() if layer != "joints"} == {
+        usage.layer: usage.used for usage in context.allowances if usage.used
+    }
+    for usage in context.allowances:
+        sections = [f"## {each.heading}\n{each.text}\n\n" for each in context.sections if each.layer == usage.layer]
+        assert usage.used == counter.tokens(sum(map(counter.units, sections)))
+        own = [each.tokens for each in context.sections if each.layer == usage.layer]
+        assert own == [counter.count(section) for section in sections]
+        assert len(own) != 1 or own == [usage.used]
+    wanted = {usage.layer: usage.wanted for usage in context.allowances}
+    for problem in context.problems:
+        if problem.code in {"starved", "no-room"}:
+            assert f" of {wanted[problem.path]} tokens" in problem.message
+        if problem.code == "over-budget" and counter is ESTIMATE:
+            assert f" take {context.tokens} tokens of {budget};" in problem.message

@@ -67,8 +67,6 @@ run = takes_options(explain)
 
 def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
-    from contextasm.config.build import load_counter
-    from contextasm.config.resolve import process_environment
     from contextasm.rendering.formats import context_data, decision_data
     from contextasm.rendering.wording import decision_table, receipt, rule_trace_table
 
@@ -87,8 +85,7 @@ def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, e
     if context.rule_traces:
         write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
     show_problems(context.problems)
-    counter, _ = load_counter(context.request.tokenizer, process_environment().environment)
-    write_stderr(receipt(context, counter))
+    write_stderr(receipt(context))
 
 
 def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:
