@@ -19,8 +19,9 @@ from contextasm.config.inputs import build_inputs
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.overrides import workspace_reader
+from contextasm.config.owners import uses_placeholder
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.resolve import open_workspace, prepare_build, uses_placeholder
+from contextasm.config.resolve import open_workspace, prepare_build
 from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
 from contextasm.text.memory_parser import parse_memories
@@ -109,45 +110,59 @@ def inspect(
     used.
     """
     workspace = InspectedWorkspace(folder or open_workspace(options, process))
-    agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
-    complete_agents = [
-        agent
-        for agent in ((options.agent,) if options.agent else agents)
-        if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
-    ]
-    prepared, error = _prepare(options, process, workspace.folder, complete_agents[0] if complete_agents else "")
+    owners = _find_owners(workspace, options)
+    prepared, error = _prepare(options, process, workspace.folder, owners.complete_agents)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
     paths = sorted({*extra_paths, *(path for pattern in patterns for path in workspace.list(pattern))})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
     memory_paths = _paths_of_folder_or_source(workspace, layers, "memories", {"recent", "search", "memories"})
-    wanted_teams = teams if options.team is None else (options.team,)
     return Inspection(
         workspace=workspace,
         documents=documents,
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
         memories={path: parse_memories(document) for path, document in documents.items() if path in memory_paths},
         logs=tuple(sorted(_paths_of_folder_or_source(workspace, layers, "daily", {"daily"}))),
-        agents=agents,
-        teams=teams,
+        agents=owners.agents,
+        teams=owners.teams,
         prepared=prepared,
         error=error,
-        contexts=tuple(
-            _contexts_of_all_owners(
-                workspace,
-                prepared,
-                process,
-                _selected_owners(complete_agents, "agents", selected),
-                _selected_owners(wanted_teams, "teams", selected),
-            )
-        )
-        if prepared
-        else (),
+        contexts=tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else (),
         layers=layers,
         options=options,
         process=process,
     )
+
+
+class _Owners(NamedTuple):
+    """The agents and the teams of a workspace, and those of them that are built."""
+
+    agents: tuple[str, ...]
+    """Names of the folders of `agents/`."""
+    teams: tuple[str, ...]
+    """Names of the folders of `teams/`."""
+    complete_agents: Sequence[str]
+    """Those that have all their files; where an option names an agent, that one at most."""
+    wanted_teams: Sequence[str]
+    """All, or the one that an option names."""
+
+    def among(self, selected: Sequence[str]) -> _Owners:
+        """These, of which only those are built that the selected paths belong to."""
+        return self._replace(
+            complete_agents=_selected_owners(self.complete_agents, "agents", selected),
+            wanted_teams=_selected_owners(self.wanted_teams, "teams", selected),
+        )
+
+
+def _find_owners(workspace: Workspace, options: Options) -> _Owners:
+    agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
+    complete_agents = [
+        agent
+        for agent in ((options.agent,) if options.agent else agents)
+        if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
+    ]
+    return _Owners(agents, teams, complete_agents, teams if options.team is None else (options.team,))
 
 
 def _layers_of_outputs(folder: Folder | GitWorkspace) -> Iterator[Layer]:
@@ -182,11 +197,11 @@ def _paths_of_folder_or_source(
 
 
 def _prepare(
-    options: Options, process: ProcessEnvironment, folder: Folder | GitWorkspace, agent: str
+    options: Options, process: ProcessEnvironment, folder: Folder | GitWorkspace, agents: Sequence[str]
 ) -> tuple[PreparedBuild | None, ContextasmError | None]:
-    """The build of one agent, or the error of the workspace that prevents it. Raises the errors of the options."""
+    """The build of the first agent, or the error of the workspace that prevents it. Raises errors of the options."""
     # Named in the environment and not as an option: a profile that reads no agent refuses the option.
-    environment = {**process.environment, "CTXASM_TEAM": "", **({"CTXASM_AGENT": agent} if agent else {})}
+    environment = {**process.environment, "CTXASM_TEAM": "", **({"CTXASM_AGENT": agents[0]} if agents else {})}
     try:
         return prepare_build(options, process._replace(environment=environment), folder), None
     except ContextasmError as error:
@@ -206,16 +221,12 @@ def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str])
     return [name for name in names if [parent, name] in [part[:2] for part in parts]] if is_narrow else names
 
 
-def _contexts_of_all_owners(
-    workspace: Workspace,
-    prepared: PreparedBuild,
-    process: ProcessEnvironment,
-    agents: Sequence[str],
-    teams: Sequence[str],
+def _contexts_of_owners(
+    workspace: Workspace, prepared: PreparedBuild, process: ProcessEnvironment, owners: _Owners
 ) -> Iterable[Context]:
     profile, request = prepared.build.profile, prepared.build.request
-    agents = agents if uses_placeholder(profile, "agent") else ("",)
-    teams = (teams or ("",)) if uses_placeholder(profile, "team") else ("",)
+    agents = owners.complete_agents if uses_placeholder(profile, "agent") else ("",)
+    teams = (owners.wanted_teams or ("",)) if uses_placeholder(profile, "team") else ("",)
     rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
         build = prepared.in_full._replace(

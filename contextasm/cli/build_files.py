@@ -25,7 +25,7 @@ class RequestedFiles(NamedTuple):
 
     @classmethod
     def named(cls, output: str | None, into: Sequence[str], manifest: str | None, *, check: bool) -> Self:
-        """What the options name. Raises `ContextasmError` for names that do not go together."""
+        """The files that the options name. Raises `ContextasmError` for names that do not go together."""
         from contextasm.model import ContextasmError
 
         uses_stdout = output == "-" or not (output or into)

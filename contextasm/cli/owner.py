@@ -33,14 +33,8 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
     The agent is the one that a flag, a variable or the settings name, else the only one of the workspace. Where none is
     needed, only the flags count. Raises `ContextasmError` for an unknown name.
     """
-    from contextasm.config.resolve import (
-        only_agent,
-        open_workspace,
-        owner_folder,
-        owner_names,
-        process_environment,
-        resolve_date,
-    )
+    from contextasm.config.owners import only_agent, owner_folder, owner_names
+    from contextasm.config.resolve import open_workspace, process_environment, resolve_date
     from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.model import ContextasmError
 

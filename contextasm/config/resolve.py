@@ -6,10 +6,10 @@ Nothing is left open in it: neither a default nor the clock.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config import values
 from contextasm.config.build import (
@@ -23,13 +23,12 @@ from contextasm.config.build import (
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
+from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
-from contextasm.model import Build, ContextasmError, Data, Document, Parse, Problem, Profile, Request, Workspace
+from contextasm.model import Build, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.decode import parse_data
-from contextasm.text.matching import list_names
-from contextasm.text.templates import placeholders
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
 from contextasm.workspace.git_commands import changed_files
@@ -40,11 +39,6 @@ if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
     from contextasm.workspace.cache import TokenCountCache
     from contextasm.workspace.git import GitWorkspace
-
-OwnerKind = Literal["agent", "team"]
-
-OWNER_FILES: Mapping[OwnerKind, str] = {"agent": "agents/*/IDENTITY.md", "team": "teams/*/*.md"}
-"""Pattern of the files that make a folder an owner's."""
 
 
 def process_environment() -> ProcessEnvironment:
@@ -68,59 +62,83 @@ def prepare_build(
     restrict_profile: Callable[[Profile], Profile] = lambda profile: profile,
     stored_profile: Profile | None = None,
 ) -> PreparedBuild:
-    """The build for the options.
+    """The build for the options. Raises `ContextasmError` for options, settings and files that can't be used.
 
     `workspace` is one that is open already. `counters` are those loaded before; a new one is added. `restrict_profile`
     changes the profile before anything else is resolved. `stored_profile` takes the place of the one that the settings
     name.
-
-    Raises `ContextasmError` for options, settings and files that can't be used.
     """
     seconds = parse_deadline(options.deadline)
     workspace = workspace or open_workspace(options, process)
     config = RecordingWorkspace(workspace)
-    settings_file = load_settings_file(config)
-    settings = _option_settings(options, process, settings_file)
-    digests: dict[str, str] = {}
-    whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
-    profile = restrict_profile(limit_layers(whole, options))
-    settings |= layer_settings(profile, settings_file, options)
-    settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
+    configuration = _load_configuration(options, process, workspace, config, stored_profile)
     # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
     recording = RecordingWorkspace(workspace)
-    settings["agent"] = resolve_agent(settings["agent"], profile, recording, whole)
-    check_team(settings["team"], profile, recording, whole)
-    settings["date"] = resolve_date(settings, process)
+    configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
+    settings, settings_file = configuration.settings, configuration.settings_file
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
-    request = _resolve_request(options, settings, profile, workspace, process.environment)
-    if not request.topic:
-        request = request._replace(topic=current_goal(profile, recording, load_yaml))
-    is_cached = is_cache_allowed(process.environment)
-    topic = options.topic or ""
-    rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
+    request = _resolve_request(options, configuration, workspace, recording, process.environment)
+    rules = evaluate_rules(config, workspace, settings_file, options, request, process, configuration.whole)
     build = Build(
         workspace=recording,
-        profile=profile,
+        profile=configuration.profile,
         request=request,
         counter=counter,
         rules=rules,
-        semantics=semantic_similarity(settings_file, settings, topic, workspace, process.environment),
+        semantics=semantic_similarity(settings_file, settings, options.topic or "", workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
-        memory_index=MemoryIndexes(workspace, process.now, enabled=is_cached)
-        if isinstance(workspace, Folder)
-        else None,
+        memory_index=_memory_indexes(workspace, process),
         parse_yaml=load_yaml,
         problems=unused_variables(options, rules),
     )
-    for path, read in config.reads.items():
-        digests[path] = answer_digest(read)
+    digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
 
 
-def _option_settings(options: Options, process: ProcessEnvironment, settings_file: YamlMapping) -> dict[str, Setting]:
+class _Configuration(NamedTuple):
+    """Settings and profile of a build."""
+
+    settings_file: YamlMapping
+    settings: dict[str, Setting]
+    whole: Profile
+    """The profile before options leave out or limit layers."""
+    profile: Profile
+    digests: dict[str, str]
+    """SHA-256 of each file that the profile is made of, by path."""
+
+    def restricted(self, restrict_profile: Callable[[Profile], Profile], options: Options) -> _Configuration:
+        """The same with the changes that options and a command make to the profile, and with its own settings."""
+        profile = restrict_profile(limit_layers(self.whole, options))
+        settings = self.settings | layer_settings(profile, self.settings_file, options)
+        settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
+        return self._replace(settings=settings, profile=profile)
+
+    def settled(self, workspace: Workspace, process: ProcessEnvironment) -> _Configuration:
+        """The same with the agent and the day that are meant where none is named. Raises `ContextasmError`."""
+        agent = resolve_agent(self.settings["agent"], self.profile, workspace, self.whole)
+        check_team(self.settings["team"], self.profile, workspace, self.whole)
+        return self._replace(settings=self.settings | {"agent": agent, "date": resolve_date(self.settings, process)})
+
+
+def _load_configuration(
+    options: Options,
+    process: ProcessEnvironment,
+    workspace: Folder | GitWorkspace,
+    config: Workspace,
+    stored_profile: Profile | None,
+) -> _Configuration:
+    settings_file = load_settings_file(config)
     by_name = {key: getattr(options, key) for key in (*DEFAULTS, "budget")}
-    return resolve_settings(by_name, process.environment, settings_file)
+    settings = resolve_settings(by_name, process.environment, settings_file)
+    digests: dict[str, str] = {}
+    whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
+    return _Configuration(settings_file, settings, whole, whole, digests)
+
+
+def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironment) -> MemoryIndexes | None:
+    is_cached = is_cache_allowed(process.environment)
+    return MemoryIndexes(workspace, process.now, enabled=is_cached) if isinstance(workspace, Folder) else None
 
 
 def _load_counter_once(
@@ -134,17 +152,19 @@ def _load_counter_once(
 
 def _resolve_request(
     options: Options,
-    settings: Mapping[str, Setting],
-    profile: Profile,
+    configuration: _Configuration,
     workspace: Folder | GitWorkspace,
+    recording: Workspace,
     environment: Mapping[str, str],
 ) -> Request:
+    """The request of the settled settings; its topic is the current goal where none is typed."""
+    settings, profile = configuration.settings, configuration.profile
     day = settings["date"].value
     assert isinstance(day, date)
     return Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=options.topic or "",
+        topic=options.topic or current_goal(profile, recording, load_yaml),
         date=day,
         budget=values.parse_tokens(settings["budget"].value, "budget"),
         tokenizer=str(settings["tokenizer"].value),
@@ -179,11 +199,6 @@ def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...
     return load_rules(workspace, load_settings_file(workspace))
 
 
-def uses_placeholder(profile: Profile, name: str) -> bool:
-    """Whether a path of the profile has this name in braces."""
-    return any(name in placeholders(path) for layer in profile.layers for path in layer.query.paths)
-
-
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
     """The goal of the current task; empty where no layer shows it, or there is none."""
     paths = [path for layer in profile.layers if "current-goal" in layer.query.sources for path in layer.query.paths]
@@ -197,77 +212,6 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
         if isinstance(data, Data) and (chain := parse_task_stack(data, []).path()):
             return chain[-1].goal
     return ""
-
-
-def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> Setting:
-    """The agent of a build: the one that is named, else the only one.
-
-    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it. Raises
-    `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, where none is named and
-    there is not exactly one, and for an option `--agent` that the profile does not use.
-    """
-    if not uses_placeholder(profile, "agent"):
-        _refuse_unused_option(setting, whole or profile, "agent")
-        return setting
-    names = owner_names(workspace, "agent")
-    if not setting.value:
-        return Setting(only_agent(names), "the only agent")
-    agent = str(setting.value)
-    folder = owner_folder(workspace, "agent", agent, setting.origin)
-    for path in (f"{folder}/IDENTITY.md", f"{folder}/INSTRUCTIONS.md"):
-        if workspace.read(path) is None:
-            hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
-            raise ContextasmError(path, "is missing", hint)
-    return setting
-
-
-def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> None:
-    """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use.
-
-    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it.
-    """
-    is_used = uses_placeholder(profile, "team")
-    if not is_used:
-        _refuse_unused_option(setting, whole or profile, "team")
-    if setting.value and (is_used or setting.origin.startswith("--")):
-        owner_folder(workspace, "team", str(setting.value), setting.origin)
-
-
-def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) -> str:
-    """The folder of an agent or a team, such as `agents/luna`.
-
-    Raises `ContextasmError` at `origin`, with the nearest name, where there is no such folder.
-    """
-    folder = f"{kind}s/{name}"
-    if not workspace.list(f"{folder}/**/*"):
-        names = owner_names(workspace, kind)
-        if not names:
-            hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"
-            raise ContextasmError(origin, f"unknown {kind} {name}", hint)
-        values.require_known(name, names, origin, kind)
-    return folder
-
-
-def only_agent(names: Sequence[str], advice: str = "name one with -a NAME") -> str:
-    """The name of the only agent. Raises `ContextasmError`, with `advice`, where there are none or several."""
-    if len(names) != 1:
-        agents = f"there are {list_names(names)}" if names else "make one with `ctxasm init --agent NAME`"
-        raise ContextasmError("agent", "none named", f"{advice}; {agents}")
-    return names[0]
-
-
-def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:
-    """The names of all agents, or of all teams. Raises `ContextasmError` for a folder that leads out."""
-    paths = [(path, path.split("/")) for path in workspace.list(OWNER_FILES[kind])]
-    for path, parts in paths:
-        if len(parts) < 3 and isinstance(problem := workspace.read(path), Problem):
-            raise ContextasmError(path, problem.message, "put a folder there")
-    return sorted({parts[1] for _, parts in paths if len(parts) == 3})
-
-
-def _refuse_unused_option(setting: Setting, profile: Profile, kind: OwnerKind) -> None:
-    if setting.value and setting.origin.startswith("--") and not uses_placeholder(profile, kind):
-        raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
 
 
 def resolve_date(settings: Mapping[str, Setting], process: ProcessEnvironment) -> Setting:

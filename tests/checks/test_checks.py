@@ -416,7 +416,16 @@ CASES = {
         "rules/r.yaml",
         1,
         "exclude path nosuch/**",
-        {"rules/r.yaml": "- name: off\n  then: {exclude: [agents/**]}\n"},
+        {"rules/r.yaml": "- name: off\n  then: {exclude: [agents/**]}\n", "agents/a/KNOWLEDGE.md": "I know.\n"},
+    ),
+    "rule against what is always shown": Case(
+        "build",
+        {"rules/r.yaml": "- name: off\n  then: {exclude: [agents/a/IDENTITY.md]}\n"},
+        "warning",
+        "rules/r.yaml",
+        1,
+        "its layer is required (rule-protected)",
+        {"rules/r.yaml": "- name: off\n  then: {exclude: [agents/a/KNOWLEDGE.md]}\n", "agents/a/KNOWLEDGE.md": "I.\n"},
     ),
     "rule for an agent that is not there": Case(
         "rule-condition",

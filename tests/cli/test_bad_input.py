@@ -93,7 +93,8 @@ def test_slip_on_the_command_line_is_refused_with_the_nearest_right_word(
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "..", "a b", "a\n", "a\0b", "*", "~"])
 def test_name_that_is_no_single_folder_is_refused(flag: str, name: str) -> None:
     """A name never leaves `agents/` or `teams/`."""
-    refused(inside("build", "-a", "luna", flag, name, cwd=SAMPLE), flag, "can't be a name", "does not begin with `.`")
+    agent = ("-a", "luna") if flag == "--team" else ()
+    refused(inside("build", *agent, flag, name, cwd=SAMPLE), flag, "can't be a name", "does not begin with `.`")
 
 
 @pytest.mark.parametrize(

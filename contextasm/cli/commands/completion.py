@@ -13,7 +13,7 @@ import typer
 from contextasm.cli.output import write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.config.resolve import OwnerKind
+    from contextasm.config.owners import OwnerKind
 
 
 def run(
@@ -58,8 +58,9 @@ def known_values(field: str, workspace: str | None) -> Sequence[str]:
     from pathlib import Path
 
     from contextasm.config.options import Options
+    from contextasm.config.owners import owner_names
     from contextasm.config.profile_loader import shipped
-    from contextasm.config.resolve import open_workspace, owner_names, process_environment
+    from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.records.replay import record_paths
     from contextasm.rendering.formats import FORMATS
     from contextasm.selection.tokens import TOKENIZERS

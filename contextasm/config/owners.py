@@ -1,0 +1,93 @@
+"""The agent and the team of a build: folders of the workspace that are named, or the only one there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from contextasm.config import values
+from contextasm.config.settings import Setting
+from contextasm.model import ContextasmError, Problem, Profile, Workspace
+from contextasm.text.matching import list_names
+from contextasm.text.templates import placeholders
+
+OwnerKind = Literal["agent", "team"]
+
+OWNER_FILES: Mapping[OwnerKind, str] = {"agent": "agents/*/IDENTITY.md", "team": "teams/*/*.md"}
+"""Pattern of the files that make a folder an owner's."""
+
+
+def uses_placeholder(profile: Profile, name: str) -> bool:
+    """Whether a path of the profile has this name in braces."""
+    return any(name in placeholders(path) for layer in profile.layers for path in layer.query.paths)
+
+
+def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> Setting:
+    """The agent of a build: the one that is named, else the only one.
+
+    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it. Raises
+    `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, where none is named and
+    there is not exactly one, and for an option `--agent` that the profile does not use.
+    """
+    if not uses_placeholder(profile, "agent"):
+        _refuse_unused_option(setting, whole or profile, "agent")
+        return setting
+    names = owner_names(workspace, "agent")
+    if not setting.value:
+        return Setting(only_agent(names), "the only agent")
+    agent = str(setting.value)
+    folder = owner_folder(workspace, "agent", agent, setting.origin)
+    for path in (f"{folder}/IDENTITY.md", f"{folder}/INSTRUCTIONS.md"):
+        if workspace.read(path) is None:
+            hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+            raise ContextasmError(path, "is missing", hint)
+    return setting
+
+
+def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> None:
+    """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use.
+
+    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it.
+    """
+    is_used = uses_placeholder(profile, "team")
+    if not is_used:
+        _refuse_unused_option(setting, whole or profile, "team")
+    if setting.value and (is_used or setting.origin.startswith("--")):
+        owner_folder(workspace, "team", str(setting.value), setting.origin)
+
+
+def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) -> str:
+    """The folder of an agent or a team, such as `agents/luna`.
+
+    Raises `ContextasmError` at `origin`, with the nearest name, where there is no such folder.
+    """
+    folder = f"{kind}s/{name}"
+    if not workspace.list(f"{folder}/**/*"):
+        names = owner_names(workspace, kind)
+        if not names:
+            hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"
+            raise ContextasmError(origin, f"unknown {kind} {name}", hint)
+        values.require_known(name, names, origin, kind)
+    return folder
+
+
+def only_agent(names: Sequence[str], advice: str = "name one with -a NAME") -> str:
+    """The name of the only agent. Raises `ContextasmError`, with `advice`, where there are none or several."""
+    if len(names) != 1:
+        agents = f"there are {list_names(names)}" if names else "make one with `ctxasm init --agent NAME`"
+        raise ContextasmError("agent", "none named", f"{advice}; {agents}")
+    return names[0]
+
+
+def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:
+    """The names of all agents, or of all teams. Raises `ContextasmError` for a folder that leads out."""
+    paths = [(path, path.split("/")) for path in workspace.list(OWNER_FILES[kind])]
+    for path, parts in paths:
+        if len(parts) < 3 and isinstance(problem := workspace.read(path), Problem):
+            raise ContextasmError(path, problem.message, "put a folder there")
+    return sorted({parts[1] for _, parts in paths if len(parts) == 3})
+
+
+def _refuse_unused_option(setting: Setting, profile: Profile, kind: OwnerKind) -> None:
+    if setting.value and setting.origin.startswith("--") and not uses_placeholder(profile, kind):
+        raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")
