@@ -90,7 +90,7 @@ def watching(
         fill(workspace, files or {})
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*command, "watch", "-w", "ws", "-o", "out.md", "-v", *words],
+            [*command, "watch", "-w", "ws", *(() if "-o" in words else ("-o", "out.md")), "-v", *words],
             cwd=folder,
             env=clean(),
             stdin=subprocess.DEVNULL,
