@@ -61,7 +61,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     """
     report = _Report(document.path)
     front = _memory_fields(document.front, report)
-    if front.get("type"):
+    if is_one_memory(document):
         memories = [_memory_of_file(document, front, report)]
     else:
         bullets = _dated_bullets(document.text.split("\n"))
@@ -74,7 +74,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
 
 def is_one_memory(document: Document) -> bool:
     """Whether a file is one memory as a whole, so that its bullets are none."""
-    return bool(_memory_fields(document.front, lambda _line, _message: None).get("type"))
+    return bool(document.front.get("type"))
 
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
