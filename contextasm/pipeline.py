@@ -26,6 +26,7 @@ from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.retrieve import retrieve, with_fallback_tops
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
+from contextasm.text.cleaning import hidden_problems
 
 
 def assemble(build: Build) -> Context:
@@ -144,7 +145,12 @@ def _documents(results: Mapping[str, RetrievalResult]) -> tuple[Document, ...]:
 
 
 def _source_problems(results: Mapping[str, RetrievalResult]) -> list[Problem]:
-    return [problem for result in results.values() for problem in result.problems]
+    problems: list[Problem] = []
+    for result in results.values():
+        problems += result.problems
+        for document in result.documents:
+            problems += hidden_problems(document)
+    return problems
 
 
 def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:

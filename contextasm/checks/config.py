@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import AGENT_FILES, Inspection, error_finding, warning_finding, whole_text
+from contextasm.checks.inspection import AGENT_FILES, Inspection, error_finding, warning_finding
 from contextasm.config import values
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
@@ -78,7 +78,7 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
 def check_front_matter(inspection: Inspection) -> Iterator[Finding]:
     """Report lines of front matter that can't be parsed, and front matter without an end."""
     for path, document in inspection.documents.items():
-        text = whole_text(document)
+        text = document.whole
         if not path.endswith(".md") or not text.startswith("---"):
             continue
         lines = text.split("\n")
@@ -142,6 +142,7 @@ BUILD_PROBLEMS = {
         "bad-log-name",
         "bad-memory",
         "bad-memory-date",
+        "hidden-text",
         "no-memory",
         "duplicate-id",
         "starved",

@@ -258,14 +258,6 @@ def inspected_files(inspection: Inspection) -> InputFiles:
     return files._replace(patterns=(*files.patterns, *checked))
 
 
-def whole_text(document: Document) -> str:
-    """The text of a file with its front matter and its managed block: line 1 is the file's first."""
-    if document.line == 1 and document.block == (0, 0):
-        return document.text
-    encoding = "utf-16" if document.data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-    return document.data.decode(encoding).replace("\r\n", "\n")
-
-
 # `run_checks` puts in the id, so that it is always the name of the check in the table.
 
 

@@ -9,7 +9,7 @@ from shlex import quote
 
 from contextasm.checks.config import as_finding
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, whole_text
+from contextasm.checks.inspection import Inspection, error_finding
 from contextasm.config.inputs import build_inputs
 from contextasm.config.options import Options
 from contextasm.config.outputs import Output, parse_outputs
@@ -69,7 +69,7 @@ def _output_faults(inspection: Inspection, outputs: Sequence[Output]) -> Sequenc
 def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
     """Report managed blocks that were edited by hand, and broken markers of managed blocks."""
     for path, document in inspection.documents.items():
-        block = find_block(whole_text(document))
+        block = find_block(document.data.decode("utf-8", "surrogateescape"))
         if isinstance(block, BrokenBlock):
             hint = "put one begin marker above one end marker, or delete both"
             yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", hint)

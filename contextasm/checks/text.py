@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding, whole_text
+from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding
 from contextasm.config.settings import FILE
 from contextasm.model import Document
-from contextasm.text.hidden_characters import find_hidden
-from contextasm.text.managed_block import ManagedBlock, find_block
+from contextasm.text.cleaning import hidden_words
 from contextasm.text.markdown import closes_fence, fence_opening, heading, list_mark
 from contextasm.text.matching import list_names
 from contextasm.text.secret_scanner import find_secrets
@@ -20,21 +19,14 @@ from contextasm.text.secret_scanner import find_secrets
 HARMFUL_KINDS = {"tag", "bidi"}
 """Kinds of hidden characters that no plain text has a use for."""
 
-MAX_QUOTED_LENGTH = 200
-"""Number of characters of a hidden text that a message quotes."""
-
 
 def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
     """Report characters that a reader does not see and a model does: an error for hidden or reordered text."""
     for path, document in inspection.documents.items():
-        for run in find_hidden(whole_text(document)):
+        for run in document.hidden:
             make_finding = error_finding if run.kind in HARMFUL_KINDS or run.payload else warning_finding
-            is_short = len(run.payload) <= MAX_QUOTED_LENGTH
-            quoted = run.payload if is_short else run.payload[:MAX_QUOTED_LENGTH] + "..."
-            count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
-            message = f"{count} ({run.kind}: {run.codes})" + (f' that say "{quoted}"' if quoted else "")
-            hint = f"delete them from column {run.column} on" if run.length > 1 else f"delete it at column {run.column}"
-            yield make_finding(path, run.line, message, hint + ", and find out who wrote this")
+            hint = f"delete {'them' if run.length > 1 else 'it'}, and find out who wrote this"
+            yield make_finding(path, run.line, hidden_words(run), hint)
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
@@ -44,7 +36,7 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
         "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
     )
     for path, document in inspection.documents.items():
-        for secret in find_secrets(whole_text(document)):
+        for secret in find_secrets(document.whole):
             message = f"holds what looks like a secret ({secret.kind}: {secret.masked})"
             yield error_finding(path, secret.line, message, hint)
 
@@ -93,14 +85,11 @@ def check_references(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _references(document: Document) -> Iterator[tuple[int, str]]:
-    # Links, and `file.md#heading` in code. A managed block repeats other files, where its links are checked.
-    block = find_block(whole_text(document))
-    managed = range(block.line, block.line + block.content.count("\n") + 2) if isinstance(block, ManagedBlock) else ()
+    # Links, and `file.md#heading` in code.
     for number, line in _prose_lines(document):
-        if number not in managed:
-            yield from ((number, reference) for reference in _REFERENCE_IN_CODE.findall(line))
-            without_code = re.sub(r"`[^`\n]*`", "", line)
-            yield from ((number, _decode_percent_escapes(target)) for target in _LINK.findall(without_code))
+        yield from ((number, reference) for reference in _REFERENCE_IN_CODE.findall(line))
+        without_code = re.sub(r"`[^`\n]*`", "", line)
+        yield from ((number, _decode_percent_escapes(target)) for target in _LINK.findall(without_code))
 
 
 def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:

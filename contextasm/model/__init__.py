@@ -17,9 +17,13 @@ from contextasm.model.context import Omission as Omission
 from contextasm.model.context import Section as Section
 from contextasm.model.context import SectionFormat as SectionFormat
 from contextasm.model.context import Selection as Selection
+from contextasm.model.document import CLEAN as CLEAN
+from contextasm.model.document import Cleaning as Cleaning
 from contextasm.model.document import Data as Data
 from contextasm.model.document import Document as Document
 from contextasm.model.document import FileStamp as FileStamp
+from contextasm.model.document import Gap as Gap
+from contextasm.model.document import Hidden as Hidden
 from contextasm.model.document import Memory as Memory
 from contextasm.model.document import Parse as Parse
 from contextasm.model.document import Span as Span

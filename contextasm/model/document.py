@@ -10,6 +10,43 @@ Span = tuple[int, int]
 """First and last line of a part of a file, counted from 1, both included."""
 
 
+class Gap(NamedTuple):
+    """Lines of a file that are blank in its document's text, and that no fragment of it stands for."""
+
+    first: int
+    """Counted from 1."""
+    last: int
+    reason: str
+    """`block` for the managed block, `secret` for the further lines of a secret."""
+
+
+class Hidden(NamedTuple):
+    """One unbroken run of unseen characters of one kind."""
+
+    kind: str
+    """`tag`, `bidi`, `zero-width`, `variation`, `control` or `blank`."""
+    line: int
+    column: int
+    """Counted from 1, in code points."""
+    length: int
+    """Code points in the run."""
+    payload: str
+    """The message of the run, in printable characters, of any length; empty where it can't be decoded."""
+    codes: str
+    """The first few different characters of the run, as `U+202E U+2066`."""
+
+
+class Cleaning(NamedTuple):
+    """Characters that reading leaves in the texts of files."""
+
+    hidden: str = "strip"
+    """`strip` or `keep`; control characters never stay."""
+
+
+CLEAN = Cleaning()
+"""The cleaning of everything that nobody asked to keep."""
+
+
 class Document(NamedTuple):
     """A file of the workspace as read."""
 
@@ -23,8 +60,18 @@ class Document(NamedTuple):
     """Values of the front matter as written; a list is a tuple."""
     data: bytes
     """Bytes of the file as they lie on the disk."""
-    block: Span = (0, 0)
-    """First and last line of the file's managed block, which are blank in `text`; (0, 0) for no block."""
+    head: str = ""
+    """The lines above `text`, front matter with its rules; empty for none."""
+    gaps: tuple[Gap, ...] = ()
+    """Lines that are blank in `text`, in ascending order."""
+    hidden: tuple[Hidden, ...] = ()
+    """Hidden characters of the file as it lies on the disk, those that stay in `text` included."""
+    cleaning: Cleaning = CLEAN
+
+    @property
+    def whole(self) -> str:
+        """Text of the file from its first line on."""
+        return self.head + self.text
 
     @property
     def digest(self) -> str:

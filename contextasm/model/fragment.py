@@ -69,13 +69,16 @@ class Location(NamedTuple):
     """Line of the file at which the fragment's text begins, counted from 1; 0 where the file was not opened."""
     rows: int = 0
     """Number of the file's lines that the fragment stands for, where its text is not those lines; else 0."""
-    block: Span = (0, 0)
-    """First and last line of a managed block in the middle of the fragment, which its text lacks; (0, 0) for none."""
+    gaps: tuple[Span, ...] = ()
+    """Lines of the file in the middle of the fragment that its text lacks, in ascending order."""
 
     def file_line(self, number: int) -> int:
         """The line of the file that is line `number` of the fragment's text, counted from 0."""
-        line, (first, last) = self.line + number, self.block
-        return line + last - first + 1 if self.line < first <= line else line
+        line = self.line + number
+        for first, last in self.gaps:
+            if self.line < first <= line:
+                line += last - first + 1
+        return line
 
 
 class FragmentDisplay(NamedTuple):

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
 from contextasm.text.templates import layer_paths
 
+GAP_CODES = {"block": "managed-block"}
+"""Cause of a line that is in no text, by the reason of its gap."""
+
 
 class LineTrace(NamedTuple):
     """Where a line went, and the decision that is the cause."""
@@ -37,8 +40,9 @@ def trace_line(
     document = workspace.read(path)
     _require_line(path, line, document)
     decisions = [decision for decision in context.decisions if decision.path == path]
-    if isinstance(document, Document) and document.block[0] <= line <= document.block[1]:
-        return LineTrace(False, decisions[0].layer if decisions else "", None, "managed-block")
+    gaps = document.gaps if isinstance(document, Document) else ()
+    if gap := next((gap for gap in gaps if gap.first <= line <= gap.last), None):
+        return LineTrace(False, decisions[0].layer if decisions else "", None, GAP_CODES[gap.reason])
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
@@ -53,7 +57,7 @@ def trace_line(
 
 
 def _line_count(document: Document) -> int:
-    return max(document.line - 1 + len(document.text.rstrip("\n").split("\n")), document.block[1])
+    return max([len(document.whole.rstrip("\n").split("\n")), *(gap.last for gap in document.gaps)])
 
 
 def _code_without_decision(context: Context, document: Document | Problem | None, line: int) -> str:

@@ -20,8 +20,8 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
-from contextasm.text.managed_block import passage
 from contextasm.text.markdown import heading, trimmed
+from contextasm.text.passage import passage
 
 PINS = Layer(
     "pins",

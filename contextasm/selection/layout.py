@@ -48,16 +48,19 @@ class Excerpt(NamedTuple):
         return tuple(
             span
             for part in self.ranges
-            for span in _spans_outside_block(location, part.first, part.stop - 1 + bool(part.words))
+            for span in _spans_outside_gaps(location, part.first, part.stop - 1 + bool(part.words))
         )
 
 
-def _spans_outside_block(location: Location, first: int, last: int) -> tuple[Span, ...]:
+def _spans_outside_gaps(location: Location, first: int, last: int) -> tuple[Span, ...]:
     """The lines of the file that are lines `first` to `last` of a fragment's text, counted from 0."""
     start, stop = location.file_line(first), location.file_line(last)
-    if not start < location.block[0] <= stop:
-        return ((start, stop),)
-    return (start, location.block[0] - 1), (location.block[1] + 1, stop)
+    spans = []
+    for gap_first, gap_last in location.gaps:
+        if start < gap_first <= stop:
+            spans.append((start, gap_first - 1))
+            start = gap_last + 1
+    return (*spans, (start, stop))
 
 
 def _all_lines(fragment: Fragment) -> tuple[LineRange]:

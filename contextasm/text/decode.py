@@ -1,25 +1,58 @@
 """Decoding: the document in a file's bytes, and the values in a YAML or JSON document.
 
-The YAML parser comes in as a value; no file is opened here.
+What comes out is clean text: no byte order mark, no hidden or control character, LF line ends. The YAML parser comes in
+as a value; no file is opened here.
 """
 
 from __future__ import annotations
 
-from contextasm.model import ContextasmError, Data, Document, Parse, Problem
+from contextasm.model import CLEAN, Cleaning, ContextasmError, Data, Document, Gap, Hidden, Parse, Problem
+from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.front_matter import front_matter
 from contextasm.text.managed_block import without_block
 
+_BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+
+
+def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
+    """The document in a file's bytes; a problem that names the byte where the bytes are no text.
+
+    Lines of a managed block are blank in its text: no build reads what a build wrote.
+    """
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
+        return Problem("not-text", path, 0, what)
+    text, hidden = clean_text(text, cleaning)
+    text, block = without_block(text)
+    gaps = (Gap(*block, "block"),) if block != (0, 0) else ()
+    document = Document(path, text, 1, {}, data, "", gaps, hidden, cleaning)
+    if not text.startswith("---"):
+        return document
+    lines = text.split("\n")
+    front = front_matter(lines)
+    head = "".join(f"{line}\n" for line in lines[: front.lines])
+    return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
+
 
 def parse_data(document: Document, parse: Parse) -> Data | Problem:
-    """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them."""
+    """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them.
+
+    Their texts are cleaned once more, since an escape can spell what reading removes.
+    """
     try:
         read = _parse_json if document.path.endswith(".json") else parse
-        return Data(document, read(document.data.decode("utf-8-sig"), document.path))
+        value = read(document.data.decode("utf-8-sig"), document.path)
     except ContextasmError as error:
         line = error.where.rpartition(":")[2]
         return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.hint}")
     except UnicodeDecodeError:
         return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
+    hidden: list[Hidden] = []
+    value = clean_value(value, document.cleaning, 1, hidden)
+    return Data(document._replace(hidden=(*document.hidden, *hidden)), value)
 
 
 def _parse_json(text: str, path: str) -> object:
@@ -33,25 +66,3 @@ def _parse_json(text: str, path: str) -> object:
         raise ContextasmError(path, "nested too deeply", "write it flatter") from error
     except ValueError as error:  # a number of more digits than Python reads
         raise ContextasmError(path, "holds a number that is too long", "write it as a text") from error
-
-
-_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
-
-
-def decode_document(path: str, data: bytes) -> Document | Problem:
-    """The document in a file's bytes; a problem that names the byte where the bytes are no text.
-
-    Lines of a managed block are blank in its text: no build reads what a build wrote.
-    """
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
-        return Problem("not-text", path, 0, what)
-    text, block = without_block(text.replace("\r\n", "\n"))
-    if not text.startswith("---"):
-        return Document(path, text, 1, {}, data, block)
-    lines = text.split("\n")
-    front = front_matter(lines)
-    return Document(path, "\n".join(lines[front.lines :]), front.lines + 1, front.values, data, block)

@@ -1,44 +1,62 @@
 """Hidden characters: those that a model reads and a person does not see, with the message that they spell.
 
-Finding and decoding only: no severity, and no character is taken out. Characters that a script or an emoji needs are
-not reported.
+Finding, decoding and removing only: no severity. Characters that a script or an emoji needs stay, and are not reported.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-
-class Hidden(NamedTuple):
-    """One unbroken run of unseen characters of one kind."""
-
-    kind: str
-    """`tag`, `bidi`, `zero-width`, `variation` or `control`."""
-    line: int
-    column: int
-    """Counted from 1, in code points."""
-    length: int
-    """Code points in the run."""
-    payload: str
-    """The message of the run, in printable characters, of any length; empty where it can't be decoded."""
-    codes: str
-    """The first few different characters of the run, as `U+202E U+2066`."""
+from contextasm.model import Hidden
 
 
-def find_hidden(text: str) -> Iterator[Hidden]:
-    """The runs of hidden characters, in the order of the text."""
-    line, begin, at = 1, 0, 0
-    for kind, start, end in _unexcused_runs(text):
-        # Counting goes on from the run before, so one very long line with many runs costs no more than many lines.
-        if breaks := text.count("\n", at, start):
-            line += breaks
-            begin = text.rindex("\n", at, start) + 1
-        at = start
-        run = text[start:end]
-        yield Hidden(kind, line, start - begin + 1, len(run), _KINDS[kind].decode(run), _code_points(run))
+def strip_hidden(text: str, *, only_controls: bool = False) -> tuple[str, tuple[Hidden, ...]]:
+    """A text with LF line ends, without its hidden characters, and the runs of them in the order of the text.
+
+    A control character becomes a space and any other one nothing, again and again until nothing changes. Runs of kind
+    `blank` are reported and stay. Lines keep their numbers; the columns are those of `text`. With `only_controls`, the
+    other kinds are neither removed nor reported.
+    """
+    unseen = _CONTROL if only_controls or text.isascii() else _UNSEEN
+    if not unseen.search(text):
+        return text, ()
+    found: list[Hidden] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if unseen.search(line):
+            lines[number - 1], hidden = _strip_line(line, number, only_controls=only_controls)
+            found += hidden
+    return "\n".join(lines), tuple(found)
+
+
+def _strip_line(line: str, number: int, *, only_controls: bool) -> tuple[str, Sequence[Hidden]]:
+    columns: Sequence[int] = range(1, len(line) + 1)
+    blanks: list[Hidden] = []
+    removed: list[Hidden] = []
+    while True:
+        runs = [run for run in _unexcused_runs(line) if run[0] == "control" or not only_controls]
+        blanks = [
+            _hidden_run(kind, number, columns[start], line[start:end]) for kind, start, end in runs if kind == "blank"
+        ]
+        runs = [run for run in runs if run[0] != "blank"]
+        if not runs:
+            return line, sorted([*removed, *blanks], key=lambda hidden: hidden.column)
+        pieces: list[str] = []
+        kept: list[int] = []
+        at = 0
+        for kind, start, end in runs:
+            removed.append(_hidden_run(kind, number, columns[start], line[start:end]))
+            pieces += line[at:start], " " * (end - start) if kind == "control" else ""
+            kept += columns[at : end if kind == "control" else start]
+            at = end
+        line, columns = "".join([*pieces, line[at:]]), [*kept, *columns[at:]]
+
+
+def _hidden_run(kind: str, line: int, column: int, run: str) -> Hidden:
+    return Hidden(kind, line, column, len(run), _KINDS[kind].decode(run), _code_points(run))
 
 
 def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
@@ -64,32 +82,54 @@ def _code_points(run: str) -> str:
 _EMOJI = r"\u2190-\u21FF\u2300-\u23FF\u2600-\u27BF\u2B00-\u2BFF\U0001F000-\U0001FAFF"
 
 _JOINING = (
-    r"\u0600-\u08FF"  # Arabic, Syriac, Thaana, N'Ko, Mandaic
+    r"\u0590-\u08FF"  # Hebrew, Arabic, Syriac, Thaana, N'Ko, Mandaic
     r"\u0900-\u0DFF"  # the scripts of India and Sri Lanka
     r"\u0E00-\u109F\u1780-\u18AF\u1900-\u1CFF"  # Thai to Myanmar, Khmer, Mongolian, Limbu to Vedic
-    r"\uA800-\uABFF\uFB50-\uFDFF\uFE70-\uFEFC"  # later additions, Arabic presentation forms
+    r"\uA800-\uABFF\uFB1D-\uFDFF\uFE70-\uFEFC"  # later additions, Hebrew and Arabic presentation forms
     r"\U00010A00-\U00011FFF\U0001E900-\U0001E95F"  # Kharoshthi to Tamil, Adlam
 )
 """Scripts in which a joiner or a non-joiner changes the shape of a letter."""
 
-_SPACELESS = r"\u0E00-\u109F\u1780-\u17FF\u1950-\u1AAF\u3000-\u30FF\u3400-\u9FFF\uF900-\uFAFF\uFF00-\uFFEF"
-"""Scripts written without spaces, where one of no width says that a line may break or an emphasis may begin."""
+_SPACELESS = r"\u0E00-\u109F\u1780-\u17FF\u1950-\u1AAF"
+"""Scripts of South East Asia, in which a space of no width sets words apart."""
+
+_IDEOGRAPH = r"\u3400-\u9FFF\uF900-\uFAFF\U00020000-\U0003FFFD"
+
+_HANGUL = r"\u1100-\u11FF\u3130-\u318F\uA960-\uA97F\uAC00-\uD7FF\uFFA0-\uFFDC"
 
 _USEFUL_CHARACTER = re.compile(
     "|".join(
         (
-            r"\u00AD",  # where a word may be hyphenated
-            r"\A\uFEFF",  # the byte order mark
             rf"(?<=[{_EMOJI}\uFE0F\u20E3])\u200D(?=[{_EMOJI}])",
             rf"(?<=[{_JOINING}])[\u200C\u200D]|[\u200C\u200D](?=[{_JOINING}])",
-            rf"(?<=[{_SPACELESS}])\u200B|\u200B(?=[{_SPACELESS}])",
+            rf"(?<=[{_SPACELESS}])\u200B(?=[{_SPACELESS}])",
             r"(?<=[\u1800-\u18AF])\u180E",  # Mongolian sets a final vowel off with it
         )
     )
 )
 
-_FLAG = re.compile(r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]{3,6}\U000E007F")
+_USEFUL_SELECTOR = re.compile(
+    "|".join(
+        (
+            # The form of an emoji, of a sign that has both forms, and of a key such as 1 in a box.
+            rf"(?<=[{_EMOJI}\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u3030\u303D\u3297\u3299])[\uFE0E\uFE0F]",
+            r"(?<=[0-9#*])[\uFE0E\uFE0F]",
+            # The form of an ideograph, of punctuation beside it, of a sign of mathematics, of some letters of Asia.
+            rf"(?<=[{_IDEOGRAPH}])[\uFE00-\uFE02\U000E0100-\U000E01EF]",
+            r"(?<=[\u2200-\u22FF\u2A00-\u2AFF\u3001\u3002\uFF01\uFF0C\uFF0E\uFF1A\uFF1B\uFF1F])[\uFE00\uFE01]",
+            r"(?<=[\u1000-\u109F\uA840-\uA87F\uAA60-\uAA7F])\uFE00",
+        )
+    )
+)
+
+_FLAG = re.compile(r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]{2,6}\U000E007F")
 """The code of a region after a black flag. Anything longer is no flag, whatever it begins with."""
+
+_USEFUL_BLANK = re.compile(
+    rf"(?<=[{_HANGUL}])[\u115F\u1160\u3164\uFFA0]+|[\u115F\u1160\u3164\uFFA0]+(?=[{_HANGUL}])"
+    r"|\u2800+(?=[\u2801-\u28FF])|(?<=[\u2801-\u28FF])\u2800+|\u00AD"
+)
+"""Fillers beside Korean letters, the empty cell beside Braille, and one place where a word may be hyphenated."""
 
 
 def _spells_flag(text: str, start: int, end: int) -> bool:
@@ -100,9 +140,13 @@ def _is_one_useful_character(text: str, start: int, end: int) -> bool:
     return end - start == 1 and bool(_USEFUL_CHARACTER.match(text, start))
 
 
-def _is_one_character(_: str, start: int, end: int) -> bool:
-    # One variation selector picks the form of the letter before it.
-    return end - start == 1
+def _is_one_useful_selector(text: str, start: int, end: int) -> bool:
+    return end - start == 1 and bool(_USEFUL_SELECTOR.match(text, start))
+
+
+def _is_useful_blank(text: str, start: int, end: int) -> bool:
+    match = _USEFUL_BLANK.match(text, start)
+    return bool(match) and match.end() >= end  # type: ignore[union-attr]
 
 
 def _is_never_excused(_text: str, _start: int, _end: int) -> bool:
@@ -169,20 +213,22 @@ class _Kind(NamedTuple):
 
 
 # Of the zero-width ones, U+2061 to U+2064 are the invisible operators of formulas and U+206A to U+206F long withdrawn:
-# prose has no use for either, and hidden instructions have been spelled with the former.
+# prose has no use for either, and hidden instructions have been spelled with the former. Lone halves of a character
+# outside the first plane can come from the escapes of JSON and YAML, and no output can hold them.
 _KINDS = {
-    "tag": _Kind(r"\U000E0000-\U000E007F", _spells_flag, _decode_tags),
+    "tag": _Kind(r"\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF", _spells_flag, _decode_tags),
     "bidi": _Kind(r"\u202A-\u202E\u2066-\u2069", _is_never_excused, _no_message),
     "zero-width": _Kind(
-        r"\u00AD\u180E\u200B-\u200D\u2060-\u2064\u206A-\u206F\uFEFF", _is_one_useful_character, _decode_bits
+        r"\u180E\u200B-\u200D\u2060-\u2065\u206A-\u206F\uFEFF\uFFF0-\uFFFB\U0001D173-\U0001D17A",
+        _is_one_useful_character,
+        _decode_bits,
     ),
-    "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _is_one_character, _decode_variation_selectors),
-    "control": _Kind(
-        r"\x00-\x08\x0B-\x1F\x7F-\x9F", lambda text, start, end: text[start : end + 1] == "\r\n", _no_message
-    ),
+    "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _is_one_useful_selector, _decode_variation_selectors),
+    "control": _Kind(r"\x00-\x08\x0B-\x1F\x7F-\x9F\u2028\u2029\uD800-\uDFFF", _is_never_excused, _no_message),
+    "blank": _Kind(r"\u00AD\u115F\u1160\u2800\u3164\uFFA0", _is_useful_blank, _no_message),
 }
 
 # One character at a time, without a repeat: that is the form which `re` searches for fastest.
 _UNSEEN = re.compile(f"[{''.join(kind.characters for kind in _KINDS.values())}]")
-_CONTROL = re.compile(r"[\x00-\x08\x0B-\x1F\x7F]")
+_CONTROL = re.compile(f"[{_KINDS['control'].characters}]")
 _RUNS = {name: re.compile(f"[{kind.characters}]+") for name, kind in _KINDS.items()}

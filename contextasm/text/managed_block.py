@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError, Document, Location, Span
+from contextasm.model import ContextasmError, Span
 
 _MARKER = re.compile(r"^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$", re.MULTILINE)
 """A marker line without its line feed, however its tail was changed by hand."""
@@ -97,20 +97,6 @@ def without_block(text: str) -> tuple[str, Span]:
         return text, (0, 0)
     line_ends = text.count("\n", block.start, block.end)
     return text[: block.start] + "\n" * line_ends + text[block.end :], (block.line, block.line + line_ends)
-
-
-def passage(document: Document, line: int, text: str) -> tuple[Location, str]:
-    """Location and text of a part of a document that begins at `line` of the file, without the managed block's lines.
-
-    `text` is that part of the document's own text.
-    """
-    first, last = document.block
-    if not line < first <= line + text.count("\n"):
-        return Location(document.path, line), text
-    lines = text.split("\n")
-    return Location(document.path, line, block=document.block), "\n".join(
-        lines[: first - line] + lines[last - line + 1 :]
-    )
 
 
 def with_block(text: str, content: str, where: str, *, force: bool = False) -> str:

@@ -10,7 +10,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from contextasm.model import Document, Problem
+from contextasm.model import Cleaning, Document, Hidden, Problem
+from contextasm.text.cleaning import clean_value, hidden_problem
 from contextasm.text.dates import moment
 
 _FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "data", "session", "sessionId"}
@@ -42,11 +43,11 @@ class Event(NamedTuple):
 
 def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
     """The events of a session in file order, and a problem for each line that is none, such as a torn last line."""
-    return _parse_lines(document.path, document.line, document.text)
+    return _parse_lines(document.path, document.line, document.text, document.cleaning)
 
 
 @lru_cache(maxsize=64)
-def _parse_lines(path: str, first: int, text: str) -> tuple[Sequence[Event], Sequence[Problem]]:
+def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[Sequence[Event], Sequence[Problem]]:
     # Cached, for two layers may read one session. `first` is the line of the file at which the text begins.
     import json
 
@@ -65,6 +66,9 @@ def _parse_lines(path: str, first: int, text: str) -> tuple[Sequence[Event], Seq
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
             problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
             continue
+        hidden: list[Hidden] = []
+        clean_value(value, cleaning, number, hidden)
+        problems += (hidden_problem(path, run) for run in hidden)
         events.append(_event_of_object(path, number, value, problems))
     return tuple(events), tuple(problems)
 

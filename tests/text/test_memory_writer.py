@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
 from contextasm.text.decode import decode_document
+from contextasm.text.hidden_characters import strip_hidden
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_writer import (
     append_bullets,
@@ -72,7 +73,13 @@ PIECES = (
     ),
 )
 
-texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join).map(clean_lines).filter(bool)
+texts = (
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=8)
+    .map("".join)
+    .map(lambda text: strip_hidden(text)[0])
+    .map(clean_lines)
+    .filter(bool)
+)
 
 fields = st.fixed_dictionaries(
     {},

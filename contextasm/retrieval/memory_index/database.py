@@ -16,6 +16,7 @@ from contextasm.model import Document, MemoryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_index.schema import VERSION
 from contextasm.retrieval.memory_index.updater import IndexedFile, update_index
+from contextasm.text.cleaning import hidden_problems
 from contextasm.text.memory_parser import parse_memories
 
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT))
@@ -91,7 +92,8 @@ def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> di
 def _read_file(workspace: StampedWorkspace, path: str) -> IndexedFile:
     read = workspace.read(path)
     if isinstance(read, Document):
-        return IndexedFile(read.digest, *parse_memories(read))
+        memories, problems = parse_memories(read)
+        return IndexedFile(read.digest, memories, (*problems, *hidden_problems(read)))
     return IndexedFile(str(read), (), (read,) if read else ())
 
 

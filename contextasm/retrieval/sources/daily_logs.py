@@ -21,8 +21,8 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.text.dates import parse_date, split_dated_name
-from contextasm.text.managed_block import passage
 from contextasm.text.markdown import trimmed
+from contextasm.text.passage import passage
 from contextasm.text.templates import fill_template, layer_paths
 
 

@@ -16,8 +16,8 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.text.managed_block import passage
 from contextasm.text.markdown import trimmed
+from contextasm.text.passage import passage
 from contextasm.text.templates import layer_paths
 
 

@@ -15,8 +15,8 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.retrieval.reading import query_paths
-from contextasm.text.managed_block import passage, without_block
 from contextasm.text.matching import mentions
+from contextasm.text.passage import passage
 from contextasm.text.templates import fill_template
 
 LANGUAGES = {
@@ -82,12 +82,8 @@ def files(query: SourceQuery) -> RetrievalResult:
 
 
 def _file_fragment(document: Document, query: SourceQuery) -> Fragment:
-    # Front matter is part of the file here: where there is any, the text is taken from the bytes.
-    text = document.text
-    if document.line > 1:
-        text, _ = without_block(document.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
-    # A managed block at the end of the file leaves blank lines, but no trace of where it was.
-    location, text = passage(document, 1, text.rstrip("\n"))
+    # Front matter is part of the file here. A managed block at the end leaves no trace of where it was.
+    location, text = passage(document, 1, document.whole.rstrip("\n"))
     text = text.rstrip("\n")
     return Fragment(
         document.path,

@@ -14,8 +14,8 @@ from contextasm.model import Document, Fragment, FragmentDisplay, Labels, Locati
 from contextasm.retrieval.query_signals import boosted, keywords
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.dates import leading_iso_day
-from contextasm.text.managed_block import passage
 from contextasm.text.markdown import blocks, heading, trimmed
+from contextasm.text.passage import passage
 from contextasm.text.templates import fill_template
 
 

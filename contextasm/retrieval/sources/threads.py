@@ -17,8 +17,8 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.dates import leading_iso_day
-from contextasm.text.managed_block import passage
 from contextasm.text.markdown import trimmed
+from contextasm.text.passage import passage
 from contextasm.text.templates import fill_template
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import Document
-from contextasm.text.managed_block import passage
+from contextasm.text.passage import passage
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read, RecordingWorkspace
 
@@ -106,7 +106,9 @@ class _ChangedFiles(Folder):
 
 def _differs_outside_block(one: Read, other: Read) -> bool:
     """Whether somebody else changed a file that holds a managed block, or held one."""
-    if not isinstance(one, Document) or not isinstance(other, Document) or one.block == other.block == (0, 0):
+    if not isinstance(one, Document) or not isinstance(other, Document):
+        return False
+    if not any(gap.reason == "block" for gap in (*one.gaps, *other.gaps)):
         return False
     texts = (passage(document, document.line, document.text)[1].rstrip() for document in (one, other))
     return next(texts) != next(texts) or one.front != other.front

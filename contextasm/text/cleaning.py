@@ -1,0 +1,83 @@
+"""Cleaning: the text that may be shown and searched, made of a text as it was written.
+
+Of files, of values that their escapes spell, of arguments and of names alike. Nothing is decoded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from contextasm.model import CLEAN, Cleaning, Document, Hidden, Problem
+from contextasm.text.hidden_characters import strip_hidden
+
+MAX_QUOTED_LENGTH = 200
+"""Number of characters of a hidden text that a message quotes."""
+
+MAX_REPORTED = 20
+"""Number of hidden runs of one file that are problems of their own."""
+
+
+class CleanText(NamedTuple):
+    """A text after cleaning, with what was taken out."""
+
+    text: str
+    """With LF line ends; lines keep their numbers."""
+    hidden: tuple[Hidden, ...]
+
+
+def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
+    """The text without its hidden and control characters; cleaning it again changes nothing."""
+    return CleanText(*strip_hidden(text.replace("\r\n", "\n"), only_controls=cleaning.hidden == "keep"))
+
+
+def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
+    """The value with all texts in it cleaned, mappings and lists in place; what was removed is added to `hidden`.
+
+    `line` is that of the value's file, for values that know none of their own.
+    """
+    if isinstance(value, str):
+        text, removed = clean_text(value, cleaning)
+        hidden += (run._replace(line=line) for run in removed)
+        return text
+    if isinstance(value, list):
+        value[:] = [clean_value(item, cleaning, line, hidden) for item in value]
+    elif isinstance(value, dict):
+        line = getattr(value, "line", line)
+        items = [
+            (clean_value(key, cleaning, line, hidden), clean_value(item, cleaning, line, hidden))
+            for key, item in value.items()
+        ]
+        value.clear()
+        value.update(items)
+    return value
+
+
+def hidden_problems(document: Document) -> Iterator[Problem]:
+    """A problem for each run of characters that reading removed; of a file with many, the last one counts the rest.
+
+    Runs inside the managed block are left out: they were reported where they come from.
+    """
+    removed = [run for run in document.hidden if run.kind != "blank" and not _is_in_gap(document, run.line)]
+    for run in removed[:MAX_REPORTED]:
+        yield hidden_problem(document.path, run)
+    if len(removed) > MAX_REPORTED:
+        message = f"{len(removed) - MAX_REPORTED} further runs of hidden characters from here on: removed"
+        yield Problem("hidden-text", document.path, removed[MAX_REPORTED].line, message)
+
+
+def hidden_problem(path: str, run: Hidden) -> Problem:
+    """The problem of a run of characters that reading removed."""
+    return Problem("hidden-text", path, run.line, f"{hidden_words(run)}: removed")
+
+
+def hidden_words(run: Hidden) -> str:
+    """The run in words, with the beginning of the message that it spells."""
+    count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
+    payload = run.payload if len(run.payload) <= MAX_QUOTED_LENGTH else run.payload[:MAX_QUOTED_LENGTH] + "..."
+    says = f' that say "{payload}"' if payload else ""
+    return f"{count} at column {run.column} ({run.kind}: {run.codes}){says}"
+
+
+def _is_in_gap(document: Document, line: int) -> bool:
+    return any(gap.first <= line <= gap.last for gap in document.gaps)
