@@ -55,6 +55,7 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "ceiling": LayerKey("limits", "ceiling", values.parse_percent),
     "reserve": LayerKey("limits", "reserve", values.parse_tokens),
     "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
+    "hidden": LayerKey("", "hidden", values.one_of(("strip", "keep", "fail"))),
     "detail": LayerKey("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
 }
 """The keys of a layer that set a value of the model."""

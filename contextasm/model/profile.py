@@ -111,6 +111,8 @@ class Layer(NamedTuple):
     limits: Limits = Limits()
     overflow: Overflow = Overflow()
     display: LayerDisplay = LayerDisplay()
+    hidden: str = "strip"
+    """Treatment of hidden characters: `strip`, `keep`, or `fail`, which stops the build."""
     changed_by_rules: bool = False
     """Whether rules that fired for this request may have changed it."""
 

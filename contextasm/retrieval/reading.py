@@ -5,11 +5,28 @@ Parses YAML and JSON to plain values; the rows in them are the sources' business
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from contextasm.model import Data, Document, Problem, SourceQuery
-from contextasm.text.decode import parse_data
+from contextasm.model import Cleaning, Data, Document, Problem, SourceQuery, Workspace
+from contextasm.text.decode import decode_document, parse_data
 from contextasm.text.templates import layer_paths
+
+
+class CleanedWorkspace:
+    """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""
+
+    def __init__(self, workspace: Workspace, cleaning: Cleaning) -> None:
+        self._workspace = workspace
+        self._cleaning = cleaning
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """Paths as the other workspace lists them."""
+        return self._workspace.list(pattern)
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document, made of the same bytes."""
+        read = self._workspace.read(path)
+        return decode_document(path, read.data, self._cleaning) if isinstance(read, Document) else read
 
 
 def query_paths(query: SourceQuery) -> Iterator[str]:

@@ -12,6 +12,8 @@ from functools import partial
 from contextasm.model import (
     TIMEOUT,
     Build,
+    Cleaning,
+    ContextasmError,
     Fragment,
     Layer,
     Problem,
@@ -19,7 +21,9 @@ from contextasm.model import (
     RetrievalResult,
     SourceQuery,
 )
+from contextasm.retrieval.reading import CleanedWorkspace
 from contextasm.retrieval.registry import SOURCES
+from contextasm.text.cleaning import HIDDEN_TEXT, REMOVED, hidden_problems
 from contextasm.text.templates import placeholders
 
 SOURCE_SHARE = 0.8
@@ -50,7 +54,18 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
             late = RetrievalResult() if _has_nothing_to_search(query) else _timeout_result(query.layer)
             results[query.layer.id] = late if result is None else result
         pending = [layer for layer in pending if layer.id not in results]
+    for layer in build.profile.layers:
+        if layer.hidden == "fail":
+            _refuse_hidden(layer, results[layer.id])
     return {layer.id: results[layer.id] for layer in build.profile.layers}
+
+
+def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:
+    in_documents = (problem for document in result.documents for problem in hidden_problems(document))
+    found = next((problem for problem in (*result.problems, *in_documents) if problem.code == HIDDEN_TEXT), None)
+    if found:
+        what = found.message.removesuffix(REMOVED)
+        raise ContextasmError(f"{found.path}:{found.line}", what, f"delete it: {layer.id} has `hidden: fail`")
 
 
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
@@ -83,6 +98,10 @@ def _is_found(fragment: Fragment) -> bool:
 
 
 def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> SourceQuery:
+    if layer.hidden != "strip":  # the index holds stripped texts, and opens no file
+        build = build._replace(memory_index=None)
+    if layer.hidden == "keep":
+        build = build._replace(workspace=CleanedWorkspace(build.workspace, Cleaning(hidden="keep")))
     return SourceQuery(build, layer, {start: results[start] for start in layer.query.start_from if start in results})
 
 

@@ -17,6 +17,12 @@ MAX_QUOTED_LENGTH = 200
 MAX_REPORTED = 20
 """Number of hidden runs of one file that are problems of their own."""
 
+HIDDEN_TEXT = "hidden-text"
+"""Code of the problem of hidden characters."""
+
+REMOVED = ": removed"
+"""End of that problem's message."""
+
 
 class CleanText(NamedTuple):
     """A text after cleaning, with what was taken out."""
@@ -62,13 +68,13 @@ def hidden_problems(document: Document) -> Iterator[Problem]:
     for run in removed[:MAX_REPORTED]:
         yield hidden_problem(document.path, run)
     if len(removed) > MAX_REPORTED:
-        message = f"{len(removed) - MAX_REPORTED} further runs of hidden characters from here on: removed"
-        yield Problem("hidden-text", document.path, removed[MAX_REPORTED].line, message)
+        message = f"{len(removed) - MAX_REPORTED} further runs of hidden characters from here on{REMOVED}"
+        yield Problem(HIDDEN_TEXT, document.path, removed[MAX_REPORTED].line, message)
 
 
 def hidden_problem(path: str, run: Hidden) -> Problem:
     """The problem of a run of characters that reading removed."""
-    return Problem("hidden-text", path, run.line, f"{hidden_words(run)}: removed")
+    return Problem(HIDDEN_TEXT, path, run.line, f"{hidden_words(run)}{REMOVED}")
 
 
 def hidden_words(run: Hidden) -> str:
