@@ -23,7 +23,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading import CleanedWorkspace
 from contextasm.retrieval.registry import SOURCES
-from contextasm.text.cleaning import HIDDEN_TEXT, REMOVED, hidden_problems
+from contextasm.text.cleaning import HIDDEN_TEXT, hidden_problems
 from contextasm.text.templates import placeholders
 
 SOURCE_SHARE = 0.8
@@ -64,8 +64,8 @@ def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:
     in_documents = (problem for document in result.documents for problem in hidden_problems(document))
     found = next((problem for problem in (*result.problems, *in_documents) if problem.code == HIDDEN_TEXT), None)
     if found:
-        what = found.message.removesuffix(REMOVED)
-        raise ContextasmError(f"{found.path}:{found.line}", what, f"delete it: {layer.id} has `hidden: fail`")
+        where = f"{found.path}:{found.line}"
+        raise ContextasmError(where, found.message, f"delete it: {layer.id} has `hidden: fail`")
 
 
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:

@@ -20,8 +20,7 @@ MAX_REPORTED = 20
 HIDDEN_TEXT = "hidden-text"
 """Code of the problem of hidden characters."""
 
-REMOVED = ": removed"
-"""End of that problem's message."""
+_REMOVED = "removed from the text; find out who wrote this"
 
 
 class CleanText(NamedTuple):
@@ -68,13 +67,13 @@ def hidden_problems(document: Document) -> Iterator[Problem]:
     for run in removed[:MAX_REPORTED]:
         yield hidden_problem(document.path, run)
     if len(removed) > MAX_REPORTED:
-        message = f"{len(removed) - MAX_REPORTED} further runs of hidden characters from here on{REMOVED}"
-        yield Problem(HIDDEN_TEXT, document.path, removed[MAX_REPORTED].line, message)
+        message = f"{len(removed) - MAX_REPORTED} further runs of hidden characters from here on"
+        yield Problem(HIDDEN_TEXT, document.path, removed[MAX_REPORTED].line, message, _REMOVED)
 
 
 def hidden_problem(path: str, run: Hidden) -> Problem:
     """The problem of a run of characters that reading removed."""
-    return Problem(HIDDEN_TEXT, path, run.line, f"{hidden_words(run)}{REMOVED}")
+    return Problem(HIDDEN_TEXT, path, run.line, hidden_words(run), _REMOVED)
 
 
 def hidden_words(run: Hidden) -> str:
