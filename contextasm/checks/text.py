@@ -30,15 +30,20 @@ def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
-    """Report keys, tokens and passwords by their public prefix alone."""
+    """Report keys, tokens and passwords by their public prefix alone: errors, and notes for placeholders."""
     hint = (
         "have it revoked where it was issued and delete it here, git's history included; "
         "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
     )
+    placeholder_hint = "shorten it (`ghp_...`), or end the line with `<!-- ctxasm: allow-secret -->`"
     for path, document in inspection.documents.items():
-        for secret in find_secrets(document.whole):
-            message = f"holds what looks like a secret ({secret.kind}: {secret.masked})"
-            yield error_finding(path, secret.line, message, hint)
+        for secret in document.secrets:
+            shown = f"({secret.kind}: {secret.masked})"
+            if secret.placeholder:
+                message = f"holds a placeholder with the shape of a secret {shown}"
+                yield note_finding(path, secret.line, message, placeholder_hint)
+            else:
+                yield error_finding(path, secret.line, f"holds what looks like a secret {shown}", hint)
 
 
 MAX_NON_ASCII_SHARE = 0.1

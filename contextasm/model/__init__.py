@@ -26,6 +26,7 @@ from contextasm.model.document import Gap as Gap
 from contextasm.model.document import Hidden as Hidden
 from contextasm.model.document import Memory as Memory
 from contextasm.model.document import Parse as Parse
+from contextasm.model.document import Secret as Secret
 from contextasm.model.document import Span as Span
 from contextasm.model.document import StampedWorkspace as StampedWorkspace
 from contextasm.model.document import Workspace as Workspace

@@ -101,6 +101,20 @@ class Workspace(Protocol):
         """The document at a path; a problem where it can't be read; None where no such file exists."""
 
 
+class Secret(NamedTuple):
+    """A key, token or password in a text, fit to be shown to anybody."""
+
+    kind: str
+    """Kind of secret, such as `github-token`."""
+    line: int
+    column: int
+    """Counted from 1, in code points."""
+    masked: str
+    """The prefix that all secrets of the kind share, four characters of it at most, and the length."""
+    placeholder: bool
+    """Whether manuals print this text, or one like it, in place of a secret."""
+
+
 class FileStamp(NamedTuple):
     """Metadata that shows a change of a file without opening it; times in nanoseconds since 1970."""
 

@@ -1,0 +1,171 @@
+"""Masks of secrets: nothing of a secret stays, everything else does, and lines keep their numbers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.text.secret_scanner import find_secrets, mask_secrets
+from tests.laws import law
+from tests.text.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
+
+SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_MANY_LINES]
+
+
+@pytest.mark.parametrize(("kind", "before", "value", "behind"), SAMPLES)
+def test_the_characters_of_a_secret_are_replaced_and_no_others(kind: str, before: str, value: str, behind: str) -> None:
+    """A password in a URL, a value of an assignment, a key behind its name."""
+    text = f"First.\n{before}{value}{behind}\nLast."
+    result = mask_secrets(text)
+    assert result.text == f"First.\n{before}[masked {kind}]{chr(10) * value.count(chr(10))}{behind}\nLast."
+    (secret,) = result.secrets
+    assert (secret.kind, secret.placeholder) == (kind, False)
+    assert text.split("\n")[secret.line - 1][secret.column - 1 :].startswith(value.split("\n")[0])
+
+
+@pytest.mark.parametrize("text", ["", "Plain words.\n", *(text for _, text in NEAR_MISSES)])
+def test_a_text_without_a_secret_is_the_same_object(text: str) -> None:
+    """So nothing is copied."""
+    result = mask_secrets(text)
+    assert result.text is text
+    assert result[1:] == ((), ())
+
+
+def test_lines_that_a_mask_emptied_are_given() -> None:
+    """The line with the mask is not one of them, nor one with a text behind the secret."""
+    key = pem("", f"{drawn(64)}\n{drawn(20)}\n-----END PRIVATE KEY-----")
+    result = mask_secrets(f"A\n{key}\nB\n{key} and so on\nghp" + "_" + drawn(36))
+    assert result.text == (
+        "A\n[masked private-key]\n\n\n\nB\n[masked private-key]\n\n\n and so on\n[masked github-token]"
+    )
+    assert result.gaps == ((3, 5), (8, 9))
+
+
+def test_a_private_key_in_one_line_of_json_is_masked() -> None:
+    """As in the key file of a service account."""
+    key = pem("", f"{drawn(64)}\\n{drawn(63)}\\n-----END PRIVATE KEY-----", "\\n")
+    assert mask_secrets(f'{{"private_key": "{key}\\n", "id": 1}}').text == (
+        '{"private_key": "[masked private-key]\\n", "id": 1}'
+    )
+    without_end = pem("", f"{drawn(64)}\\n{drawn(63)}", "\\n")
+    assert mask_secrets(f'{{"private_key": "{without_end}", "id": 1}}').text == (
+        '{"private_key": "[masked private-key]", "id": 1}'
+    )
+
+
+def test_overlapping_secrets_leave_no_part() -> None:
+    """A token that ends before the password that it stands in."""
+    text = "https://me:" + "glpat" + "-" + drawn(20) + ":more-of-it@db.corp.io"
+    assert mask_secrets(text).text == "https://me:[masked gitlab-token]@db.corp.io"
+
+
+def test_a_secret_glued_to_a_masked_one_is_masked() -> None:
+    """It begins a word only where the first one is gone."""
+    glued = "AI" + "za" + drawn(35) + pem("", f"{drawn(64)}\n-----END PRIVATE KEY-----")
+    result = mask_secrets(f"A {glued} B")
+    assert result.text == "A [masked google-api-key][masked private-key]\n\n B"
+    assert [secret.column for secret in result.secrets] == [3, 42]
+
+
+def test_a_placeholder_is_masked_and_marked() -> None:
+    """Nobody can be sure that it opens nothing."""
+    result = mask_secrets("id: AK" + "IAIOSFODNN7EXAMPLE.")
+    assert result.text == "id: [masked aws-access-key-id]."
+    assert [secret.placeholder for secret in result.secrets] == [True]
+
+
+@pytest.mark.parametrize("comment", ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret"])
+def test_a_line_that_ends_in_the_comment_keeps_its_secrets(comment: str) -> None:
+    """That line and no other."""
+    key = "ghp" + "_" + drawn(36)
+    result = mask_secrets(f"{key} {comment}\n{key}\n")
+    assert result.text == f"{key} {comment}\n[masked github-token]\n"
+    assert [secret.line for secret in result.secrets] == [2]
+
+
+# --- Laws ------------------------------------------------------------------------------------------------------------
+
+_PIECES = (
+    *(
+        "the word ",
+        "\n",
+        "\n\n",
+        "`",
+        '"',
+        "token=",
+        "secret: ",
+        "aws key ",
+        "://a:",
+        "@host ",
+        "-",
+        "_",
+        ".",
+        ":",
+        "=",
+    ),
+    *(
+        "\\n",
+        "\n> ",
+        "```\n",
+        "\u5bc6\u94a5",
+        "\u0130",
+        "[masked x]",
+        " eyJ",
+        "ghp_",
+        "sk-",
+        "key-",
+        "AA",
+        "xxxxxxxxx",
+        "-----END",
+    ),
+    *("-----BEGIN PRIVATE KEY-----", "kind: Secret\n", "data:\n", "\n  a: "),
+)
+
+_planted = st.sampled_from(SAMPLES)
+
+
+@law(300)
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(_PIECES), _planted.map(lambda sample: "".join(sample[1:])), st.text()), max_size=9
+    )
+)
+def test_a_masked_text_is_masked_already(pieces: list[str]) -> None:
+    """Whatever stands beside what; and the lines are as many."""
+    text = "".join(pieces)
+    masked = mask_secrets(text)
+    assert mask_secrets(masked.text).text is masked.text
+    assert masked.text.count("\n") == text.count("\n")
+    assert list(find_secrets(text)) == list(masked.secrets)
+    assert list(find_secrets(masked.text)) == []
+
+
+@law(300)
+@given(_planted, st.lists(st.sampled_from(_PIECES)), st.lists(st.sampled_from(_PIECES)))
+def test_no_part_of_a_planted_secret_stays(
+    sample: tuple[str, str, str, str], pieces_before: list[str], pieces_behind: list[str]
+) -> None:
+    """In any company, no eight characters of it."""
+    _, before, value, behind = sample
+    text = "".join(pieces_before) + f"\n\n{before}{value}{behind}\n\n" + "".join(pieces_behind)
+    masked = mask_secrets(text).text
+    words = [
+        word for word in value.replace("\\n", "\n").split() if "-----" not in word and word not in {"PRIVATE", "RSA"}
+    ]
+    parts = [word[at : at + 8] for word in words for at in range(max(len(word) - 7, 1)) if len(word) >= 8]
+    assert [part for part in parts if part in masked] == []
+
+
+@law(200)
+@given(
+    _planted,
+    st.text(
+        st.characters(codec="utf-8", categories=["L", "Zs", "P"], exclude_characters="-:=@#.'\"`_/+~"), max_size=40
+    ),
+)
+def test_the_text_around_a_secret_stays_byte_for_byte(sample: tuple[str, str, str, str], words: str) -> None:
+    """Of any script."""
+    kind, before, value, behind = sample
+    masked = mask_secrets(f"{words}\n\n{before}{value}{behind}\n\n{words}").text
+    assert masked == f"{words}\n\n{before}[masked {kind}]{chr(10) * value.count(chr(10))}{behind}\n\n{words}"
