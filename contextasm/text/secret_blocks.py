@@ -27,7 +27,7 @@ _BODY = re.compile(
 """The letters of a key, quoted or escaped as may be, behind up to four lines that say how it is kept."""
 
 _LINE_BREAK = re.compile(r"[ \t\"'+,]{0,8}(?:\\{1,2}r)?(?:\\{1,2}n|\n)")
-_END = re.compile(r"-----END[A-Z0-9 ]{0,60}(?:-----)?")
+_END = re.compile(r"-----END(?: [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?")
 _BLOCK_END = re.compile(r"\n(?=[ \t>|]*+(?:\n|\Z|```|~~~))|\Z")
 """A blank line, a fence, or the end of the text."""
 

@@ -7,7 +7,7 @@ and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -107,17 +107,14 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
         shift += len(_mask(text, span)) - (span.end - span.start)
         ends.append(span.end + shift)
 
-    def original(at: int, *, is_start: bool) -> int:
-        place = bisect_right(begins, at) - 1
-        if not place:
-            return at
-        masked = spans[place - 1]
-        if at >= ends[place]:
-            return at - ends[place] + masked.end
-        return masked.start if is_start else masked.end
+    def original(at: int, place: int) -> int:
+        masked = spans[place - 2] if place > 1 else None
+        return at - ends[place - 1] + masked.end if masked else at
 
     for span in found:
-        yield span._replace(start=original(span.start, is_start=True), end=original(span.end, is_start=False))
+        # A secret may begin where a mask ends, and end where one begins, but not within one.
+        start = original(span.start, bisect_right(ends, span.start))
+        yield span._replace(start=start, end=original(span.end, bisect_left(begins, span.end)))
 
 
 # --- Search ----------------------------------------------------------------------------------------------------------

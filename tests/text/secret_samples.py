@@ -56,7 +56,10 @@ SHAPES: list[tuple[str, str]] = [
     ("huggingface-token", "h" + "f_" + drawn(34)),
     ("huggingface-token", "api" + "_org_" + drawn(34, string.ascii_letters)),
     ("digitalocean-token", "dop" + "_v1_" + drawn(64, HEX)),
-    *[("gitlab-token", f"gl{kind}" + "-" + drawn(20)) for kind in "ptt dt rt cbt agent oas ft imt soat".split()],
+    *[
+        ("gitlab-token", f"gl{kind}" + "-" + drawn(20))
+        for kind in ("ptt", "dt", "rt", "cbt", "agent", "oas", "ft", "imt", "soat")
+    ],
     ("slack-token", "xo" + "xe." + "xoxp-" + drawn(40)),
     ("slack-webhook", "https://hooks.slack.com/" + f"triggers/{drawn(40)}"),
     ("stripe-key", "sk" + "_test_" + drawn(10)),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.text.secret_scanner import find_secrets, mask_secrets
-from tests.laws import law
 from tests.text.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
+from tests.workspaces import law
 
 SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_MANY_LINES]
 
@@ -21,7 +21,7 @@ def test_the_characters_of_a_secret_are_replaced_and_no_others(kind: str, before
     assert result.text == f"First.\n{before}[masked {kind}]{chr(10) * value.count(chr(10))}{behind}\nLast."
     (secret,) = result.secrets
     assert (secret.kind, secret.placeholder) == (kind, False)
-    assert text.split("\n")[secret.line - 1][secret.column - 1 :].startswith(value.split("\n")[0])
+    assert text.split("\n")[secret.line - 1][secret.column - 1 :].startswith(value.split("\n", maxsplit=1)[0])
 
 
 @pytest.mark.parametrize("text", ["", "Plain words.\n", *(text for _, text in NEAR_MISSES)])
