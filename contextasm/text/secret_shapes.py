@@ -208,6 +208,8 @@ _AWS_SECRET = (
     ),
 )
 
+_KEY_NAMES = ("api_key", "apikey", "access_key", "accesskey")
+
 _ASSIGNED = (
     Shape(
         "azure-storage-key",
@@ -230,18 +232,7 @@ _ASSIGNED = (
     ),
     Shape(
         "assigned-secret",
-        (
-            "secret",
-            "token",
-            "password",
-            "passwd",
-            "passphrase",
-            "api_key",
-            "apikey",
-            "access_key",
-            "accesskey",
-            "credential",
-        ),
+        ("secret", "token", "password", "passwd", "passphrase", "credential", *_KEY_NAMES),
         re.compile(
             r"(?i:secret|token|passw(?:or)?d|passphrase|api_?key|access_?key|credential)[\w.-]{0,20}+['\"]?\s{0,3}"
             r"(?::=|=>|=|:)\s{0,3}['\"]?(?P<secret>[A-Za-z0-9+/_.~=-]{16,256}+)(?P<call>\(?)"
@@ -280,7 +271,7 @@ _VALUE = r"\s{0,3}['\"]?(?:(?i:bearer|token|basic)\s{1,3})?[A-Za-z0-9+/_.~=-]{16
 
 _small_w = re.compile(r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)").search
 _capital_w = re.compile(r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)").search
-_colon = re.compile(f":{_VALUE}").search
+_colon = re.compile(rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}").search
 _equals_sign = re.compile(f"=>?{_VALUE}").search
 
 FAMILIES: tuple[tuple[Callable[[str], object], tuple[Shape, ...]], ...] = (

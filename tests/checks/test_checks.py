@@ -364,6 +364,15 @@ CASES = {
         "github-token: ghp_... (40 characters)",
         {KNOWN: f"Text {TOKEN} <!-- ctxasm: allow-secret -->\n"},
     ),
+    "placeholder": Case(
+        "secret",
+        {KNOWN: "The key is AK" + "IAIOSFODNN7EXAMPLE.\n"},
+        "note",
+        KNOWN,
+        1,
+        "a placeholder with the shape of a secret (aws-access-key-id: AKIA... (20 characters))",
+        {KNOWN: "The key is AKIA....\n"},
+    ),
     "link to no file": Case(
         "reference",
         {KNOWN: "See [it](GONE.md).\n"},

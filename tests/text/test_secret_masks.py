@@ -68,6 +68,13 @@ def test_a_secret_glued_to_a_masked_one_is_masked() -> None:
     assert [secret.column for secret in result.secrets] == [3, 42]
 
 
+def test_a_private_key_right_behind_the_end_of_another_is_masked() -> None:
+    """The dashes of its header do not belong to the broken footer before it."""
+    key = pem("", f"{drawn(64)}\n-----END PRIVATE KEY-----")
+    first = pem("", f"{drawn(63)}\n-----END ")
+    assert mask_secrets(f"{first}{key}").text == "[masked private-key]\n\n [masked private-key]\n\n"
+
+
 def test_a_placeholder_is_masked_and_marked() -> None:
     """Nobody can be sure that it opens nothing."""
     result = mask_secrets("id: AK" + "IAIOSFODNN7EXAMPLE.")
