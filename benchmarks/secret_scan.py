@@ -45,7 +45,7 @@ HOSTILE = (
         "://:" * 9,
     ),
     *("kind: Secret\n", "kind: Secret\ndata:\n", "kind: Secret\ndata:\n  a: abcdefgh\n", "kind:  ", "a: |\n "),
-    *("[masked x]", f"[masked aws key] {BASE64[:40]}", "ghp" + "_" + BASE64[:40] + " "),
+    *("[masked:x]", f"[masked aws key] {BASE64[:40]}", "ghp" + "_" + BASE64[:40] + " "),
 )
 """Units that are repeated."""
 

@@ -14,7 +14,6 @@ from contextasm.model import Document
 from contextasm.text.cleaning import hidden_words
 from contextasm.text.markdown import closes_fence, fence_opening, heading, list_mark
 from contextasm.text.matching import list_names
-from contextasm.text.secret_scanner import find_secrets
 
 HARMFUL_KINDS = {"tag", "bidi"}
 """Kinds of hidden characters that no plain text has a use for."""

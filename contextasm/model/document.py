@@ -36,11 +36,27 @@ class Hidden(NamedTuple):
     """The first few different characters of the run, as `U+202E U+2066`."""
 
 
+class Secret(NamedTuple):
+    """A key, token or password in a text, fit to be shown to anybody."""
+
+    kind: str
+    """Kind of secret, such as `github-token`."""
+    line: int
+    column: int
+    """Counted from 1, in code points."""
+    masked: str
+    """The prefix that all secrets of the kind share, four characters of it at most, and the length."""
+    placeholder: bool
+    """Whether manuals print this text, or one like it, in place of a secret."""
+
+
 class Cleaning(NamedTuple):
     """Characters that reading leaves in the texts of files."""
 
     hidden: str = "strip"
     """`strip` or `keep`; control characters never stay."""
+    secrets: str = "mask"
+    """`mask` or `keep`."""
 
 
 CLEAN = Cleaning()
@@ -65,7 +81,9 @@ class Document(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     """Lines that are blank in `text`, in ascending order."""
     hidden: tuple[Hidden, ...] = ()
-    """Hidden characters of the file as it lies on the disk, those that stay in `text` included."""
+    """Hidden characters of the file as it lies on the disk."""
+    secrets: tuple[Secret, ...] = ()
+    """Secrets of the file, at their places in the text without hidden characters."""
     cleaning: Cleaning = CLEAN
 
     @property
@@ -99,20 +117,6 @@ class Workspace(Protocol):
 
     def read(self, path: str) -> Document | Problem | None:
         """The document at a path; a problem where it can't be read; None where no such file exists."""
-
-
-class Secret(NamedTuple):
-    """A key, token or password in a text, fit to be shown to anybody."""
-
-    kind: str
-    """Kind of secret, such as `github-token`."""
-    line: int
-    column: int
-    """Counted from 1, in code points."""
-    masked: str
-    """The prefix that all secrets of the kind share, four characters of it at most, and the length."""
-    placeholder: bool
-    """Whether manuals print this text, or one like it, in place of a secret."""
 
 
 class FileStamp(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
 from contextasm.text.templates import layer_paths
 
-GAP_CODES = {"block": "managed-block"}
+GAP_CODES = {"block": "managed-block", "secret": "masked"}
 """Cause of a line that is in no text, by the reason of its gap."""
 
 
@@ -24,8 +24,8 @@ class LineTrace(NamedTuple):
     code: str = ""
     """The cause where there is no decision.
 
-    One of `managed-block`, `front-matter`, `blank-line`, `between`, `not-read` and `left-out`, or the code of the
-    problem that kept the file from being read.
+    One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `not-read` and `left-out`, or the code of
+    the problem that kept the file from being read.
     """
 
 

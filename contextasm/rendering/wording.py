@@ -86,6 +86,7 @@ def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, 
 
 
 LINE_TRACES: Mapping[str, str] = {
+    "masked": "is part of a secret, which is masked",
     "managed-block": "ctxasm wrote this managed block, and never reads one",
     "front-matter": "front matter is never shown",
     "blank-line": "a blank line between fragments",

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from contextasm.model import CLEAN, Cleaning, Document, Hidden, Problem
+from contextasm.model import CLEAN, Cleaning, Document, Hidden, Problem, Secret, Span
 from contextasm.text.hidden_characters import strip_hidden
+from contextasm.text.secret_scanner import mask_secrets
 
 MAX_QUOTED_LENGTH = 200
 """Number of characters of a hidden text that a message quotes."""
@@ -29,11 +30,21 @@ class CleanText(NamedTuple):
     text: str
     """With LF line ends; lines keep their numbers."""
     hidden: tuple[Hidden, ...]
+    secrets: tuple[Secret, ...] = ()
+    gaps: tuple[Span, ...] = ()
+    """First and last line of lines that are blank since a secret of several lines was there."""
 
 
 def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
-    """The text without its hidden and control characters; cleaning it again changes nothing."""
-    return CleanText(*strip_hidden(text.replace("\r\n", "\n"), only_controls=cleaning.hidden == "keep"))
+    """The text without its hidden and control characters, then with its secrets masked.
+
+    Cleaning it again changes nothing.
+    """
+    text, hidden = strip_hidden(text.replace("\r\n", "\n"), only_controls=cleaning.hidden == "keep")
+    if cleaning.secrets == "keep":
+        return CleanText(text, hidden)
+    masked = mask_secrets(text)
+    return CleanText(masked.text, hidden, masked.secrets, masked.gaps)
 
 
 def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
@@ -42,20 +53,30 @@ def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidde
     `line` is that of the value's file, for values that know none of their own.
     """
     if isinstance(value, str):
-        text, removed = clean_text(value, cleaning)
-        hidden += (run._replace(line=line) for run in removed)
-        return text
+        clean = clean_text(value, cleaning)
+        hidden += (run._replace(line=line) for run in clean.hidden)
+        return clean.text
     if isinstance(value, list):
         value[:] = [clean_value(item, cleaning, line, hidden) for item in value]
     elif isinstance(value, dict):
         line = getattr(value, "line", line)
         items = [
-            (clean_value(key, cleaning, line, hidden), clean_value(item, cleaning, line, hidden))
+            (clean_value(key, cleaning, line, hidden), _clean_item(key, item, cleaning, line, hidden))
             for key, item in value.items()
         ]
         value.clear()
         value.update(items)
     return value
+
+
+def _clean_item(key: object, item: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
+    # A value may be a secret by its key alone, such as `password`.
+    cleaned = clean_value(item, cleaning, line, hidden)
+    if not isinstance(key, str) or not isinstance(cleaned, str) or cleaning.secrets == "keep":
+        return cleaned
+    before = f"{key}: "
+    masked = mask_secrets(before + cleaned).text
+    return masked[len(before) :] if masked.startswith(before) else cleaned
 
 
 def hidden_problems(document: Document) -> Iterator[Problem]:

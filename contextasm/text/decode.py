@@ -6,7 +6,9 @@ as a value; no file is opened here.
 
 from __future__ import annotations
 
-from contextasm.model import CLEAN, Cleaning, ContextasmError, Data, Document, Gap, Hidden, Parse, Problem
+from collections.abc import Sequence
+
+from contextasm.model import CLEAN, Cleaning, ContextasmError, Data, Document, Gap, Hidden, Parse, Problem, Span
 from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.front_matter import front_matter
 from contextasm.text.managed_block import without_block
@@ -25,16 +27,31 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
     except UnicodeDecodeError as error:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
-    text, hidden = clean_text(text, cleaning)
-    text, block = without_block(text)
-    gaps = (Gap(*block, "block"),) if block != (0, 0) else ()
-    document = Document(path, text, 1, {}, data, "", gaps, hidden, cleaning)
+    clean = clean_text(text, cleaning)
+    text, block = without_block(clean.text)
+    document = Document(
+        path,
+        text,
+        line=1,
+        front={},
+        data=data,
+        gaps=_gaps(block, clean.gaps),
+        hidden=clean.hidden,
+        secrets=clean.secrets,
+        cleaning=cleaning,
+    )
     if not text.startswith("---"):
         return document
     lines = text.split("\n")
     front = front_matter(lines)
     head = "".join(f"{line}\n" for line in lines[: front.lines])
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
+
+
+def _gaps(block: Span, secrets: Sequence[Span]) -> tuple[Gap, ...]:
+    first, last = block
+    gaps = [Gap(*span, "secret") for span in secrets if not first <= span[0] <= last]
+    return tuple(sorted([*gaps, *([Gap(first, last, "block")] if first else [])]))
 
 
 def parse_data(document: Document, parse: Parse) -> Data | Problem:

@@ -25,8 +25,11 @@ _NO_HOST = re.compile(
 )
 """Hosts reserved for examples, and one's own machine."""
 
-_NAME = re.compile(r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+")
-"""A path, or a name of a program's code."""
+_NAME = re.compile(r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+|_?[A-Za-z]+(?:_[A-Za-z]+)+_?")
+"""A path, or a name of a program's code: words without a digit between them."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*", re.ASCII)
+"""What stands before the bracket of a call."""
 
 _LEAST_ENTROPY = 2.5
 """Bits a character. Sixteen random letters have more than three, a pattern of five signs less than this."""
@@ -64,14 +67,16 @@ def is_password_of_real_host(match: re.Match[str]) -> bool:
 
 
 def is_random_value(match: re.Match[str]) -> bool:
-    """Whether the characters of the group `secret` differ as much as those of a key."""
+    """Whether the characters of the group `secret` differ as much as those of a key, and are no program's code."""
     value = match["secret"]
+    if _NAME.fullmatch(value) or (match["call"] and _IDENTIFIER.fullmatch(value)):
+        return False
     return len(set(value)) >= 10 and _bits_per_character(value) >= _LEAST_ENTROPY_OF_VALUE
 
 
 def is_real_value(match: re.Match[str]) -> bool:
-    """Whether an assigned value is neither a placeholder nor a name of a program's code."""
-    return not (_STAND_IN.search(match["secret"]) or _NAME.fullmatch(match["secret"]) or match["call"])
+    """Whether an assigned value is no placeholder."""
+    return not _STAND_IN.search(match["secret"])
 
 
 def is_jwt(match: re.Match[str]) -> bool:

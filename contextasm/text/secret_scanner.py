@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Secret, Span
 from contextasm.text.secret_blocks import block_spans
 from contextasm.text.secret_shapes import FAMILIES, SecretSpan, shape_spans
+
+_MASK = re.compile(r"\[masked:([a-z-]+)\]")
+
+
+def count_masks(text: str) -> dict[str, int]:
+    """The number of masks in a text by kind of secret, in the order of kinds; empty for none."""
+    if "[masked:" not in text:
+        return {}
+    return dict(sorted(Counter(_MASK.findall(text)).items()))
 
 
 class MaskedText(NamedTuple):
@@ -32,7 +42,7 @@ def find_secrets(text: str) -> Iterator[Secret]:
 
 
 def mask_secrets(text: str) -> MaskedText:
-    """The text with `[masked KIND]` in place of each secret; the same object if there is none.
+    """The text with `[masked:KIND]` in place of each secret; the same object if there is none.
 
     A secret of several lines has its mask in its first line, and its other lines become empty. To mask a masked text
     changes nothing.
@@ -81,7 +91,7 @@ def _masked_text(text: str, spans: Sequence[SecretSpan]) -> str:
 
 
 def _mask(text: str, span: SecretSpan) -> str:
-    return f"[masked {span.kind}]" + "\n" * text.count("\n", span.start, span.end)
+    return f"[masked:{span.kind}]" + "\n" * text.count("\n", span.start, span.end)
 
 
 MAX_ROUNDS = 8

@@ -18,7 +18,7 @@ def test_the_characters_of_a_secret_are_replaced_and_no_others(kind: str, before
     """A password in a URL, a value of an assignment, a key behind its name."""
     text = f"First.\n{before}{value}{behind}\nLast."
     result = mask_secrets(text)
-    assert result.text == f"First.\n{before}[masked {kind}]{chr(10) * value.count(chr(10))}{behind}\nLast."
+    assert result.text == f"First.\n{before}[masked:{kind}]{chr(10) * value.count(chr(10))}{behind}\nLast."
     (secret,) = result.secrets
     assert (secret.kind, secret.placeholder) == (kind, False)
     assert text.split("\n")[secret.line - 1][secret.column - 1 :].startswith(value.split("\n", maxsplit=1)[0])
@@ -37,7 +37,7 @@ def test_lines_that_a_mask_emptied_are_given() -> None:
     key = pem("", f"{drawn(64)}\n{drawn(20)}\n-----END PRIVATE KEY-----")
     result = mask_secrets(f"A\n{key}\nB\n{key} and so on\nghp" + "_" + drawn(36))
     assert result.text == (
-        "A\n[masked private-key]\n\n\n\nB\n[masked private-key]\n\n\n and so on\n[masked github-token]"
+        "A\n[masked:private-key]\n\n\n\nB\n[masked:private-key]\n\n\n and so on\n[masked:github-token]"
     )
     assert result.gaps == ((3, 5), (8, 9))
 
@@ -46,25 +46,25 @@ def test_a_private_key_in_one_line_of_json_is_masked() -> None:
     """As in the key file of a service account."""
     key = pem("", f"{drawn(64)}\\n{drawn(63)}\\n-----END PRIVATE KEY-----", "\\n")
     assert mask_secrets(f'{{"private_key": "{key}\\n", "id": 1}}').text == (
-        '{"private_key": "[masked private-key]\\n", "id": 1}'
+        '{"private_key": "[masked:private-key]\\n", "id": 1}'
     )
     without_end = pem("", f"{drawn(64)}\\n{drawn(63)}", "\\n")
     assert mask_secrets(f'{{"private_key": "{without_end}", "id": 1}}').text == (
-        '{"private_key": "[masked private-key]", "id": 1}'
+        '{"private_key": "[masked:private-key]", "id": 1}'
     )
 
 
 def test_overlapping_secrets_leave_no_part() -> None:
     """A token that ends before the password that it stands in."""
     text = "https://me:" + "glpat" + "-" + drawn(20) + ":more-of-it@db.corp.io"
-    assert mask_secrets(text).text == "https://me:[masked gitlab-token]@db.corp.io"
+    assert mask_secrets(text).text == "https://me:[masked:gitlab-token]@db.corp.io"
 
 
 def test_a_secret_glued_to_a_masked_one_is_masked() -> None:
     """It begins a word only where the first one is gone."""
     glued = "AI" + "za" + drawn(35) + pem("", f"{drawn(64)}\n-----END PRIVATE KEY-----")
     result = mask_secrets(f"A {glued} B")
-    assert result.text == "A [masked google-api-key][masked private-key]\n\n B"
+    assert result.text == "A [masked:google-api-key][masked:private-key]\n\n B"
     assert [secret.column for secret in result.secrets] == [3, 42]
 
 
@@ -72,13 +72,13 @@ def test_a_private_key_right_behind_the_end_of_another_is_masked() -> None:
     """The dashes of its header do not belong to the broken footer before it."""
     key = pem("", f"{drawn(64)}\n-----END PRIVATE KEY-----")
     first = pem("", f"{drawn(63)}\n-----END ")
-    assert mask_secrets(f"{first}{key}").text == "[masked private-key]\n\n [masked private-key]\n\n"
+    assert mask_secrets(f"{first}{key}").text == "[masked:private-key]\n\n [masked:private-key]\n\n"
 
 
 def test_a_placeholder_is_masked_and_marked() -> None:
     """Nobody can be sure that it opens nothing."""
     result = mask_secrets("id: AK" + "IAIOSFODNN7EXAMPLE.")
-    assert result.text == "id: [masked aws-access-key-id]."
+    assert result.text == "id: [masked:aws-access-key-id]."
     assert [secret.placeholder for secret in result.secrets] == [True]
 
 
@@ -87,7 +87,7 @@ def test_a_line_that_ends_in_the_comment_keeps_its_secrets(comment: str) -> None
     """That line and no other."""
     key = "ghp" + "_" + drawn(36)
     result = mask_secrets(f"{key} {comment}\n{key}\n")
-    assert result.text == f"{key} {comment}\n[masked github-token]\n"
+    assert result.text == f"{key} {comment}\n[masked:github-token]\n"
     assert [secret.line for secret in result.secrets] == [2]
 
 
@@ -117,7 +117,7 @@ _PIECES = (
         "```\n",
         "\u5bc6\u94a5",
         "\u0130",
-        "[masked x]",
+        "[masked:x]",
         " eyJ",
         "ghp_",
         "sk-",
@@ -175,4 +175,4 @@ def test_the_text_around_a_secret_stays_byte_for_byte(sample: tuple[str, str, st
     """Of any script."""
     kind, before, value, behind = sample
     masked = mask_secrets(f"{words}\n\n{before}{value}{behind}\n\n{words}").text
-    assert masked == f"{words}\n\n{before}[masked {kind}]{chr(10) * value.count(chr(10))}{behind}\n\n{words}"
+    assert masked == f"{words}\n\n{before}[masked:{kind}]{chr(10) * value.count(chr(10))}{behind}\n\n{words}"
