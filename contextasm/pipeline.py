@@ -20,9 +20,10 @@ from contextasm.model import (
 )
 from contextasm.ranking.conflicts import resolve_conflicts
 from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, with_twins
-from contextasm.ranking.filters import apply_filters
+from contextasm.ranking.filters import apply_filters, drop_secrets
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
+from contextasm.retrieval.reading import with_cleaning
 from contextasm.retrieval.retrieve import retrieve, with_fallback_tops
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
@@ -36,6 +37,8 @@ def assemble(build: Build) -> Context:
     """
     filters = build.request.filters
     results = apply_filters(build.profile, retrieve(_searched(build)), filters)
+    if build.request.privacy == "drop":
+        results = drop_secrets(build.profile, results)
     unmatched = (*build.problems, *unmatched_problems(build, results))
     build = build._replace(profile=with_fallback_tops(build.profile, results))
     after_rules = _apply_rules(build, results)
@@ -74,7 +77,9 @@ def _coherence_problems(context: Context, profile: Profile) -> Iterator[Problem]
 def _searched(build: Build) -> Build:
     """The build without an index where rules or filters choose among memories: it knows the best ones alone."""
     filters = build.request.filters
-    needs_all = bool(filters.since or filters.exclude or build.request.prefer) or _choose_fragments(build.rules)
+    request = build.request
+    needs_all = bool(filters.since or filters.exclude or request.prefer or request.privacy == "drop")
+    needs_all = needs_all or _choose_fragments(build.rules)
     return build._replace(memory_index=None) if needs_all else build
 
 
@@ -87,7 +92,7 @@ def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterR
         return AfterRules(build.profile, results, (), ())
     from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
 
-    return apply_rules(build.rules, build.profile, results, build.workspace)
+    return apply_rules(build.rules, build.profile, results, with_cleaning(build).workspace)
 
 
 class _Shown(NamedTuple):

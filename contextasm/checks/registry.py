@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextasm.checks import budget, config, dates, memories, names, outputs, rules, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
+from contextasm.text.cleaning import clean_text
 
 Check = Callable[[Inspection], Iterable[Finding]]
 
@@ -47,5 +48,9 @@ CHECKS: Mapping[str, Check] = {
 
 
 def run_checks(inspection: Inspection) -> list[Finding]:
-    """The findings of all checks, in the order of the table."""
-    return [finding._replace(id=name) for name, check in CHECKS.items() for finding in check(inspection)]
+    """The findings of all checks, in the order of the table; what they quote is clean text."""
+    return [
+        finding._replace(id=name, message=clean_text(finding.message).text, hint=clean_text(finding.hint).text)
+        for name, check in CHECKS.items()
+        for finding in check(inspection)
+    ]

@@ -25,8 +25,15 @@ def read_stdin(where: str, kind: str) -> str:
         raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 
 
+def shown(text: str) -> str:
+    """The text as people may see it: without hidden and control characters, its secrets masked."""
+    from contextasm.text.cleaning import clean_text
+
+    return clean_text(text).text
+
+
 def write_stdout(text: str) -> None:
-    """Write text to standard output, to the last byte."""
+    """Write text to standard output, to the last byte; it is a document, or made of texts that were `shown`."""
     from contextasm.workspace.atomic import as_bytes
 
     write_stdout_bytes(as_bytes(text))
@@ -49,7 +56,7 @@ def write_receipt(text: str) -> None:
     from contextasm.model import ContextasmError
 
     try:
-        write_stdout(text)
+        write_stdout(shown(text))
     except ContextasmError as error:
         hint = "do not run the command again: everything is stored"
         raise ContextasmError(error.where, error.what, hint) from error
@@ -74,7 +81,7 @@ def write_stderr(line: str) -> None:
     from contextasm.workspace.atomic import as_bytes, emit
 
     with suppress(OSError):
-        emit(2, as_bytes(f"{line}\n"))
+        emit(2, as_bytes(f"{shown(line)}\n"))
 
 
 def show_problems(
@@ -98,6 +105,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
     `right` holds the columns that are aligned to the right.
     """
+    rows = [[shown(cell) for cell in row] for row in rows]
     if not is_rich_terminal():
         from contextasm.rendering.wording import format_columns
 
@@ -137,10 +145,13 @@ def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int
 
 
 def format_json(value: object) -> str:
-    """A value as indented JSON."""
+    """A value as indented JSON, its texts as people may see them."""
     import json
 
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    from contextasm.model import CLEAN
+    from contextasm.text.cleaning import clean_value
+
+    return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=2) + "\n"
 
 
 def strict_failure(context: Context) -> int:

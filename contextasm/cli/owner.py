@@ -8,8 +8,11 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+from contextasm.cli.output import show_problems
+
 if TYPE_CHECKING:
     from contextasm.config.options import Options
+    from contextasm.model import Problem, Secret
     from contextasm.workspace.folder import Folder
 
 OWNER = ("agent", "team", "workspace")
@@ -82,12 +85,15 @@ def is_read_as_memories(workspace: Folder, path: str) -> bool:
 
 
 def storable_text(text: str, where: str) -> str:
-    """The text as a file can hold it: LF line ends, no blanks around it or at the end of a line.
+    """The text as a file can hold it: LF line ends, no blanks around it or at the end of a line, nothing hidden.
 
-    Raises `ContextasmError` for an empty text, a NUL character and invalid Unicode.
+    Hidden characters that were removed are warned of, and secrets, which stay. Raises `ContextasmError` for an empty
+    text, a NUL character and invalid Unicode.
     """
-    from contextasm.model import ContextasmError
+    from contextasm.model import Cleaning, ContextasmError
+    from contextasm.text.cleaning import clean_text, hidden_problem
     from contextasm.text.memory_writer import clean_lines
+    from contextasm.text.secret_scanner import find_secrets
 
     try:
         text.encode()
@@ -95,6 +101,16 @@ def storable_text(text: str, where: str) -> str:
         raise ContextasmError(where, f"character {error.start + 1} is not valid Unicode", "give UTF-8 text") from error
     if "\0" in text:
         raise ContextasmError(where, "contains a NUL character", "remove it")
-    if not (stored := clean_lines(text)):
+    clean = clean_text(clean_lines(text), Cleaning(secrets="keep"))
+    if not (stored := clean_lines(clean.text)):
         raise ContextasmError(where, "is empty", "give the text to store")
+    hidden = [hidden_problem(where, run) for run in clean.hidden if run.kind != "blank"]
+    show_problems([*hidden, *(_secret_problem(where, secret) for secret in find_secrets(stored))])
     return stored
+
+
+def _secret_problem(where: str, secret: Secret) -> Problem:
+    from contextasm.model import Problem
+
+    what = f"holds what looks like a secret ({secret.kind}: {secret.masked})"
+    return Problem("secret", where, secret.line, what, "builds mask it; keep it out of the workspace")

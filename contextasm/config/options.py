@@ -47,6 +47,9 @@ class Options(NamedTuple):
     additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
     variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
     format: Annotated[str | None, Flag("-f", "NAME", "Output format: markdown, xml, json or messages.")] = None
+    privacy: Annotated[
+        str | None, Flag("", "MODE", "Secrets in texts: mask them, drop what holds one, or off, which shows them.")
+    ] = None
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
 

@@ -26,8 +26,9 @@ from contextasm.config.overrides import layer_settings, limit_layers, resolve_pr
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
-from contextasm.model import Build, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
+from contextasm.model import Build, Cleaning, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
+from contextasm.text.cleaning import clean_text
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
@@ -159,12 +160,17 @@ def _resolve_request(
 ) -> Request:
     """The request of the settled settings; its topic is the current goal where none is typed."""
     settings, profile = configuration.settings, configuration.profile
-    day = settings["date"].value
+    day, privacy = settings["date"].value, str(settings["privacy"].value)
     assert isinstance(day, date)
+    cleaning = Cleaning(secrets="keep" if privacy == "off" else "mask")
+
+    def clean(text: str) -> str:
+        return clean_text(text, cleaning).text
+
     return Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=options.topic or current_goal(profile, recording, load_yaml),
+        topic=clean(options.topic or current_goal(profile, recording, load_yaml)),
         date=day,
         budget=values.parse_tokens(settings["budget"].value, "budget"),
         tokenizer=str(settings["tokenizer"].value),
@@ -172,13 +178,14 @@ def _resolve_request(
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
         changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
-        additional=options.additional or "",
+        additional=clean(options.additional or ""),
         filters=parse_filters(
             options.since,
             options.event_types,
             options.entity_types,
             [id_or_path(workspace, text) for text in options.exclude],
         ),
+        privacy=privacy,
         prefer=options.prefer,
     )
 

@@ -13,6 +13,9 @@ from contextasm.selection.tokens import TOKENIZERS
 
 FILE = "ctxasm.yaml"
 
+PRIVACY = ("mask", "drop", "off")
+"""Treatments of secrets in texts: masked; masked, and optional fragments with one left out; shown."""
+
 
 def _parse_day_or_today(value: object, where: str) -> date | None:
     return None if value == "today" else values.parse_day(value, where)
@@ -36,6 +39,7 @@ SETTINGS: dict[str, ParseValue] = {
     "date": _parse_day_or_today,
     "tz": values.parse_text,
     "format": _parse_format,
+    "privacy": values.one_of(PRIVACY),
 }
 """The settings of options, of variables `CTXASM_*` and of `ctxasm.yaml`, with the parsers of their values."""
 
@@ -50,6 +54,7 @@ DEFAULTS: Mapping[str, object] = {
     "date": None,
     "tz": "",
     "format": "markdown",
+    "privacy": PRIVACY[0],
 }
 
 

@@ -54,13 +54,16 @@ class Cleaning(NamedTuple):
     """Characters that reading leaves in the texts of files."""
 
     hidden: str = "strip"
-    """`strip` or `keep`; control characters never stay."""
+    """`strip`; `keep`, which removes control characters alone; or `raw`, which removes nothing."""
     secrets: str = "mask"
     """`mask` or `keep`."""
 
 
 CLEAN = Cleaning()
 """The cleaning of everything that nobody asked to keep."""
+
+AS_WRITTEN = Cleaning("raw", "keep")
+"""No cleaning at all, for texts that are written back."""
 
 
 class Document(NamedTuple):

@@ -46,6 +46,7 @@ OUTCOME = {
     "superseded": "excluded",
     "rule": "excluded",
     "filtered": "excluded",
+    "secret": "excluded",
     "below-floor": "excluded",
     "overruled": "excluded",
     "merged": "merged",

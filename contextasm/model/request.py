@@ -39,5 +39,7 @@ class Request(NamedTuple):
     additional: str = ""
     """Text that is shown unchanged."""
     filters: Filters = Filters()
+    privacy: str = "mask"
+    """Treatment of secrets in texts: `mask`, `drop` for fragments of optional layers with one, or `off`."""
     prefer: tuple[str, ...] = ()
     """Ids of fragments that take precedence over others of their key."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from contextasm.model import Filters, Fragment, Layer, Profile, Reason, RetrievalResult
 from contextasm.text.glob import wildcard_matches
+from contextasm.text.secret_scanner import count_masks
 
 TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
 """The filter of types that applies to the fragments of a source."""
@@ -31,6 +32,21 @@ def apply_filters(
         fragments = tuple(_apply_to_fragment(fragment, layer, filters) for fragment in result.fragments)
         filtered[layer.id] = result._replace(fragments=fragments)
     return filtered
+
+
+def drop_secrets(profile: Profile, results: Mapping[str, RetrievalResult]) -> Mapping[str, RetrievalResult]:
+    """The results with the fragments excluded that hold a masked secret, but for those of required layers."""
+    dropped = {}
+    for layer in profile.layers:
+        result = results[layer.id]
+        fragments = tuple(
+            fragment.exclude(Reason("secret"))
+            if not (fragment.verdict.excluded or layer.limits.required) and count_masks(fragment.text)
+            else fragment
+            for fragment in result.fragments
+        )
+        dropped[layer.id] = result._replace(fragments=fragments)
+    return dropped
 
 
 def _apply_to_fragment(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from contextasm.model import Context, Decision, Request, RuleTrace, Section
 from contextasm.rendering.frame import render_document
+from contextasm.text.secret_scanner import count_masks
 
 SCHEMA = "ctxasm.context/1"
 MANIFEST_SCHEMA = "ctxasm.manifest/1"
@@ -30,6 +31,7 @@ def context_data(context: Context) -> dict[str, object]:
         "budget": request.budget,
         "tokenizer": request.tokenizer,
         "truncated": context.truncated,
+        "masked": count_masks(context.text),
         "etag": context.etag,
         "profile": context.profile,
         "report": context_metrics(context)._asdict(),

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, TokenCounter
 from contextasm.rendering.frame import SECTIONS
+from contextasm.text.secret_scanner import count_masks
 
 Rows = Sequence[Sequence[str]]
 
@@ -30,6 +31,7 @@ REASONS: Mapping[str, str] = {
     "rule": "rule {rule} excludes it",
     "pinned": "rule {rule} includes it",
     "pin": "its field pin=true includes it",
+    "secret": "holds a secret, and `privacy` is drop",
     "filtered": "{by} leaves it out",
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise of {key}, and takes precedence",
@@ -213,9 +215,16 @@ def receipt(context: Context) -> str:
     size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
     fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
-    return "; ".join(
-        filter(None, (f"{size}, headings included: {parts}" if parts else size, fell_back, _left_out_words(context)))
-    )
+    spent = f"{size}, headings included: {parts}" if parts else size
+    return "; ".join(filter(None, (spent, fell_back, _left_out_words(context), _mask_words(context))))
+
+
+def _mask_words(context: Context) -> str:
+    """The number of masked secrets in the document, and how many there are of each kind."""
+    counts = count_masks(context.text)
+    kinds = ", ".join(f"{kind} {count}" if count > 1 else kind for kind, count in counts.items())
+    total = sum(counts.values())
+    return f"{total:,} secret{'s' * (total != 1)} masked ({kinds})" if counts else ""
 
 
 def token_parts(context: Context) -> dict[str, int]:

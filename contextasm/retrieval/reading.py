@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from contextasm.model import Cleaning, Data, Document, Problem, SourceQuery, Workspace
+from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, SourceQuery, Workspace
 from contextasm.text.decode import decode_document, parse_data
 from contextasm.text.templates import layer_paths
 
@@ -27,6 +27,14 @@ class CleanedWorkspace:
         """The document, made of the same bytes."""
         read = self._workspace.read(path)
         return decode_document(path, read.data, self._cleaning) if isinstance(read, Document) else read
+
+
+def with_cleaning(build: Build, hidden: str = "strip") -> Build:
+    """The build that reads texts with the characters that its request, and a layer's `hidden`, leave in them."""
+    cleaning = Cleaning("keep" if hidden == "keep" else "strip", "keep" if build.request.privacy == "off" else "mask")
+    if hidden != "strip" or cleaning != CLEAN:
+        build = build._replace(memory_index=None)  # it holds clean texts, and opens no file
+    return build if cleaning == CLEAN else build._replace(workspace=CleanedWorkspace(build.workspace, cleaning))
 
 
 def query_paths(query: SourceQuery) -> Iterator[str]:

@@ -12,7 +12,6 @@ from functools import partial
 from contextasm.model import (
     TIMEOUT,
     Build,
-    Cleaning,
     ContextasmError,
     Fragment,
     Layer,
@@ -21,7 +20,7 @@ from contextasm.model import (
     RetrievalResult,
     SourceQuery,
 )
-from contextasm.retrieval.reading import CleanedWorkspace
+from contextasm.retrieval.reading import with_cleaning
 from contextasm.retrieval.registry import SOURCES
 from contextasm.text.cleaning import HIDDEN_TEXT, hidden_problems
 from contextasm.text.templates import placeholders
@@ -98,11 +97,11 @@ def _is_found(fragment: Fragment) -> bool:
 
 
 def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> SourceQuery:
-    if layer.hidden != "strip":  # the index holds stripped texts, and opens no file
-        build = build._replace(memory_index=None)
-    if layer.hidden == "keep":
-        build = build._replace(workspace=CleanedWorkspace(build.workspace, Cleaning(hidden="keep")))
-    return SourceQuery(build, layer, {start: results[start] for start in layer.query.start_from if start in results})
+    return SourceQuery(
+        with_cleaning(build, layer.hidden),
+        layer,
+        {start: results[start] for start in layer.query.start_from if start in results},
+    )
 
 
 def _timeout_result(layer: Layer) -> RetrievalResult:

@@ -40,7 +40,10 @@ def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
 
     Cleaning it again changes nothing.
     """
-    text, hidden = strip_hidden(text.replace("\r\n", "\n"), only_controls=cleaning.hidden == "keep")
+    text = text.replace("\r\n", "\n")
+    hidden: tuple[Hidden, ...] = ()
+    if cleaning.hidden != "raw":
+        text, hidden = strip_hidden(text, only_controls=cleaning.hidden == "keep")
     if cleaning.secrets == "keep":
         return CleanText(text, hidden)
     masked = mask_secrets(text)
@@ -56,6 +59,8 @@ def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidde
         clean = clean_text(value, cleaning)
         hidden += (run._replace(line=line) for run in clean.hidden)
         return clean.text
+    if isinstance(value, tuple):
+        return tuple(clean_value(item, cleaning, line, hidden) for item in value)
     if isinstance(value, list):
         value[:] = [clean_value(item, cleaning, line, hidden) for item in value]
     elif isinstance(value, dict):

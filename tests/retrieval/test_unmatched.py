@@ -195,6 +195,7 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
     "profile": ("--profile", "zzz"),
     "tokenizer": ("--tokenizer", "zzz"),
     "format": ("--format", "zzz"),
+    "privacy": ("--privacy", "zzz"),
     "workspace": ("--workspace", "/zzz"),
 }
 ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline"}

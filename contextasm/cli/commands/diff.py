@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from contextasm.cli.options import record_argument, takes_options
-from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.output import format_json, format_table, shown, write_stdout
 from contextasm.config.options import Options
 from contextasm.config.settings import FILE
 
@@ -52,7 +52,7 @@ def diff(
     if json:
         output = format_json(diff_data(difference))
     elif text:
-        output = _text_diff(difference)
+        output = shown(_text_diff(difference))
     else:
         table = format_table(*shift_table(difference)) + "\n" if difference.shifts else ""
         output = f"{table}{summary(difference)}\n"

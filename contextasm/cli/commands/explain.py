@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import flag_names, prepare_request, record_argument, run_build, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -186,4 +186,4 @@ def _line_text(
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
         return format_json({"in": trace.shown, "layer": trace.layer, "reason": reason})
-    return f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"
+    return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")

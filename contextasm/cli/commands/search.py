@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, takes_options
-from contextasm.cli.output import format_json, read_stdin, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import format_json, read_stdin, show_problems, shown, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def search(
     if json:
         write_stdout(format_json([_hit_data(*hit) for hit in hits]))
     elif hits:
-        write_stdout(_hit_table(hits))
+        write_stdout(shown(_hit_table(hits)))
     show_problems(problems)
     if not hits:
         write_stderr(f"ctxasm: none of {rows:,} memories matches" if rows else "ctxasm: there is no memory to search")

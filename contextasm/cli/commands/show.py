@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, takes_options
-from contextasm.cli.output import format_json, write_stdout
+from contextasm.cli.output import format_json, shown, write_stdout
 from contextasm.cli.owner import OWNER, find_owner
 from contextasm.config.options import Options
 
@@ -31,7 +31,7 @@ def show(
             format_json({"schema": "ctxasm.memories/1", "memories": [memory._asdict() for memory in memories]})
         )
     else:
-        write_stdout("\n".join(_memory_text(memory) for memory in memories))
+        write_stdout(shown("\n".join(_memory_text(memory) for memory in memories)))
     return 0
 
 

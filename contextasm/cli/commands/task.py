@@ -12,6 +12,7 @@ from contextasm.cli.output import (
     format_json,
     require_stdout,
     show_problems,
+    shown,
     write_receipt,
     write_stderr,
     write_stdout,
@@ -65,7 +66,7 @@ def task(
         data = format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]})
         (write_stdout if action == "show" else write_receipt)(data)
     elif action == "show":
-        write_stdout(_stack_text(stack))
+        write_stdout(shown(_stack_text(stack)))
     elif not quiet:
         write_stderr(_stack_text(stack).rstrip("\n"))
     return 0

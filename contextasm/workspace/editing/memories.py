@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import date
 
-from contextasm.model import Context, ContextasmError, Decision, Document, Memory
+from contextasm.model import AS_WRITTEN, CLEAN, Cleaning, Context, ContextasmError, Decision, Document, Memory
 from contextasm.text.decode import decode_document
 from contextasm.text.matching import nearest
 from contextasm.text.memory_parser import (
@@ -48,8 +48,17 @@ class MemoryEditor:
     def memories(self, path: str) -> tuple[Memory, ...]:
         """The memories of one file, changes included."""
         if path not in self._memories:
-            self._memories[path] = distinct_memories(parse_memories(self._document(path))[0])[0]
+            self._memories[path] = self._parsed_memories(path)
         return self._memories[path]
+
+    def _parsed_memories(self, path: str) -> tuple[Memory, ...]:
+        """The memories as written, under the ids that they have where they are read: those of their cleaned texts."""
+        cleaned = _parse(path, self.files[path].data, CLEAN)
+        memories = distinct_memories(parse_memories(cleaned)[0])[0]
+        if not (cleaned.hidden or cleaned.secrets):
+            return memories
+        as_written = {memory.line: memory for memory in parse_memories(self._document(path))[0]}
+        return tuple(as_written.get(memory.line, memory)._replace(id=memory.id) for memory in memories)
 
     def is_one_memory(self, path: str) -> bool:
         """Whether a file is one memory as a whole."""
@@ -105,9 +114,13 @@ class MemoryEditor:
         return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
 
     def _document(self, path: str) -> Document:
-        document = decode_document(path, self.files[path].data)
-        assert isinstance(document, Document)
-        return document
+        return _parse(path, self.files[path].data, AS_WRITTEN)
+
+
+def _parse(path: str, data: bytes, cleaning: Cleaning) -> Document:
+    document = decode_document(path, data, cleaning)
+    assert isinstance(document, Document)
+    return document
 
 
 def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:

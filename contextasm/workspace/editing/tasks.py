@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contextasm.model import ContextasmError, Document, Parse, Problem
+from contextasm.model import AS_WRITTEN, ContextasmError, Document, Parse, Problem
 from contextasm.text.decode import decode_document, parse_data
 from contextasm.text.task_stack import Task, TaskStack, parse_task_stack
 from contextasm.workspace.editing import yaml_text
@@ -40,7 +40,7 @@ def change_task_stack(workspace: Folder, parse_yaml: Parse, change: Callable[[Ta
 
 def _parse_stack(data: bytes, parse_yaml: Parse) -> tuple[TaskStack, object]:
     """The stack, and all that the file holds. Raises `ContextasmError` for a problem in it."""
-    document = decode_document(TASK_FILE, data)
+    document = decode_document(TASK_FILE, data, AS_WRITTEN)
     parsed = parse_data(document, parse_yaml) if isinstance(document, Document) else document
     if isinstance(parsed, Problem):
         raise ContextasmError(f"{parsed.path}:{parsed.line}", parsed.message, "correct the file")

@@ -1,0 +1,202 @@
+"""Secrets and hidden characters on their way through the program: no output shows them, and no edit loses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.command import fill, inside
+from tests.workspaces import law
+
+TOKEN = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+PASSWORD = "q7Zp" + "4Kw9"
+AGENT = {"agents/a/IDENTITY.md": "I am a.\n", "agents/a/INSTRUCTIONS.md": "Do it.\n"}
+MEMORIES = "agents/a/memories/2025-03.md"
+DAY = ("--date", "2025-03-14")
+
+
+def secret_workspace(folder: Path) -> Path:
+    """One with a token or a password in every kind of file that the default profile reads, and in its settings."""
+    fill(
+        folder,
+        {
+            **AGENT,
+            "ctxasm.yaml": f"# {TOKEN}\nbudget: 4000\n",
+            "agents/a/KNOWLEDGE.md": f"The key of the robot is {TOKEN}, says Ann.\n",
+            "agents/a/daily/2025-03-14.md": f"## Deploy\nWe use postgres://bot:{PASSWORD}@db.corp.io/app for now.\n",
+            MEMORIES: f"- [fact] The deploy token is {TOKEN} {{importance=0.9}}\n- [fact] Tea at four.\n",
+        },
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build",),
+        ("build", "-f", "json"),
+        ("build", "-f", "xml"),
+        ("build", "-f", "messages"),
+        ("build", "-v", "--explain"),
+        ("build", "--manifest", "-", "-o", "out.md"),
+        ("build", "-b", "90"),
+        ("build", "--topic", f"what is {TOKEN}"),
+        ("build", "--topic", f"what is {TOKEN}", "-f", "json"),
+        ("explain", "-v"),
+        ("explain", "--json"),
+        ("explain", "--line", f"{MEMORIES}:1"),
+        ("plan", "--json"),
+        ("search", "deploy token"),
+        ("search", "deploy token", "--json"),
+        ("check",),
+        ("check", "--format", "json"),
+        ("check", "--format", "sarif"),
+        ("check", "--format", "github"),
+        ("config",),
+        ("diff", "@1k", "@90", "--text"),
+        ("build", "--agent", TOKEN),
+        ("show", TOKEN),
+        ("explain", "--line", f"{TOKEN}.md:1"),
+        ("build", "--profile", TOKEN),
+    ],
+)
+def test_row_107_a_planted_secret_is_in_no_output(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """P27: a planted credential is in no stream, JSON, explanation or error; the words around it stay."""
+    done = inside(*words, cwd=secret_workspace(tmp_path))
+    for stream in (done.out, done.err, *(path.read_text() for path in tmp_path.glob("out.md"))):
+        assert TOKEN[4:12] not in stream
+        assert PASSWORD not in stream
+
+
+def test_row_107_a_planted_secret_is_in_no_state(tmp_path: Path) -> None:
+    """P27: neither in a record nor in the index of a large pool."""
+    secret_workspace(tmp_path)
+    many = "".join(f"- [fact] Fact number {number} of the deploy.\n" for number in range(1200))
+    (tmp_path / "agents/a/memories/2025-02.md").write_text(many)
+    for words in ((), ("--record",)):
+        assert inside("build", *DAY, "--topic", "deploy token", *words, cwd=tmp_path).code == 0
+    state = [path for path in (tmp_path / ".ctxasm").rglob("*") if path.is_file()]
+    assert {"records", "memories"} <= {path.parent.name for path in state}
+    assert not [path for path in state if TOKEN.encode() in path.read_bytes() or PASSWORD.encode() in path.read_bytes()]
+
+
+def test_words_around_a_secret_stay_and_the_receipt_counts_the_masks(tmp_path: Path) -> None:
+    """By kind; JSON has the same figures."""
+    secret_workspace(tmp_path)
+    done = inside("build", *DAY, cwd=tmp_path)
+    assert "The key of the robot is [masked:github-token], says Ann." in done.out
+    assert "We use postgres://bot:[masked:url-password]@db.corp.io/app for now." in done.out
+    assert "3 secrets masked (github-token 2, url-password)" in done.err
+    assert json.loads(inside("build", *DAY, "-f", "json", cwd=tmp_path).out)["masked"] == {
+        "github-token": 2,
+        "url-password": 1,
+    }
+
+
+def test_drop_leaves_out_what_holds_a_secret(tmp_path: Path) -> None:
+    """But for required layers, where the secret is masked."""
+    secret_workspace(tmp_path)
+    (tmp_path / "agents/a/IDENTITY.md").write_text(f"I am a, and my key is {TOKEN}.\n")
+    done = inside("build", *DAY, "--privacy", "drop", cwd=tmp_path)
+    assert "my key is [masked:github-token]." in done.out
+    assert "Tea at four." in done.out
+    assert not [words for words in ("robot", "postgres", "deploy token") if words in done.out]
+    reasons = inside("explain", *DAY, "--privacy", "drop", "-v", cwd=tmp_path).out
+    assert reasons.count("holds a secret") == 3
+
+
+def test_off_shows_secrets(tmp_path: Path) -> None:
+    """For who must; `CTXASM_PRIVACY` and the settings say the same."""
+    secret_workspace(tmp_path)
+    assert inside("build", *DAY, "--privacy", "off", cwd=tmp_path).out.count(TOKEN) == 2
+    assert inside("build", *DAY, cwd=tmp_path, env={"CTXASM_PRIVACY": "off"}).out.count(TOKEN) == 2
+    (tmp_path / "ctxasm.yaml").write_text("privacy: off\n")
+    assert inside("build", *DAY, cwd=tmp_path).out.count(TOKEN) == 2
+
+
+def test_a_key_of_several_lines_is_one_mask_and_lines_keep_their_numbers(tmp_path: Path) -> None:
+    """`explain --line` tells of the lines that are part of it."""
+    label = "RSA PRIVATE " + "KEY"
+    body = "\n".join("MIIEowIBAAKCAQEA7bq9Zt3Yk2vWmX8sLr4Nc6Hd1Jf5Gp0"[:40] for _ in range(5))
+    fill(
+        tmp_path,
+        {**AGENT, "agents/a/KNOWLEDGE.md": f"Above.\n-----BEGIN {label}-----\n{body}\n-----END {label}-----\nBelow.\n"},
+    )
+    assert "Above.\n[masked:private-key]\nBelow.\n" in inside("build", *DAY, cwd=tmp_path).out
+    place = "agents/a/KNOWLEDGE.md"
+    assert "is part of a secret" in inside("explain", *DAY, "--line", f"{place}:4", cwd=tmp_path).out
+    assert inside("explain", *DAY, "--line", f"{place}:9", cwd=tmp_path).out.startswith("in L7")
+
+
+def test_a_value_that_an_escape_spells_is_cleaned(tmp_path: Path) -> None:
+    """JSON and YAML can spell a character that no reader of the file's bytes sees."""
+    event = json.dumps({"type": "turn", "content": {"role": "user", "text": "a\u202eb \u001b[2J " + TOKEN}})
+    tasks = f'tasks:\n  - id: t1\n    goal: "ship \\u202e {TOKEN}"\n'
+    fill(tmp_path, {**AGENT, "sessions/s.jsonl": event + "\n", "tasks.yaml": tasks})
+    done = inside("build", "-p", "query", *DAY, cwd=tmp_path)
+    shown = done.out + done.err + inside("task", "show", cwd=tmp_path).out
+    assert "ab" in shown
+    assert not {"\u202e", "\u001b"} & {*shown}
+    assert TOKEN not in shown
+
+
+NOISE = st.text(st.sampled_from("ab \u200b\u202e\ufe0f\x07\U000e0041é"), max_size=6)
+
+
+@law(60)
+@given(before=NOISE, inside_line=NOISE, after=NOISE, secret=st.sampled_from(["", TOKEN]))
+def test_an_edit_changes_no_byte_outside_its_own_lines(
+    tmp_path_factory: pytest.TempPathFactory, before: str, inside_line: str, after: str, secret: str
+) -> None:
+    """Secrets and hidden characters of the other lines included, whether a memory is added, reinforced or touched."""
+    folder = tmp_path_factory.mktemp("edit")
+    lines = [
+        f"Prose {before}{secret}.",
+        f"- [fact] The kettle {inside_line} {secret} is red.",
+        f"- [note] x{after}{secret}",
+    ]
+    old = "".join(f"{line}\n" for line in lines)
+    fill(folder, {**AGENT, MEMORIES: old})
+    assert inside("remember", "-a", "a", "Tea at four.", *DAY, cwd=folder).code == 0
+    assert (folder / MEMORIES).read_bytes().startswith(old.encode())
+    assert inside("build", "--touch", *DAY, cwd=folder).code == 0
+    touched = (folder / MEMORIES).read_bytes().decode().splitlines()[: len(old.splitlines())]
+    assert [line.partition(" {")[0] for line in touched] == [line.rstrip() for line in old.splitlines()]
+
+
+def test_memories_that_differ_in_a_secret_are_two(tmp_path: Path) -> None:
+    """They are compared as written: masked, they would be one, and the second token lost."""
+    fill(tmp_path, {**AGENT, MEMORIES: f"- [fact] The deploy token is {TOKEN}\n"})
+    other = TOKEN[:4] + TOKEN[:3:-1]
+    done = inside("remember", "-a", "a", f"The deploy token is {other}", *DAY, cwd=tmp_path)
+    assert done.out.startswith("stored"), done.out
+    assert inside("remember", "-a", "a", f"The deploy token is {TOKEN}", *DAY, cwd=tmp_path).out.startswith(
+        "reinforced"
+    )
+    assert (tmp_path / MEMORIES).read_text().count(TOKEN) == 1
+
+
+def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp_path: Path) -> None:
+    """Standard error tells both; the secret stays as typed, without being shown."""
+    fill(tmp_path, AGENT)
+    done = inside("remember", "-a", "a", f"Tea\u202e at \u200bfour {TOKEN}", *DAY, cwd=tmp_path)
+    assert "2 hidden" not in done.err
+    assert done.err.count("hidden-text") == 2
+    assert "[secret]" in done.err
+    assert TOKEN not in done.out + done.err
+    assert f"Tea at four {TOKEN}" in (tmp_path / MEMORIES).read_text()
+
+
+def test_a_task_with_a_secret_keeps_it(tmp_path: Path) -> None:
+    """In its file; the list of tasks masks it."""
+    fill(tmp_path, {**AGENT, "tasks.yaml": f"# mine\ntasks:\n  - id: t1\n    goal: rotate {TOKEN}\n"})
+    done = inside("task", "push", "next", cwd=tmp_path)
+    assert done.code == 0, done.err
+    text = (tmp_path / "tasks.yaml").read_text()
+    assert text.count(TOKEN) == 1
+    assert text.startswith("# mine\n")
+    assert TOKEN not in done.out + inside("task", cwd=tmp_path).out
