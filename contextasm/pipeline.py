@@ -10,6 +10,7 @@ from contextasm.model import (
     AfterRules,
     Build,
     Context,
+    ContextasmError,
     Document,
     Fragment,
     Problem,
@@ -33,8 +34,19 @@ from contextasm.text.cleaning import hidden_problems
 def assemble(build: Build) -> Context:
     """The context for the build's request, with a decision for every fragment that was retrieved.
 
-    Raises `ContextasmError` where a file of a required layer can't be read.
+    Raises `ContextasmError` where a file of a required layer can't be read, and where the workspace or the system
+    fails.
     """
+    try:
+        return _assemble(build)
+    except OSError as error:
+        where = str(error.filename or "workspace")
+        raise ContextasmError(where, f"can't be read: {error.strerror or error}", "try again") from error
+    except MemoryError as error:
+        raise ContextasmError("memory", "there is too little for this build", "leave large files out") from error
+
+
+def _assemble(build: Build) -> Context:
     filters = build.request.filters
     results = apply_filters(build.profile, retrieve(_searched(build)), filters)
     if build.request.privacy == "drop":

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import translate
 from functools import cache
@@ -24,6 +24,7 @@ from contextasm.model import Build, Context, Document, Problem, Profile, Request
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
 from contextasm.text.decode import decode_document
+from contextasm.text.glob import names_file
 from contextasm.text.templates import is_pattern
 
 Content = str | bytes | Problem
@@ -43,18 +44,44 @@ class Files:
         self._folders = {path[:at] for path in files for at, letter in enumerate(path) if letter == "/"}
 
     def list(self, pattern: str) -> Sequence[str]:
-        """The files that match; a folder only where the last name of the pattern has no wildcard."""
+        """The files that match; a folder only where the pattern fits names of files alone, or has no last wildcard."""
         names = pattern.split("/")
         files = (path for path in self._files if _matches(path.split("/"), names))
         folders = (path for path in self._folders if _matches(path.split("/"), names))
-        return sorted({*files, *(() if is_pattern(names[-1]) else folders)})
+        takes_folders = names_file(pattern) or not is_pattern(names[-1])
+        below_files = (f"{path}/" for path in self._files_for_folders(names) if is_pattern(pattern))
+        return sorted({*files, *(folders if takes_folders else ()), *below_files})
+
+    def _files_for_folders(self, names: Sequence[str]) -> Iterator[str]:
+        """The folders that a pattern names without a wildcard and that are files, or lie below one."""
+        for end in range(1, len(names)):
+            if is_pattern(names[end]) and not is_pattern(names[end - 1]):
+                start = max((number + 1 for number in range(end) if is_pattern(names[number])), default=0)
+                fixed = names[start:end]
+                for base in {"", *self._folders}:
+                    if _matches(base.split("/") if base else [], names[:start]):
+                        folder = "/".join([*([base] if base else []), *fixed])
+                        if self._file_above(folder):
+                            yield folder
+
+    def _file_above(self, folder: str) -> str:
+        """The first part of a folder's path that is a file; empty for none."""
+        names = folder.split("/")
+        above = ("/".join(names[: number + 1]) for number in range(len(names)))
+        return next((place for place in above if place in self._files), "")
 
     def read(self, path: str) -> Document | Problem | None:
         """The document, decoded as one on the disk is."""
+        folder = path.rpartition("/")[0]
+        if path.endswith("/"):
+            file = self._file_above(folder)
+            return Problem("not-a-folder", path, 0, f"can't be read: {file} is a file, not a folder") if file else None
         if {"", ".", ".."} & set(path.split("/")):
             return Problem("outside-workspace", path, 0, "is no path inside the workspace")
         if path in self._folders:
             return Problem("not-a-file", path, 0, "is a folder, not a file")
+        if file := self._file_above(folder):
+            return Problem("not-a-folder", path, 0, f"can't be read: {file} is a file, not a folder")
         content = self._files.get(path)
         if content is None or isinstance(content, Problem):
             return content

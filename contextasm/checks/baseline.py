@@ -11,6 +11,7 @@ from typing import get_args
 
 from contextasm.checks.finding import Finding, Severity, number_findings
 from contextasm.model import ContextasmError
+from contextasm.text.json_reader import load_json
 
 _BASELINE = "ctxasm.baseline/1"
 
@@ -57,13 +58,9 @@ def split_accepted(
 def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
     hint = "settle it by hand if it is a merge conflict, or write it anew with --update-baseline"
     try:
-        baseline = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ContextasmError(f"{where}:{error.lineno}", f"the baseline is not JSON ({error.msg})", hint) from error
-    except RecursionError as error:
-        raise ContextasmError(where, "the baseline is nested too deeply", hint) from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise ContextasmError(where, "the baseline holds a number that is too long", hint) from error
+        baseline = load_json(text, where, takes_file_names=True)
+    except ContextasmError as error:
+        raise ContextasmError(error.where, f"the baseline can't be read: {error.what}", hint) from error
     if (
         not isinstance(baseline, dict)
         or baseline.get("schema") != _BASELINE

@@ -10,7 +10,7 @@ from contextasm.checks.inspection import AGENT_FILES, Inspection, error_finding,
 from contextasm.config import values
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
-from contextasm.config.yaml_loader import YamlMapping, load_mapping, load_yaml
+from contextasm.config.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.front_matter import front_matter
 from contextasm.text.templates import fill_template
@@ -37,8 +37,9 @@ def as_finding(error: ContextasmError, root: str) -> Finding:
 def _yaml_errors(inspection: Inspection) -> Iterator[ContextasmError]:
     for path, document in inspection.documents.items():
         if path.endswith((".yaml", ".yml")):
+            load = load_config if path.startswith(("rules/", "profiles/")) or path == FILE else load_yaml
             try:
-                load_yaml(document.data, path)
+                load(document.data, path)
             except ContextasmError as error:
                 yield error
 
@@ -95,21 +96,25 @@ READ_HINTS = {
     "unreadable": "give whoever runs this the right to read it",
     "not-text": "save it as UTF-8",
     "not-a-file": "put a file in its place, or take it away",
+    "not-a-folder": "put a folder in its place, or take it away",
+    "too-large": "split it, or take it away",
     "outside-workspace": "put a copy of the file into the workspace in place of the link",
 }
 """Hint for a file that can't be read, by the problem's code."""
 
 
 def check_unreadable(inspection: Inspection) -> Iterator[Finding]:
-    """Report files that can't be read: an error for links that lead out and for files of required layers."""
+    """Report files that can't be read, and folders that can't be listed.
+
+    These, links that lead out and files of required layers are errors.
+    """
     required = _required_paths(inspection)
     for problem in inspection.problems:
-        is_error = problem.code == "outside-workspace" or problem.path in required
+        is_folder = problem.path.endswith("/")
+        is_error = is_folder or problem.code == "outside-workspace" or problem.path in required
         make_finding = error_finding if is_error else warning_finding
         hint = READ_HINTS.get(problem.code, "put a file in its place that can be read")
         yield make_finding(problem.path, 0, problem.message, hint)
-    for path, error in inspection.workspace.unlisted.items():
-        yield error_finding(path, 0, error.what, error.hint)
 
 
 def _required_paths(inspection: Inspection) -> set[str]:

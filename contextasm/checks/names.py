@@ -52,7 +52,8 @@ def check_file_names(inspection: Inspection) -> Iterator[Finding]:
     simple = [pattern for pattern in patterns if "**" not in pattern and not {*"{["} & {*pattern}]
     read_paths = {path for pattern in patterns for path in workspace.list(pattern)}
     roots = dict.fromkeys(pattern.partition("/")[0] for pattern in simple if "/" in pattern)
-    candidates = [path for root in ("", *roots) for path in workspace.list(f"{root}/**/*" if root else "*")]
+    listed = (path for root in ("", *roots) for path in workspace.list(f"{root}/**/*" if root else "*"))
+    candidates = [path for path in listed if not path.endswith("/")]
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for path in candidates:
         if path not in read_paths and (miss := _near_miss(path, simple, read_paths)):

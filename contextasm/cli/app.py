@@ -182,6 +182,8 @@ def _exit_code(error: BaseException, words: Sequence[str]) -> int:
         case BrokenPipeError() | SystemExit():  # typer exits with the second when the reader of a help text has gone
             _discard_stdout()
             code = 141
+        case MemoryError():
+            code = _report("memory: there is too little for this command: leave large files out", 2)
         case OSError():
             _discard_stdout()
             code = _report(f"{error.filename or 'output'}: {error.strerror or error}: correct this and try again", 2)

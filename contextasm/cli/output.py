@@ -16,11 +16,19 @@ if TYPE_CHECKING:
 def read_stdin(where: str, kind: str) -> str:
     """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
+    from contextasm.workspace.reading import MAX_FILE, too_large
 
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
+        data = sys.stdin.buffer.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise ContextasmError(where, f"standard input {too_large(len(data), MAX_FILE).message}", "pipe in less")
+        return data.decode("utf-8-sig")
     except AttributeError as error:  # closed before the process began
         raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
+    except OSError as error:
+        raise ContextasmError(
+            where, f"standard input can't be read: {error.strerror}", f"pipe the {kind} in"
+        ) from error
     except UnicodeDecodeError as error:
         raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 

@@ -79,10 +79,18 @@ def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> Re
 
 
 def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
-    """The function that reads a profile's file; files of a git revision are read from the revision."""
+    """The function that reads a file of a profile that the settings name; those of a git revision are read from it.
+
+    It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
+    """
 
     def read(path: Path, where: str) -> bytes:
-        if isinstance(workspace, Folder) or not path.is_relative_to(workspace.root):
+        if path.parent == SHIPPED:
+            return read_file(path, where)
+        if not path.is_relative_to(workspace.root):
+            hint = "put the profile into the workspace, or name it with --profile"
+            raise ContextasmError(where, f"{path} is outside the workspace", hint)
+        if isinstance(workspace, Folder):
             return read_file(path, where)
         name = path.relative_to(workspace.root).as_posix()
         document = workspace.read(name)

@@ -59,10 +59,14 @@ def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: 
 def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) -> str:
     """The folder of an agent or a team, such as `agents/luna`.
 
-    Raises `ContextasmError` at `origin`, with the nearest name, where there is no such folder.
+    Raises `ContextasmError` at `origin`, with the nearest name, where there is no such folder, and for a folder that
+    can't be listed.
     """
     folder = f"{kind}s/{name}"
-    if not workspace.list(f"{folder}/**/*"):
+    paths = workspace.list(f"{folder}/**/*")
+    if paths == [f"{folder}/"] and isinstance(problem := workspace.read(paths[0]), Problem):
+        raise ContextasmError(folder, problem.message, "make it a folder that can be listed")
+    if not paths:
         names = owner_names(workspace, kind)
         if not names:
             hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"

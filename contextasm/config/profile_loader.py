@@ -5,16 +5,18 @@ A profile is shipped with the package or is a file of the user's; `extends` star
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contextasm.config import values
 from contextasm.config.layers import with_layer_changes
 from contextasm.config.values import ParseValue
-from contextasm.config.yaml_loader import YamlMapping, load_mapping
+from contextasm.config.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.model import Conflicts, ContextasmError, Profile
 from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.frame import MARKERS
+from contextasm.workspace.reading import file_bytes
 
 SHIPPED = Path(__file__).parent / "profiles"
 
@@ -47,11 +49,10 @@ ReadProfile = Callable[[Path, str], bytes]
 
 def read_file(path: Path, where: str) -> bytes:
     """The bytes of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) else "no path"
-        raise ContextasmError(where, f"{path}: {what}", "name a profile's file that can be read") from error
+    data = file_bytes(str(path), limit=MAX_CONFIG)
+    if isinstance(data, bytes):
+        return data
+    raise ContextasmError(where, f"{path}: {data.message}", "name a profile's file that can be read")
 
 
 def load_profile(
@@ -152,7 +153,7 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 
 def _profile_path(name: str, where: str, folder: Path) -> Path:
     if is_profile_path(name):
-        return (folder / name).resolve()
+        return Path(os.path.realpath(folder / name))
     return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 
@@ -165,7 +166,7 @@ def profile_files(name: str, folder: Path) -> Sequence[Path]:
     """The readable files that a profile is made of, without those of the package; `folder` is where paths start."""
     paths: list[Path] = []
     while name and is_profile_path(name):
-        path = (folder / name).resolve()
+        path = _profile_path(name, "", folder)
         if path in paths:
             break
         paths.append(path)

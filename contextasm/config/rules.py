@@ -13,7 +13,7 @@ from functools import partial
 from contextasm.config import values
 from contextasm.config.facts import FIELDS
 from contextasm.config.patterns import parse_pattern
-from contextasm.config.yaml_loader import YamlMapping, load_yaml, parse_mapping, parse_sequence
+from contextasm.config.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT
 from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
@@ -51,7 +51,7 @@ def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
         if isinstance(document, Problem):
             raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")
         if document:
-            rules += parse_rules(load_yaml(document.data, path), path, env)
+            rules += parse_rules(load_config(document.data, path), path, env)
     if "rules" in file:
         rules += parse_rules(file["rules"], file.path, env, file.lines["rules"])
     refuse_twins(rules)

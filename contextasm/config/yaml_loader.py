@@ -6,6 +6,7 @@ are refused. It reads the parser's events one by one, so that no text can make a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, NoReturn
@@ -16,14 +17,21 @@ from yaml.reader import ReaderError
 
 from contextasm.config.values import describe_value, require_known
 from contextasm.model import ContextasmError
+from contextasm.text.json_reader import DEEPEST
+from contextasm.workspace.reading import too_large
 
-DEEPEST = 50
-"""Levels of mappings and lists inside each other."""
+MAX_CONFIG = 1024 * 1024
+"""Bytes of the largest file of settings, rules or a profile."""
+
+MAX_DATA = 16 * 1024 * 1024
+"""Bytes of the largest YAML text; one of this size takes a few seconds."""
 
 _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _PARSER_FAILURES = (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError)
 """Families of errors that a parser may let through beside YAML's own: an escape beyond Unicode is a ValueError."""
+
+_QUOTED_TAG = re.compile(r"""['"]!.*['"]""")
 
 _CONSTANTS: dict[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -76,8 +84,8 @@ def parse_sequence(value: object, where: str, hint: str = "put `- ` before each 
 
 
 def load_mapping(text: str | bytes, path: str) -> YamlMapping:
-    """The mapping that a YAML text holds; an empty text is an empty mapping. Raises as `load_yaml` does."""
-    value = load_yaml(text, path)
+    """The mapping that the settings or a profile hold; an empty text is an empty mapping. Raises as `load_config`."""
+    value = load_config(text, path)
     if value is None:
         return YamlMapping(path, 1)
     if not isinstance(value, YamlMapping):
@@ -85,11 +93,18 @@ def load_mapping(text: str | bytes, path: str) -> YamlMapping:
     return value
 
 
-def load_yaml(text: str | bytes, path: str) -> object:
-    """The value that a YAML text holds; None for an empty text. Messages name `path`.
+def load_config(text: str | bytes, path: str) -> object:
+    """The value that a file of settings, rules or a profile holds. Raises as `load_yaml`, and above `MAX_CONFIG`."""
+    return load_yaml(text, path, MAX_CONFIG)
 
-    Raises `ContextasmError` with file and line for anything that is not plain YAML.
+
+def load_yaml(text: str | bytes, path: str, limit: int = MAX_DATA) -> object:
+    """The value that a YAML text holds; None for an empty text. Messages name `path`, and never quote a value.
+
+    Raises `ContextasmError` with file and line for anything that is not plain YAML, and for more than `limit` bytes.
     """
+    if len(text) > limit:
+        raise ContextasmError(f"{path}:1", too_large(len(text), limit).message, "split the file")
     parser = None
     try:
         parser = _Parser(text)
@@ -98,21 +113,25 @@ def load_yaml(text: str | bytes, path: str) -> object:
         raise _syntax_error(error, text, path) from error
     except _PARSER_FAILURES as error:
         line = getattr(parser, "line", 0) + 1
-        raise ContextasmError(f"{path}:{line}", f"no valid YAML: {error}", "correct this line") from error
+        raise ContextasmError(f"{path}:{line}", "not valid YAML", "correct this line") from error
     finally:
         if parser:
             parser.dispose()
 
 
 def _syntax_error(error: yaml.YAMLError, text: str | bytes, path: str) -> ContextasmError:
-    problem, line = str(error).partition("\n")[0], 1
+    # The parser's words quote nothing but tags; its snippet of the text, which may hold a secret, is left out.
+    what, line, column = "", 1, 1
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
-        problem, line = error.problem or problem, mark.line + 1 if mark else 1
+        what = f": {_QUOTED_TAG.sub('of a tag', error.problem)}" if error.problem else ""
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     elif isinstance(error, ReaderError):
         data = text.encode("utf-8", "replace") if isinstance(text, str) else text
         line = data.count(b"\n", 0, error.position) + 1
-    return ContextasmError(f"{path}:{line}", f"no valid YAML: {problem}", "correct this line")
+        column = error.position - data.rfind(b"\n", 0, error.position)
+        what = ": a byte or character that YAML does not have"
+    return ContextasmError(f"{path}:{line}", f"not valid YAML at column {column}{what}", "correct this line")
 
 
 class _EventReader:
@@ -170,7 +189,7 @@ class _EventReader:
             self._refuse(event, "a list or a mapping as a key", "write a word before the `:`")
         key = self._scalar(event)
         if not isinstance(key, str):
-            self._refuse(event, f"the key `{event.value}` is no word", "put it in quotes")
+            self._refuse(event, "this key is no word", "put it in quotes")
         if key == "<<" and event.implicit[0]:
             self._refuse(event, "unsupported merge key <<", "write the keys out")
         return key
@@ -197,10 +216,10 @@ class _EventReader:
 
     def _refuse_mark(self, event: Any) -> NoReturn:
         if type(event) is AliasEvent:
-            self._refuse(event, f"unsupported alias *{event.anchor}", "write the value out")
+            self._refuse(event, "unsupported alias (*)", "write the value out")
         if event.anchor is not None:
-            self._refuse(event, f"unsupported anchor &{event.anchor}", "write the value out wherever it is needed")
-        self._refuse(event, f"unsupported tag {event.tag.replace('tag:yaml.org,2002:', '!!')}", "leave it out")
+            self._refuse(event, "unsupported anchor (&)", "write the value out wherever it is needed")
+        self._refuse(event, "unsupported tag (!)", "leave it out, or put the value in quotes")
 
     def _refuse(self, event: Any, what: str, hint: str) -> NoReturn:
         raise ContextasmError(f"{self._path}:{event.start_mark.line + 1}", what, hint)

@@ -33,6 +33,7 @@ from contextasm.rendering.frame import MARKERS, render_document
 from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
+from contextasm.text.json_reader import load_json
 from contextasm.workspace.recording import RecordingWorkspace
 from contextasm.workspace.snapshot import answer_digest
 
@@ -202,9 +203,11 @@ def parse_record(data: bytes, where: str) -> Record:
     """
     hint = "record the build again with `ctxasm build --record`"
     try:
-        fields = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ContextasmError(where, f"is no record: no JSON ({error})", hint) from error
+        fields: Any = load_json(data.decode("utf-8-sig"), where, takes_file_names=True)
+    except ContextasmError as error:
+        raise ContextasmError(error.where, f"is no record: {error.what}", hint) from error
+    except UnicodeDecodeError as error:
+        raise ContextasmError(where, f"is no record: byte {error.start} is not UTF-8", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if schema != SCHEMA:
         what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"

@@ -33,6 +33,7 @@ from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.own_folder import OWN_FOLDER, make_own_folder
+from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
 from contextasm.workspace.snapshot import ChangedInput, changed_inputs
 
@@ -126,10 +127,9 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
 
 def load_record(path: Path) -> Record:
     """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is no record."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ContextasmError(str(path), f"can't be read: {error.strerror}", "name a record") from error
+    data = file_bytes(str(path))
+    if not isinstance(data, bytes):
+        raise ContextasmError(str(path), data.message, "name a record")
     return parse_record(data, str(path))
 
 
@@ -203,11 +203,10 @@ def changed_config(record: Record, root: Path) -> tuple[ChangedInput, ...]:
 
 
 def _changed_outside(path: str, digest: str) -> ChangedInput | None:
-    try:
-        now = sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
+    data = file_bytes(path)
+    if not isinstance(data, bytes):
         return ChangedInput(path, "gone")
-    return ChangedInput(path, "changed") if now != digest else None
+    return ChangedInput(path, "changed") if sha256(data).hexdigest() != digest else None
 
 
 def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:
@@ -220,9 +219,8 @@ def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:
     reads |= {problem.path: problem for problem in record.unreadable}
     for recorded in record.inputs:
         file = folder / Path(recorded.sha256).name
-        try:
-            data = file.read_bytes()
-        except OSError:
+        data = file_bytes(str(file))
+        if not isinstance(data, bytes):
             return None
         if sha256(data).hexdigest() != recorded.sha256:
             raise ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")

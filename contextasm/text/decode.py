@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Data, Document, Gap, Hidden, Parse, Problem, Span
 from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.front_matter import front_matter
+from contextasm.text.json_reader import load_json
 from contextasm.text.managed_block import without_block
 
 _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
@@ -60,7 +61,7 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
     Their texts are cleaned once more, since an escape can spell what reading removes.
     """
     try:
-        read = _parse_json if document.path.endswith(".json") else parse
+        read = load_json if document.path.endswith(".json") else parse
         value = read(document.data.decode("utf-8-sig"), document.path)
     except ContextasmError as error:
         line = error.where.rpartition(":")[2]
@@ -70,16 +71,3 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
     hidden: list[Hidden] = []
     value = clean_value(value, document.cleaning, 1, hidden)
     return Data(document._replace(hidden=(*document.hidden, *hidden)), value)
-
-
-def _parse_json(text: str, path: str) -> object:
-    import json
-
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ContextasmError(f"{path}:{error.lineno}", f"no valid JSON: {error.msg}", "correct this line") from error
-    except RecursionError as error:
-        raise ContextasmError(path, "nested too deeply", "write it flatter") from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise ContextasmError(path, "holds a number that is too long", "write it as a text") from error

@@ -4,6 +4,7 @@ Three forms of pattern exist, each as its users know it elsewhere:
 
 - `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` stands for any folders,
   hidden names match no wildcard, and links to folders are not followed below `**`; one that leads out is listed itself.
+  A folder that can't be listed is listed with a `/` behind it, and a folder that has the name of a file as a file.
   Layers' paths are such patterns.
 - `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` stands for any folders,
   hidden names match, and `?` and brackets are plain characters.
@@ -36,8 +37,11 @@ class TreeEntry(Protocol):
 class Tree(Protocol):
     """Folders with their entries. Paths are relative to the topmost folder, whose own path is empty."""
 
-    def entries(self, folder: str) -> Iterable[TreeEntry]:
-        """The entries of a folder, hidden names left out; none where the folder does not exist."""
+    def entries(self, folder: str) -> Iterable[TreeEntry] | None:
+        """The entries of a folder, hidden names left out; none where the folder does not exist.
+
+        None where there is something that can't be listed.
+        """
 
     def exists(self, path: str) -> bool:
         """Whether a path exists, be it a link that leads nowhere."""
@@ -47,11 +51,24 @@ class Tree(Protocol):
 
 
 def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
-    """The files that match, in code point order; a folder on the way that leads out is listed in their stead."""
+    """The files that match, in code point order; a folder on the way that leads out is listed in their stead.
+
+    So is a folder that can't be listed, with a `/` behind its path.
+    """
     return sorted(set(_paths_below(tree, "", pattern.split("/"))))
 
 
-def _paths_below(tree: Tree, folder: str, parts: Sequence[str]) -> Iterator[str]:
+def names_file(pattern: str) -> bool:
+    """Whether a pattern fits names of files alone, as `daily/*.md` does; of `**/*.js` and `docs/*`, folders have some.
+
+    A folder of such a name stands where a file belongs.
+    """
+    folders, _, name = pattern.rpartition("/")
+    return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
+
+
+def _paths_below(tree: Tree, folder: str, parts: Sequence[str], *, is_deep: bool = False) -> Iterator[str]:
+    # `is_deep` is True below `**`.
     if not parts:
         return
     first, rest = parts[0], parts[1:]
@@ -60,21 +77,31 @@ def _paths_below(tree: Tree, folder: str, parts: Sequence[str]) -> Iterator[str]
     elif first == "**":
         yield from _paths_at_any_depth(tree, folder, rest)
     elif is_pattern(first):
-        yield from _paths_by_name_pattern(tree, folder, first, rest)
+        yield from _paths_by_name_pattern(tree, folder, parts, is_deep=is_deep)
     elif rest:
-        yield from _paths_below(tree, _joined(folder, first), rest)
+        yield from _paths_below(tree, _joined(folder, first), rest, is_deep=is_deep)
     elif tree.exists(_joined(folder, first)):
         yield _joined(folder, first)
 
 
 def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterator[str]:
-    yield from _paths_below(tree, folder, rest)
-    for entry in tree.entries(folder):
+    yield from _paths_below(tree, folder, rest, is_deep=True)
+    entries = tree.entries(folder)
+    if entries is None:
+        yield f"{folder or '.'}/"
+    for entry in entries or ():
         path = _joined(folder, entry.name)
-        if entry.is_dir(follow_symlinks=False):
+        if _is_folder(entry):
             yield from _paths_at_any_depth(tree, path, rest)
         elif _leads_to_folder(entry) and not tree.holds(path):
             yield path  # as a named folder that leads out: whoever reads it learns why
+
+
+def _is_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:  # it is gone, or its disk fails
+        return False
 
 
 def _leads_to_folder(entry: TreeEntry) -> bool:
@@ -84,14 +111,20 @@ def _leads_to_folder(entry: TreeEntry) -> bool:
         return False
 
 
-def _paths_by_name_pattern(tree: Tree, folder: str, name_pattern: str, rest: Sequence[str]) -> Iterator[str]:
+def _paths_by_name_pattern(tree: Tree, folder: str, parts: Sequence[str], *, is_deep: bool) -> Iterator[str]:
+    name_pattern, rest = parts[0], parts[1:]
+    entries = tree.entries(folder)
+    if entries is None:
+        yield f"{folder or '.'}/"
+        return
     matches = re.compile(translate(name_pattern)).match
-    for entry in tree.entries(folder):
+    takes_folders = not is_deep and names_file(name_pattern)
+    for entry in entries:
         if not matches(entry.name):
             continue
         if rest and _leads_to_folder(entry):
-            yield from _paths_below(tree, _joined(folder, entry.name), rest)
-        elif not rest and not entry.is_dir(follow_symlinks=False):
+            yield from _paths_below(tree, _joined(folder, entry.name), rest, is_deep=is_deep)
+        elif not rest and (takes_folders or not _is_folder(entry)):
             yield _joined(folder, entry.name)
 
 

@@ -10,9 +10,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from contextasm.model import Cleaning, Document, Hidden, Problem
+from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
 from contextasm.text.cleaning import clean_value, hidden_problem
 from contextasm.text.dates import moment
+from contextasm.text.json_reader import load_json
 
 _FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "data", "session", "sessionId"}
 """The keys of an event that are not its content."""
@@ -49,8 +50,6 @@ def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]
 @lru_cache(maxsize=64)
 def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[Sequence[Event], Sequence[Problem]]:
     # Cached, for two layers may read one session. `first` is the line of the file at which the text begins.
-    import json
-
     events: list[Event] = []
     problems: list[Problem] = []
     lines = text.split("\n")
@@ -58,10 +57,10 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+            value = load_json(line, path)
+        except ContextasmError as error:
             torn = "; the last line may still be being written" if number == first + len(lines) - 1 else ""
-            problems.append(Problem("bad-event", path, number, f"is no valid JSON{torn}"))
+            problems.append(Problem("bad-event", path, number, f"{error.what}{torn}"))
             continue
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
             problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))

@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from contextasm.model import ContextasmError
+from contextasm.workspace.reading import file_bytes
 
 
 def write(path: Path, data: bytes) -> bool:
@@ -34,7 +35,7 @@ def write(path: Path, data: bytes) -> bool:
         if not stat.S_ISREG(status.st_mode):
             _write_directly(path, data)
             return True
-        if status.st_size == len(data) and Path(target).read_bytes() == data:
+        if status.st_size == len(data) and file_bytes(target, limit=len(data)) == data:
             return False
         mode = stat.S_IMODE(status.st_mode)
     try:

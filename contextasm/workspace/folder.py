@@ -5,21 +5,19 @@ A file that can't be read is a `Problem`; the caller decides how bad that is.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
 from contextasm.workspace.typed_paths import workspace_path
 
 MARKS = ("ctxasm.yaml", "agents")
 """Names that make a folder a workspace."""
-
-_FILE_TYPES = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 
 def find_workspace(start: Path) -> Path:
@@ -41,11 +39,13 @@ class Folder:
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = os.path.realpath(root)
         self._inside: dict[str, bool] = {}
+        self._unlisted: dict[str, Problem] = {}
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files, in code point order.
 
-        In place of files behind a folder that leads out of the workspace, the list has that folder.
+        In place of files behind a folder that leads out of the workspace, the list has that folder; in place of those
+        in a folder that can't be listed, it has the folder with a `/` behind it. `read` gives the problem of both.
         """
         return list_matching(self, pattern)
 
@@ -57,29 +57,47 @@ class Folder:
         """Whether `path` is a file, or a link to one."""
         return os.path.isfile(self._full(path))
 
-    def entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """Names in a folder but for hidden ones; empty where there is no such folder."""
+    def entries(self, folder: str) -> Sequence[os.DirEntry[str]] | None:
+        """Names in a folder but for hidden ones; empty where there is no such folder.
+
+        None where the folder can't be listed; `read` gives the problem, at the path with a `/` behind it.
+        """
+        path = f"{folder or '.'}/"
         try:
             with os.scandir(self._full(folder)) as entries:
-                yield from (entry for entry in entries if not entry.name.startswith("."))
-        except (FileNotFoundError, NotADirectoryError):
-            return
+                return [entry for entry in entries if not entry.name.startswith(".")]
+        except FileNotFoundError:
+            return []
+        except NotADirectoryError:
+            self._unlisted[path] = self._problem_of_file_above(path, folder)
         except OSError as error:
-            raise ContextasmError(folder, f"can't be listed: {error.strerror}", "make it readable") from error
+            self._unlisted[path] = Problem("unreadable", path, 0, f"can't be listed: {error.strerror}")
+        return None
 
     def read(self, path: str) -> Document | Problem | None:
         """The document; a problem where it can't be read; None where there is no such file."""
+        if path.endswith("/"):
+            return self._unlisted.get(path)
         if {"", ".", ".."} & set(path.split("/")):
             return Problem("outside-workspace", path, 0, "is no path inside the workspace")
-        try:
-            if not self.holds(os.path.dirname(path)):
-                return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
-            data = self._file_bytes(path)
-        except (FileNotFoundError, NotADirectoryError):
+        if not self.holds(os.path.dirname(path)):
+            return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
+        data = file_bytes(self._full(path), holds=self._holds_real)
+        return decode_document(path, data) if isinstance(data, bytes) else self._problem(path, data)
+
+    def _problem(self, path: str, failure: ReadFailure) -> Problem | None:
+        if failure.code == MISSING:
             return None
-        except OSError as error:
-            return Problem("unreadable", path, 0, f"can't be read: {error.strerror}")
-        return data if isinstance(data, Problem) else decode_document(path, data)
+        if failure.code == "not-a-folder":
+            return self._problem_of_file_above(path, os.path.dirname(path))
+        return Problem(failure.code, path, 0, failure.message)
+
+    def _problem_of_file_above(self, path: str, folder: str) -> Problem:
+        """The problem of a path whose folder is a file, or lies below one."""
+        names = folder.split("/")
+        above = ("/".join(names[: number + 1]) for number in range(len(names)))
+        file = next((place for place in above if not os.path.isdir(self._full(place))), folder)
+        return Problem("not-a-folder", path, 0, f"can't be read: {file} is a file, not a folder")
 
     def stamp(self, path: str) -> FileStamp | None:
         """Times, size and inode of a file; None for a link, and for anything but a regular file of the workspace."""
@@ -96,28 +114,6 @@ class Folder:
     def relative(self, path: str) -> str:
         """The path in the workspace of a path or pattern that a person typed (`workspace/typed_paths.py`)."""
         return workspace_path(self.root, path, self.exists)
-
-    def _file_bytes(self, path: str) -> bytes | Problem:
-        """The bytes of a regular file, or the problem. A pipe is opened without blocking and closed: nothing waits."""
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            handle = os.open(self._full(path), flags)
-        except OSError as error:
-            if error.errno != errno.ELOOP:
-                raise
-            target = os.path.realpath(self._full(path))
-            if not self._holds_real(target):
-                return Problem("outside-workspace", path, 0, "is a link that leads out of the workspace")
-            handle = os.open(target, flags)
-        try:
-            mode = os.fstat(handle).st_mode
-            if not stat.S_ISREG(mode):
-                file_type = next((words for test, words in _FILE_TYPES if test(mode)), "a device")
-                return Problem("not-a-file", path, 0, f"is {file_type}, not a file")
-            with open(handle, "rb", buffering=0, closefd=False) as file:
-                return file.readall()
-        finally:
-            os.close(handle)
 
     def holds(self, folder: str) -> bool:
         """Whether a folder lies in the workspace, once links are followed."""

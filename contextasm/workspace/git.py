@@ -1,4 +1,4 @@
-"""The workspace as it was in a git revision, or as it is in the index, read from the repository's objects.
+"""The workspace as it was in a git revision, read from the repository's objects.
 
 Nothing is checked out or written. Links are followed as on a disk, but never out of the workspace; submodules are empty
 folders. How git is run is in `workspace/git_commands.py`.
@@ -16,11 +16,11 @@ from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
 from contextasm.workspace.git_commands import git_failure, run_git, start_git
+from contextasm.workspace.reading import MAX_FILE, ReadFailure, too_large
 from contextasm.workspace.typed_paths import workspace_path
 
 if TYPE_CHECKING:
     import subprocess
-    from pathlib import Path
 
 _MAX_LINKS = 40
 """Links followed on the way to a file, as on Linux."""
@@ -31,7 +31,7 @@ _SUBMODULE = 0o160000
 """Mode of a submodule."""
 
 
-class _GitObject(NamedTuple):
+class GitObject(NamedTuple):
     """Mode and hash of a file, a link or a submodule in the tree of a revision."""
 
     mode: int
@@ -62,7 +62,7 @@ class GitWorkspace:
         self.root = root
         self._environment = environment
         self._object_reader: subprocess.Popen[bytes] | None = None
-        self._objects: dict[str, _GitObject] = {}
+        self._objects: dict[str, GitObject] = {}
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         """The names in each folder, and whether each is a folder itself."""
         self.revision = revision
@@ -73,7 +73,7 @@ class GitWorkspace:
         for entry in self._git_output("ls-tree", "-r", "-z", self.commit).split(b"\0")[:-1]:
             fields, _, path = entry.partition(b"\t")
             mode, _, object_hash = fields.decode().split()
-            self._add_object(os.fsdecode(path), _GitObject(int(mode, 8), object_hash))
+            self._add_object(os.fsdecode(path), GitObject(int(mode, 8), object_hash))
 
     def _commit_hash(self, revision: str) -> str:
         hint = "give a record, a date (YYYY-MM-DD), a budget (@8k) or a git revision such as HEAD~3"
@@ -102,7 +102,7 @@ class GitWorkspace:
             raise git_failure(words[0], code, messages.decode(errors="replace"))
         return output
 
-    def _add_object(self, path: str, entry: _GitObject) -> None:
+    def _add_object(self, path: str, entry: GitObject) -> None:
         """Add a path of the tree, and the folders above it."""
         self._objects[path] = entry
         folder, _, name = path.rpartition("/")
@@ -120,12 +120,22 @@ class GitWorkspace:
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files, in code point order.
 
-        In place of files behind a folder that leads out of the workspace, the list has that folder.
+        In place of files behind a folder that leads out of the workspace, the list has that folder; a file where a
+        folder belongs is listed with a `/` behind it. `read` gives the problem of both.
         """
         return list_matching(self, pattern)
 
-    def entries(self, folder: str) -> Iterator[_FolderEntry]:
-        """Names in a folder but for hidden ones; empty where there is no such folder."""
+    def entries(self, folder: str) -> Iterator[_FolderEntry] | None:
+        """Names in a folder but for hidden ones; empty where there is no such folder, and None where it is a file."""
+        return None if self._file_above(folder) else self._entries(folder)
+
+    def _file_above(self, folder: str) -> str:
+        """The first part of a folder's path that is a file; empty for none."""
+        names = folder.split("/")
+        above = ("/".join(names[: number + 1]) for number in range(len(names)))
+        return next((place for place in above if self.is_file(place)), "")
+
+    def _entries(self, folder: str) -> Iterator[_FolderEntry]:
         real = self._real_path(folder)
         for name, is_folder in self._folders.get(real or "", {}).items() if real is not None else ():
             if not name.startswith("."):
@@ -188,21 +198,33 @@ class GitWorkspace:
 
     def read(self, path: str) -> Document | Problem | None:
         """The document; a problem where it can't be read; None where there is no such file."""
-        if {"", ".", ".."} & set(path.split("/")):
-            return Problem("outside-workspace", path, 0, "is no path inside the workspace")
-        if not self.holds(path.rpartition("/")[0]):
-            return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
         real = self._real_path(path)
-        if real is None:
-            return Problem("outside-workspace", path, 0, "is a link that leads out of the workspace")
-        if real == _LOOP:
-            return Problem("unreadable", path, 0, f"can't be read: {os.strerror(errno.ELOOP)}")
-        if real in self._folders:
-            return Problem("not-a-file", path, 0, "is a folder, not a file")
-        entry = self._objects.get(real)
-        return decode_document(path, self._object_bytes(real, entry)) if entry else None
+        if failure := self._read_failure(path, real):
+            return Problem(failure.code, path, 0, failure.message)
+        entry = self._objects.get(real or "")
+        if entry is None or path.endswith("/"):
+            return None
+        data = self._object_bytes(path, entry)
+        if len(data) > MAX_FILE:
+            return Problem("too-large", path, 0, too_large(len(data), MAX_FILE).message)
+        return decode_document(path, data)
 
-    def _object_bytes(self, path: str, entry: _GitObject) -> bytes:
+    def _read_failure(self, path: str, real: str | None) -> ReadFailure | None:
+        """The reason why a path can't be a file that is read; `real` is the path with its links followed."""
+        folder, _, name = path.rpartition("/")
+        is_inner = not {"", ".", ".."} & {*path.rstrip("/").split("/")}
+        file = self._file_above(folder)
+        failures = (
+            (bool(file), "not-a-folder", f"can't be read: {file} is a file, not a folder"),
+            (not is_inner, "outside-workspace", "is no path inside the workspace"),
+            (not self.holds(folder), "outside-workspace", "leads out of the workspace through a link"),
+            (real is None, "outside-workspace", "is a link that leads out of the workspace"),
+            (real == _LOOP, "unreadable", f"can't be read: {os.strerror(errno.ELOOP)}"),
+            (bool(name) and real in self._folders, "not-a-file", "is a folder, not a file"),
+        )
+        return next((ReadFailure(code, message) for fails, code, message in failures if fails), None)
+
+    def _object_bytes(self, path: str, entry: GitObject) -> bytes:
         """The content of the object at `path`. Raises `ContextasmError` where the repository does not have it."""
         if self._object_reader is None:
             self._object_reader = self._started_object_reader()
@@ -253,48 +275,3 @@ def _object_content(answers: IO[bytes]) -> bytes | None:
     size = int(header[2])
     data = answers.read(size + 1)
     return data[:-1] if len(data) == size + 1 else None
-
-
-class IndexWorkspace(GitWorkspace):
-    """Workspace as it is in the index: with the files that the next commit will have (`model.Workspace`)."""
-
-    def __init__(self, root: str, environment: Mapping[str, str], folder: Path) -> None:
-        """Open the index of the workspace whose folder is `root`.
-
-        It is the index that git hands to a hook, where that belongs to the same repository; `folder` is the current
-        folder, where the hook's paths start. Raises `ContextasmError` where there is no git or no repository, and for
-        files that are not merged.
-        """
-        self._hook_index, self._folder = environment.get("GIT_INDEX_FILE", ""), folder
-        super().__init__(root, "the index", environment)
-
-    def _commit_hash(self, revision: str) -> str:
-        try:
-            self._git_output("rev-parse", "--git-dir")
-        except ContextasmError as error:
-            if "not a git repository" not in error.what:
-                raise
-            hint = "leave --staged out, or run `git init`"
-            raise ContextasmError("--staged", f"{self.root} is in no git repository", hint) from error
-        return revision
-
-    def _add_objects(self) -> None:
-        output = self._git_output("ls-files", "--stage", "-z", index=self._index_file())
-        for entry in output.split(b"\0")[:-1]:
-            fields, _, name = entry.partition(b"\t")
-            mode, object_hash, stage = fields.decode().split()
-            path = os.fsdecode(name)
-            if stage != "0":
-                raise ContextasmError(path, "has a merge conflict in the index", "resolve it and `git add` the file")
-            self._add_object(path, _GitObject(int(mode, 8), object_hash))
-
-    def _index_file(self) -> str:
-        """The index that a hook commits from; empty for the repository's own."""
-        if not self._hook_index:
-            return ""
-        top, git_folder = self._git_output("rev-parse", "--show-toplevel", "--absolute-git-dir").split(b"\n")[:2]
-        for start in (str(self._folder), os.fsdecode(top)):
-            path = os.path.realpath(os.path.join(start, self._hook_index))
-            if os.path.dirname(path) == os.path.realpath(os.fsdecode(git_folder)):
-                return path
-        return ""

@@ -109,12 +109,9 @@ class _TreeWithTargets:
     def entries(self, folder: str) -> Iterator[TreeEntry]:
         """Names in a folder, those of targets included; hidden ones are left out, as in any folder."""
         names: set[str] = set()
-        try:
-            for entry in self._folder.entries(folder):
-                names.add(entry.name)
-                yield entry
-        except ContextasmError:  # A folder that can't be listed: a build that needs it fails.
-            pass
+        for entry in self._folder.entries(folder) or ():  # of a folder that can't be listed, a build reads nothing
+            names.add(entry.name)
+            yield entry
         for name in self._names.get(file_identity(f"{self._folder.root}/{folder}"), ()):
             if name not in names and not name.startswith("."):
                 yield _MissingFile(name)

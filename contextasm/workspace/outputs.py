@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Self
 
 from contextasm.model import ContextasmError
 from contextasm.text.managed_block import find_block, with_block
+from contextasm.workspace.reading import MISSING, file_bytes
 
 BLOCK_SUFFIXES = (".md", ".mdc", ".markdown")
 """Ends of the names of files in which a managed block is a comment; of other inputs it would break the format."""
@@ -173,7 +174,9 @@ def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWr
 
 def current_bytes(path: Path) -> bytes | None:
     """The content of a file; None where there is none. Raises `ContextasmError` where it can't be read."""
-    try:
-        return path.read_bytes() if path.exists() else None
-    except OSError as error:
-        raise ContextasmError(str(path), f"can't be read: {error.strerror}", "make it readable") from error
+    data = file_bytes(str(path))
+    if isinstance(data, bytes):
+        return data
+    if data.code in {MISSING, "not-a-folder"}:
+        return None
+    raise ContextasmError(str(path), data.message, "name a file that can be read")

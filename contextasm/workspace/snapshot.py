@@ -45,22 +45,11 @@ def _not_recorded(path: str) -> ContextasmError:
 
 
 class InspectedWorkspace(RecordingWorkspace):
-    """Recorded folder, or git's index, that lists nothing where a folder can't be listed, and remembers the error."""
+    """Recorded folder, or git's index, that knows what it records."""
 
     def __init__(self, folder: Folder | GitWorkspace) -> None:
         super().__init__(folder)
         self.folder = folder
-        self.unlisted: dict[str, ContextasmError] = {}
-        """Errors by the folder that can't be listed."""
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """Paths as the folder listed them the first time; empty where a folder on the way can't be listed."""
-        try:
-            return super().list(pattern)
-        except ContextasmError as error:
-            self.unlisted[error.where] = error
-            self.lists[pattern] = ()
-            return ()
 
 
 class ChangedInput(NamedTuple):

@@ -55,7 +55,7 @@ BLOCK = with_block("Ours.\n", "Text.\n", "AGENTS.md")
 """A file with a managed block, as it was written."""
 
 CASES = {
-    "yaml": Case("config", {"ctxasm.yaml": "budget: [\n"}, "error", "ctxasm.yaml", 2, "no valid YAML", DAY),
+    "yaml": Case("config", {"ctxasm.yaml": "budget: [\n"}, "error", "ctxasm.yaml", 2, "not valid YAML", DAY),
     "unknown key": Case(
         "config", {"ctxasm.yaml": "bugdet: 4k\n"}, "error", "ctxasm.yaml", 1, "unknown key bugdet", DAY
     ),
@@ -649,7 +649,7 @@ def test_row_88_bad_config_is_a_finding_and_its_exit_code_differs_from_a_build(t
     fill(tmp_path, {"ctxasm.yaml": "budget: [\n"})
     checked, built = inside("check", cwd=tmp_path), inside("build", cwd=tmp_path)
     assert (checked.code, built.code, built.out) == (1, 2, "")
-    assert checked.out.startswith("ctxasm.yaml:2: error: no valid YAML")
+    assert checked.out.startswith("ctxasm.yaml:2: error: not valid YAML")
 
 
 @pytest.mark.parametrize("path", [KNOWN, LOG.format("2025-03-13"), "agents/a/IDENTITY.md"])

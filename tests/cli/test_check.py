@@ -173,7 +173,7 @@ def test_a_baseline_shrinks_on_request_only(tmp_path: Path) -> None:
     [
         (("--update-baseline",), "--baseline FILE"),
         (("--baseline", "none.json"), "--update-baseline"),
-        (("--baseline", KNOWN), "not JSON"),
+        (("--baseline", KNOWN), "not valid JSON"),
         (("--baseline", "b.json", "--update-baseline", KNOWN), "leave the paths out"),
         (("--format", "html"), "html"),
         (("-a", "zz"), "unknown agent zz"),

@@ -301,19 +301,19 @@ def test_row_42_confidence_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ('{"text": "b"', "not JSON"),
+        ('{"text": "b"', "not valid JSON"),
         ('{"text": "b", "colour": "red"}', "unknown key colour"),
         ('{"text": ""}', "is empty"),
         ('{"type": "fact"}', "text: is missing"),
         ('{"text": 3}', "is not text"),
         ('{"text": "b", "confidence": "hihg"}', "did you mean high?"),
         ('{"text": "b", "importance": 7}', "not an importance"),
-        ('{"text": "b", "importance": NaN}', "not an importance"),
+        ('{"text": "b", "importance": NaN}', "holds NaN, which JSON does not have"),
         ('{"text": "b", "tags": "a"}', "not a list"),
         ('{"text": "b", "tags": ["a,b"]}', "comma"),
         ('{"text": "b", "key": "{"}', "braces"),
         ('{"text": "b", "type": "x"}', "can't be a type"),
-        ('{"text": "\\ud800"}', "not valid Unicode"),
+        ('{"text": "\\ud800"}', "half a character"),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: str, what: str) -> None:

@@ -129,7 +129,7 @@ def test_profile_of_the_config_is_taken_from_the_workspace(tmp_path: Path) -> No
             ("p.yaml:4", "50 per cent"),
             id="share",
         ),
-        pytest.param({"p.yaml": "a: b: c\n"}, ("p.yaml:1", "no valid YAML"), id="syntax"),
+        pytest.param({"p.yaml": "a: b: c\n"}, ("p.yaml:1", "not valid YAML"), id="syntax"),
         pytest.param({"p.yaml": b"summary: \xff\n"}, ("p.yaml", "not UTF-8"), id="no text"),
     ],
 )

@@ -290,9 +290,9 @@ def damaged(data: bytes) -> bytes:
     ("damage", "words"),
     [
         (damaged, "is damaged: what it says does not match its id"),
-        (lambda data: data[:100], "is no record: no JSON"),
-        (lambda _: b"\xff\x00", "is no record: no JSON"),
-        (lambda _: b"[" * 100_000, "is no record: no JSON"),
+        (lambda data: data[:100], "not valid JSON"),
+        (lambda _: b"\xff\x00", "is no record: byte 0 is not UTF-8"),
+        (lambda _: b"[" * 100_000, "is no record: nested too deeply"),
         (lambda _: b"[]", "is no record: it has no schema"),
         (lambda data: data.replace(b"record/1", b"record/2"), "has schema ctxasm.record/2, and this version reads"),
         (lambda _: b'{"schema": "ctxasm.manifest/1"}', "has schema ctxasm.manifest/1"),

@@ -506,7 +506,7 @@ def test_row_88_a_bad_action_stops_the_run(then: object, says: str) -> None:
 
 def test_a_layer_that_is_a_number_must_be_put_in_quotes() -> None:
     """A key is a word, in any YAML file."""
-    with pytest.raises(ContextasmError, match=r"rules/a.yaml:2: the key `3` is no word: put it in quotes"):
+    with pytest.raises(ContextasmError, match=r"rules/a.yaml:2: this key is no word: put it in quotes"):
         load_yaml("- name: r\n  then: {cap: {3: 100}}\n", "rules/a.yaml")
 
 

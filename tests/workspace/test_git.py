@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError, Document
-from contextasm.workspace.git import GitWorkspace, IndexWorkspace
+from contextasm.workspace.git import GitWorkspace
 from contextasm.workspace.git_commands import changed_files
+from contextasm.workspace.git_index import IndexWorkspace
 from tests.checks.test_checks import KNOWN, TOKEN
 from tests.command import clean, fill, inside, refused
 from tests.records.test_diff import GIT

@@ -126,7 +126,7 @@ def _shown_findings(inspected: _Inspected, flags: CheckFlags) -> Sequence[Findin
 @contextmanager
 def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
     """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
-    from contextasm.workspace.git import IndexWorkspace
+    from contextasm.workspace.git_index import IndexWorkspace
 
     workspace = IndexWorkspace(folder.root, process.environment, process.folder)
     try:
@@ -223,12 +223,15 @@ def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Findi
     """The findings that the baseline does not accept. Raises `ContextasmError` for a file that can't be read."""
     from contextasm.checks.baseline import split_accepted
     from contextasm.model import ContextasmError
+    from contextasm.workspace.reading import file_bytes
 
+    data = file_bytes(str(path))
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        what = f"can't be read: {error.strerror}" if isinstance(error, OSError) else "is not UTF-8"
-        raise ContextasmError(str(path), what, "write it with --update-baseline") from error
+        text = data.decode("utf-8-sig") if isinstance(data, bytes) else ""
+    except UnicodeDecodeError as error:
+        raise ContextasmError(str(path), "is not UTF-8", "write it with --update-baseline") from error
+    if not isinstance(data, bytes):
+        raise ContextasmError(str(path), data.message, "write it with --update-baseline")
     new, accepted, gone = split_accepted(text, findings, str(path))
     rest = f", and {len(gone)} no longer found: --update-baseline removes them" if gone else ""
     write_stderr(f"{path}: {len(accepted)} accepted{rest}")

@@ -167,12 +167,13 @@ def _memory_of_line(line: str, where: str, shared: NewMemory) -> NewMemory:
     """The memory of one line; a line that begins with a brace is JSON."""
     if not line.startswith("{"):
         return shared._replace(text=storable_text(line, where))
-    import json
+    from contextasm.text.json_reader import load_json
 
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ContextasmError(where, f"begins with {{ but is not JSON ({error})", "correct the line") from error
+        data = load_json(line, where)
+    except ContextasmError as error:
+        raise ContextasmError(where, f"begins with {{ but can't be read: {error.what}", "correct the line") from error
+    assert isinstance(data, dict)
     for key in data:
         require_known(key, _KEYS, where, "key")
     return _memory_of_json(data, where, shared)

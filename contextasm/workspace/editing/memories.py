@@ -31,11 +31,13 @@ class MemoryEditor:
     def __init__(self, workspace: Folder, path: str, folder: str = "") -> None:
         """Read the file at `path`, and the files of `folder`.
 
-        Raises `ContextasmError` where `path` can't be read. An unreadable file of `folder` is left out: `build` reports
-        it.
+        Raises `ContextasmError` where `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
+        is left out: `build` reports it.
         """
         self.files: dict[str, EditableFile] = {path: open_file(workspace, path)}
         for other in workspace.list(f"{folder}/*.md") if folder else ():
+            if other.endswith("/"):
+                open_file(workspace, other)
             with suppress(ContextasmError):
                 self.files.setdefault(other, open_file(workspace, other))
         self.changed: dict[str, bytes] = {}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from contextasm.model import Document
 from contextasm.text.passage import passage
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read, RecordingWorkspace
 
 _SETTLED = 100_000_000
@@ -140,7 +141,5 @@ def _proving_status(path: str) -> tuple[int, ...]:
 
 def _content(path: str) -> bytes | None:
     """Bytes of a file; None where it can't be read."""
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return None
+    data = file_bytes(path)
+    return data if isinstance(data, bytes) else None

@@ -1,0 +1,86 @@
+"""JSON as plain values: the one reader of JSON that others wrote. The text comes in as a value; no file is opened here.
+
+Python's own reader takes more than JSON: NaN, halves of characters, and nesting of any depth up to an error of its own.
+"""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import NoReturn
+
+from contextasm.model import ContextasmError
+
+DEEPEST = 50
+"""Levels of objects and lists inside each other, in JSON as in YAML."""
+
+
+def load_json(text: str, where: str, *, takes_file_names: bool = False) -> object:
+    """The value that a JSON text holds. Messages name `where`, with the line where it is known, and quote no value.
+
+    `takes_file_names` lets through bytes of file names that are no UTF-8: this package writes them as halves of
+    characters. Raises `ContextasmError` for anything that is not JSON.
+    """
+    import json
+
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        what = f"not valid JSON at column {error.colno}: {error.msg}"
+        raise ContextasmError(f"{where}:{error.lineno}", what, "correct this line") from error
+    except RecursionError as error:
+        raise _nested_too_deeply(where) from error
+    except _NoJsonError as error:
+        raise ContextasmError(where, str(error), "write a finite number, or put it in quotes") from error
+    except ValueError as error:  # more digits than Python reads
+        raise ContextasmError(where, "holds a number that is too long", "write it as a text") from error
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+        raise _nested_too_deeply(where)
+    if not takes_file_names and _may_hold_half(text) and _holds_half(value):
+        raise ContextasmError(where, "holds an escape for half a character", "write the character itself")
+    return value
+
+
+class _NoJsonError(Exception):
+    """A value that Python reads and JSON does not have."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _NoJsonError(f"holds {name}, which JSON does not have")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if isinf(number):
+        raise _NoJsonError("holds a number that is too large")
+    return number
+
+
+def _nested_too_deeply(where: str) -> ContextasmError:
+    return ContextasmError(where, "nested too deeply", f"keep to {DEEPEST} levels")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    layer = [value]
+    for _ in range(levels):
+        layer = [inner for item in layer for inner in _children(item) if isinstance(inner, dict | list)]
+    return bool(layer)
+
+
+def _children(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [*value.values()]
+    return value if isinstance(value, list) else []
+
+
+def _may_hold_half(text: str) -> bool:
+    return "\\ud" in text or "\\uD" in text or not text.isascii()
+
+
+def _holds_half(value: object) -> bool:
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, str) and not item.isascii() and any("\ud800" <= letter <= "\udfff" for letter in item):
+            return True
+        rest += [*item, *item.values()] if isinstance(item, dict) else _children(item)
+    return False

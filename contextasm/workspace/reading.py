@@ -1,0 +1,101 @@
+"""Reading: the one way to the bytes of a file, be it in the workspace or named by a person.
+
+A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits. What the bytes mean is
+decided in `text/decode.py`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import NamedTuple
+
+MAX_FILE = 64 * 1024 * 1024
+"""Bytes of the largest file that is read."""
+
+MISSING = "missing"
+"""Code of the failure where there is no file at a path."""
+
+_FILE_TYPES = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_LEAST_CHUNK = 64 * 1024
+"""Bytes to ask for where the size of a file is not known, or was wrong."""
+
+
+class ReadFailure(NamedTuple):
+    """The reason why a file was not read."""
+
+    code: str
+    """As of a `Problem`; `MISSING` for no file, and `not-a-folder` for a path below a file."""
+    message: str
+    """Text that goes on from the name of the file."""
+
+
+def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | None = None) -> bytes | ReadFailure:
+    """The bytes of a regular file, or the reason why there are none.
+
+    `limit` is in bytes. `holds` says whether the real path of a link may be read; None for any.
+    """
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            path = os.path.realpath(path)
+            if holds and not holds(path):
+                return ReadFailure("outside-workspace", "is a link that leads out of the workspace")
+            status = os.lstat(path)
+        return _regular_bytes(path, status, limit)
+    except OSError as error:
+        return _failure_of_error(error)
+    except ValueError:  # a NUL, or half a character, in the path
+        return ReadFailure("unreadable", "is no path")
+    except MemoryError:
+        return ReadFailure("unreadable", "can't be read: not enough memory")
+
+
+def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | ReadFailure:
+    if stat.S_ISLNK(status.st_mode):  # what `realpath` leaves of links that lead to themselves
+        return _failure_of_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
+    if not stat.S_ISREG(status.st_mode):
+        return _failure_of_type(status.st_mode)
+    handle = os.open(path, _FLAGS)
+    try:
+        status = os.fstat(handle)  # of what is read, whatever was at the path before
+        if not stat.S_ISREG(status.st_mode):
+            return _failure_of_type(status.st_mode)
+        if status.st_size > limit:
+            return too_large(status.st_size, limit)
+        data = _read_up_to(handle, limit + 1, status.st_size + 1)
+    finally:
+        os.close(handle)
+    return data if len(data) <= limit else too_large(len(data), limit)
+
+
+def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
+    """All bytes of an open file, but no more than `limit`."""
+    chunks: list[bytes] = []
+    size = 0
+    while size < limit and (chunk := os.read(handle, min(limit - size, max(expected - size, _LEAST_CHUNK)))):
+        chunks.append(chunk)
+        size += len(chunk)
+    return b"".join(chunks)
+
+
+def too_large(size: int, limit: int) -> ReadFailure:
+    """The failure of a file of `size` bytes where `limit` are read at most."""
+    return ReadFailure("too-large", f"is too large: {size:,} bytes, and {limit:,} are the most that is read")
+
+
+def _failure_of_type(mode: int) -> ReadFailure:
+    file_type = next((words for test, words in _FILE_TYPES if test(mode)), "a device")
+    return ReadFailure("not-a-file", f"is {file_type}, not a file")
+
+
+def _failure_of_error(error: OSError) -> ReadFailure:
+    if isinstance(error, FileNotFoundError):
+        return ReadFailure(MISSING, error.strerror or "does not exist")
+    code = "not-a-folder" if isinstance(error, NotADirectoryError) else "unreadable"
+    return ReadFailure(code, f"can't be read: {error.strerror}")
