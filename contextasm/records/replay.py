@@ -109,7 +109,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
     Raises `ContextasmError` where several ids begin with the digits.
     """
     path = folder / name
-    if path.is_file():
+    if os.path.exists(path) and not os.path.isdir(path):
         return path
     if root is None or len(name) < _MIN_DIGITS or set(name) - set("0123456789abcdef"):
         return None

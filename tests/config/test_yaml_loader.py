@@ -155,11 +155,59 @@ REFUSED: dict[str, tuple[str | bytes, int, str]] = {
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize("case", REFUSED)
 def test_text_that_is_not_plain_yaml_is_one_error_with_file_and_line(case: str) -> None:
-    """Never another exception, whatever PyYAML raises itself."""
+    """P17: never another exception, whatever PyYAML raises itself."""
     text, line, part = REFUSED[case]
     said = error(text)
     assert re.match(rf"f\.yaml:{line}: ", said), said
     assert part in said
+
+
+SECRET = "hunter2-3f9c"
+
+LEAKS = (
+    f"password: *{SECRET}\n",
+    f"password: &{SECRET}\n",
+    f"password: !{SECRET}\n",
+    f"password: !{SECRET}!x y\n",
+    f"%TAG !{SECRET}! a\n%TAG !{SECRET}! b\n---\nx\n",
+    f"password: {SECRET}: x\n",
+    f"password: '{SECRET}\n",
+    f'password: "{SECRET}\\q"\n',
+    f"password: [{SECRET}\n",
+    f"password: {SECRET}\n\tx: y\n",
+    f"password: {SECRET}\0\n",
+    f"password: @{SECRET}\n",
+    f"password: |{SECRET}\n",
+    f"password: \"{SECRET}\\ud800\"\n",
+    f"? [{SECRET}]\n: x\n",
+)
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize("text", LEAKS)
+def test_message_never_quotes_the_line(text: str) -> None:
+    """P17: it may hold a secret; file and line are named."""
+    said = error(text)
+    assert SECRET not in said
+    assert re.match(r"f\.yaml:[0-9]+: ", said), said
+
+
+WORDS = ("2025-02-30", "2025-03-14T10:00:00+99:00", "0x_", "8:30", "no", "1e400", ".inf", "1.0e+400", "+99:00", "=")
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize("word", WORDS)
+def test_word_that_other_readers_trip_over_is_a_word(word: str) -> None:
+    """P17, P19: an impossible date, a bad zone, half of a number; none of them is computed with."""
+    assert load_yaml(f"a: {word}\n", "f.yaml") == {"a": word}
+
+
+@pytest.mark.parametrize("limit", [None, 100])
+def test_text_above_the_limit_is_refused_before_it_is_parsed(limit: int | None) -> None:
+    """P15, P17: with its size and the limit."""
+    size = (limit or yaml_loader.MAX_DATA) + 1
+    with pytest.raises(ContextasmError, match=rf"f\.yaml:1: is too large: {size:,} bytes, and"):
+        load_yaml(" " * size, "f.yaml", *([limit] if limit else []))
 
 
 @pytest.mark.usefixtures("parser")
@@ -196,7 +244,7 @@ except ContextasmError as error:
 
 @pytest.mark.parametrize("text", DEEP, ids=range(len(DEEP)))
 def test_deep_nesting_does_not_kill_the_process(tmp_path: Path, text: str) -> None:
-    """The composer of libyaml would recurse until the stack is full."""
+    """P17, P29: the composer of libyaml would recurse until the stack is full."""
     (tmp_path / "f.yaml").write_text(text)
     done = python(DEEP_SCRIPT, tmp_path / "f.yaml")
     assert (done.code, done.err) == (0, "")
@@ -212,14 +260,14 @@ def test_deep_nesting_does_not_kill_the_process(tmp_path: Path, text: str) -> No
 def test_trap_in_a_file_that_a_build_needs_is_refused(
     tmp_path: Path, path: str, words: tuple[str, ...], text: str
 ) -> None:
-    """In a process of its own, with the file and its line."""
+    """P17: in a process of its own, with the file and its line."""
     root = fill(tmp_path, {path: text})
     refused(ctxasm("build", "-a", "a", *words, cwd=root), f"{path}:1: ")
 
 
 @pytest.mark.parametrize("text", ["[" * 25_000, MERGE_BOMB, f"- {'9' * 5000}", "- !!bool x"], ids=range(4))
 def test_trap_in_a_file_of_data_is_a_problem_and_the_build_goes_on(tmp_path: Path, text: str) -> None:
-    """Such as a list of entities."""
+    """P17: such as a list of entities."""
     profile = "extends: default\nlayers:\n  - {id: E, heading: Things, source: entities, path: things.yaml}\n"
     root = fill(tmp_path, {"p.yaml": profile, "things.yaml": text})
     done = ctxasm("build", "-p", "./p.yaml", cwd=root)

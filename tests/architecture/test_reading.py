@@ -1,0 +1,60 @@
+"""The law of reading: one function opens files for reading; every other place is named here, with its reason."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.architecture.source import trees
+
+ONE_WAY = "workspace.reading"
+
+EXCEPTIONS = {
+    "workspace.atomic": "opens devices and pipes, to write into them",
+    "workspace.scaffold": "makes new files, and reads starter files of the package",
+    "workspace.editing.files": "opens its own lock file",
+    "workspace.cache": "reads and appends its own counts of tokens, which a build does without",
+    "retrieval.embeddings.vector_cache": "makes its own cache, private to its owner",
+    "retrieval.embeddings.http_embedder": "opens a URL, no file",
+    "retrieval.embeddings.local_model": "reads a model's folder that the person trusts; steps know no workspace",
+    "selection.summarizer": "reads its own cache of summaries; steps know no workspace",
+    "config.build": "reads a token table of the package, and compares its hash",
+    "cli.commands.profiles": "prints a profile of the package",
+    "cli.app": "opens the null device, to write into it",
+    "__main__": "opens the null device in place of closed streams",
+}
+
+OPENERS = {"open", "read_bytes", "read_text", "fdopen", "readlines"}
+
+
+def opens(tree: ast.Module) -> bool:
+    """Whether a module calls anything that opens a file by its path."""
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any((call.id if isinstance(call, ast.Name) else getattr(call, "attr", "")) in OPENERS for call in calls)
+
+
+def test_one_module_opens_files_for_reading() -> None:
+    """P13: what it does not do, such as waiting for a pipe, is done nowhere."""
+    assert {module for module, tree in trees().items() if opens(tree)} == {ONE_WAY, *EXCEPTIONS}
+
+
+def test_json_and_yaml_of_others_have_one_reader_each() -> None:
+    """P17: other calls read what the package itself stored, an answer that is checked, or a token's header."""
+    own = {
+        "retrieval.memory_index.schema",
+        "retrieval.memory_index.reader",
+        "retrieval.memory_index.updater",
+        "retrieval.embeddings.local_model",
+        "retrieval.embeddings.http_embedder",
+        "retrieval.embeddings.subprocess_embedder",
+        "text.secret_scanner",
+    }
+    users = {
+        (module, ast.unparse(node.func))
+        for module, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    assert {module for module, call in users if call in {"json.load", "json.loads"}} == {"text.json_reader", *own}
+    loads = {"yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.load_all", "yaml.parse", "yaml.compose"}
+    # The text that is composed there has passed the strict reader first.
+    assert {module for module, call in users if call in loads} == {"workspace.editing.yaml_text"}
