@@ -83,7 +83,7 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
 def test_slip_on_the_command_line_is_refused_with_the_nearest_right_word(
     words: tuple[str, ...], parts: tuple[str, ...]
 ) -> None:
-    """One line, exit code 2, nothing on standard output."""
+    """P29: one line, exit code 2, nothing on standard output."""
     own = () if words[-2:-1] in {("-a",), ("--agnt",)} or words == ("build", "-a") else ("-a", "luna")
     requests = words[0] in {"build", "explain", "plan"}
     refused(inside(words[0], *(own if requests else ()), *words[1:], cwd=SAMPLE), *parts)
@@ -92,7 +92,7 @@ def test_slip_on_the_command_line_is_refused_with_the_nearest_right_word(
 @pytest.mark.parametrize("flag", ["--agent", "--team"])
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "..", "a b", "a\n", "a\0b", "*", "~"])
 def test_name_that_is_no_single_folder_is_refused(flag: str, name: str) -> None:
-    """A name never leaves `agents/` or `teams/`."""
+    """P12: a name never leaves `agents/` or `teams/`."""
     agent = ("-a", "luna") if flag == "--team" else ()
     refused(inside("build", *agent, flag, name, cwd=SAMPLE), flag, "can't be a name", "does not begin with `.`")
 
@@ -110,7 +110,7 @@ def test_name_that_is_no_single_folder_is_refused(flag: str, name: str) -> None:
     ],
 )
 def test_variable_that_can_not_be_used_is_named(variable: str, value: str, part: str) -> None:
-    """Who set it has to find it."""
+    """P29: who set it has to find it."""
     refused(inside("build", "-w", SAMPLE, env={"CTXASM_AGENT": "luna", variable: value}), variable, part)
 
 
@@ -133,7 +133,7 @@ def test_help_is_on_standard_output(words: tuple[str, ...]) -> None:
 
 
 def test_budget_of_nothing_keeps_required_layers_and_says_so() -> None:
-    """A limit of 0 is a limit; what is required stands whole."""
+    """P26: a limit of 0 is a limit; what is required stands whole."""
     result = inside("build", *LUNA, "-b", "0")
     assert result.code == 0
     assert result.out.startswith("## Identity\n")
@@ -142,7 +142,7 @@ def test_budget_of_nothing_keeps_required_layers_and_says_so() -> None:
 
 
 def test_strict_build_over_budget_writes_nothing(tmp_path: Path) -> None:
-    """The answer is no: code 1."""
+    """P26: the answer is no: code 1."""
     result = inside("build", *LUNA, "-b", "0", "--strict", "-o", tmp_path / "out.md")
     assert (result.code, result.out, [*tmp_path.iterdir()]) == (1, "", [])
     assert "[over-budget]" in result.err
@@ -214,7 +214,7 @@ def _out_with_dots(path: Path) -> None:
 def test_what_is_no_file_of_the_workspace_is_never_waited_for_nor_read(
     tmp_path: Path, path: str, make: Callable[[Path], None], part: str
 ) -> None:
-    """In a required layer it ends the build, elsewhere it is a problem."""
+    """P13: in a required layer it ends the build, elsewhere it is a problem."""
     target = fill(tmp_path, {}) / path
     target.unlink(missing_ok=True)
     target.parent.mkdir(exist_ok=True)
@@ -247,13 +247,13 @@ def test_unreadable_identity_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_file_that_is_no_text_is_refused_with_the_byte(tmp_path: Path, content: bytes, parts: tuple[str, ...]) -> None:
-    """So that it can be found in an editor."""
+    """P16: so that it can be found in an editor."""
     fill(tmp_path, {IDENTITY: content})
     refused(inside("build", cwd=tmp_path), IDENTITY, *parts)
 
 
 def test_optional_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
-    """The rest goes on."""
+    """P16: the rest goes on."""
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"caf\xe9"})
     result = inside("build", cwd=tmp_path)
     assert (result.code, result.out) == (0, SMALL_TEXT)
@@ -281,7 +281,7 @@ def test_link_inside_the_workspace_is_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parent", ["agents/a/daily", "agents/a", "agents"])
 def test_folder_that_is_a_link_out_of_the_workspace_is_not_entered(tmp_path: Path, parent: str) -> None:
-    """Told, and nothing behind it is read."""
+    """P12: told, and nothing behind it is read."""
     there = fill(tmp_path / "there", {"agents/a/daily/2025-03-14.md": "SECRET\n", "agents/a/IDENTITY.md": "SECRET\n"})
     here = tmp_path / "here"
     here.mkdir()
@@ -295,7 +295,7 @@ def test_folder_that_is_a_link_out_of_the_workspace_is_not_entered(tmp_path: Pat
 
 
 def test_identity_of_fifty_megabytes_is_built_and_told(tmp_path: Path) -> None:
-    """Required layers are whole, whatever they weigh."""
+    """P15: required layers are whole, whatever they weigh."""
     text = "Fifty bytes of identity, again and again, my dear.\n" * 1_000_000
     fill(tmp_path, {IDENTITY: text, "agents/a/KNOWLEDGE.md": "Nothing fits.\n"})
     result = inside("build", cwd=tmp_path)
@@ -306,7 +306,7 @@ def test_identity_of_fifty_megabytes_is_built_and_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["2025-02-30.md", "2025-13-01.md", "yesterday.md", "2025-3-1.md"])
 def test_log_whose_name_is_no_date_is_a_problem(tmp_path: Path, name: str) -> None:
-    """The other logs are shown."""
+    """P19: the other logs are shown."""
     fill(tmp_path, {f"agents/a/daily/{name}": "Lost.\n", "agents/a/daily/2025-03-14.md": "Here.\n"})
     result = inside("build", "--date", "2025-03-14", cwd=tmp_path)
     assert result.code == 0
@@ -346,7 +346,7 @@ def test_log_whose_name_is_no_date_is_a_problem(tmp_path: Path, name: str) -> No
 def test_slip_in_the_config_is_refused_with_its_line(
     tmp_path: Path, content: str | bytes, parts: tuple[str, ...]
 ) -> None:
-    """File, line, what is wrong, and the nearest right word."""
+    """P17: file, line, what is wrong, and the nearest right word."""
     refused(inside("build", cwd=fill(tmp_path, {"ctxasm.yaml": content})), *parts)
 
 
@@ -365,7 +365,7 @@ def test_standard_input_is_not_needed(tmp_path: Path, redirection: str) -> None:
 
 
 def test_build_never_reads_a_silent_pipe(tmp_path: Path) -> None:
-    """An editor or a service may leave one open."""
+    """P13: an editor or a service may leave one open."""
     reading, writing = os.pipe()
     try:
         assert ctxasm("build", "-q", cwd=fill(tmp_path, {}), stdin=reading) == (0, SMALL_TEXT, "")
@@ -392,7 +392,7 @@ def test_topic_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_reader_that_leaves_early_ends_the_build_quietly(tmp_path: Path) -> None:
-    """As `| head -1` does: code 141 or 0, nothing on standard error."""
+    """P6: as `| head -1` does: code 141 or 0, nothing on standard error."""
     fill(tmp_path, {IDENTITY: "A line that is in the way.\n" * 200_000})
     script = '{ "$@"; echo "code $?" >&2; } | head -1'
     result = shell(script, "build", "-q", cwd=tmp_path)
@@ -402,7 +402,7 @@ def test_reader_that_leaves_early_ends_the_build_quietly(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("words", [("--help",), ("explain", *LUNA), ("profiles",), ("--version",)])
 def test_reader_that_has_gone_already_is_no_bug(words: tuple[str, ...]) -> None:
-    """Nor a traceback, for any command."""
+    """P6: nor a traceback, for any command."""
     reading, writing = os.pipe()
     os.close(reading)
     done = start(*words, stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE)
@@ -421,18 +421,18 @@ def test_reader_that_has_gone_already_is_no_bug(words: tuple[str, ...]) -> None:
 )
 @NEEDS_FULL
 def test_full_disk_behind_standard_output_is_told(words: tuple[str, ...]) -> None:
-    """One line, code 2, nothing of Python's."""
+    """P6: one line, code 2, nothing of Python's."""
     refused(shell('"$@" >/dev/full', *words), "No space left on device")
 
 
 @NEEDS_FULL
 def test_full_disk_behind_a_file_is_told() -> None:
-    """Named by its path."""
+    """P6: named by its path."""
     refused(inside("build", "-q", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
 
 
 def test_closed_standard_output_is_told(tmp_path: Path) -> None:
-    """It is where the document was to go."""
+    """P6: it is where the document was to go."""
     refused(shell('"$@" >&-', "build", "-q", cwd=fill(tmp_path, {})), "standard output", "can't be written")
 
 
@@ -444,7 +444,7 @@ def test_closed_standard_output_does_not_matter_where_a_file_is_written(tmp_path
 
 
 def test_closed_standard_error_leaves_the_document_alone(tmp_path: Path) -> None:
-    """What was to be told is lost, not mixed in."""
+    """P6: what was to be told is lost, not mixed in."""
     assert shell('"$@" 2>&-', "build", cwd=fill(tmp_path, {})) == (0, SMALL_TEXT, "")
 
 
@@ -462,7 +462,7 @@ def test_closed_standard_error_leaves_a_file_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("signal_", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_ends_a_waiting_build_with_its_code(tmp_path: Path, signal_: signal.Signals, code: int) -> None:
-    """Without a word, and without output."""
+    """P29: without a word, and without output."""
     pipe = subprocess.PIPE
     process = start("build", "--topic", "-", cwd=fill(tmp_path, {}), stdin=pipe, stdout=pipe, stderr=pipe)
     _wait_until_it_reads(process.pid)

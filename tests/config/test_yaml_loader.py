@@ -162,24 +162,24 @@ def test_text_that_is_not_plain_yaml_is_one_error_with_file_and_line(case: str) 
     assert part in said
 
 
-SECRET = "hunter2-3f9c"
+QUOTED = "hunter2-3f9c"
 
 LEAKS = (
-    f"password: *{SECRET}\n",
-    f"password: &{SECRET}\n",
-    f"password: !{SECRET}\n",
-    f"password: !{SECRET}!x y\n",
-    f"%TAG !{SECRET}! a\n%TAG !{SECRET}! b\n---\nx\n",
-    f"password: {SECRET}: x\n",
-    f"password: '{SECRET}\n",
-    f'password: "{SECRET}\\q"\n',
-    f"password: [{SECRET}\n",
-    f"password: {SECRET}\n\tx: y\n",
-    f"password: {SECRET}\0\n",
-    f"password: @{SECRET}\n",
-    f"password: |{SECRET}\n",
-    f"password: \"{SECRET}\\ud800\"\n",
-    f"? [{SECRET}]\n: x\n",
+    f"password: *{QUOTED}\n",
+    f"password: &{QUOTED}\n",
+    f"password: !{QUOTED}\n",
+    f"password: !{QUOTED}!x y\n",
+    f"%TAG !{QUOTED}! a\n%TAG !{QUOTED}! b\n---\nx\n",
+    f"password: {QUOTED}: x\n",
+    f"password: '{QUOTED}\n",
+    f'password: "{QUOTED}\\q"\n',
+    f"password: [{QUOTED}\n",
+    f"password: {QUOTED}\n\tx: y\n",
+    f"password: {QUOTED}\0\n",
+    f"password: @{QUOTED}\n",
+    f"password: |{QUOTED}\n",
+    f'password: "{QUOTED}\\ud800"\n',
+    f"? [{QUOTED}]\n: x\n",
 )
 
 
@@ -188,7 +188,7 @@ LEAKS = (
 def test_message_never_quotes_the_line(text: str) -> None:
     """P17: it may hold a secret; file and line are named."""
     said = error(text)
-    assert SECRET not in said
+    assert QUOTED not in said
     assert re.match(r"f\.yaml:[0-9]+: ", said), said
 
 

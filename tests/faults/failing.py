@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from contextasm.model import Document, Problem, Workspace
 CODES = (errno.ENOENT, errno.EACCES, errno.EIO, errno.ELOOP, errno.EISDIR, errno.ENOSPC)
 
 FAULTS: dict[str, Callable[[], BaseException]] = {
-    **{errno.errorcode[code]: lambda code=code: OSError(code, os.strerror(code)) for code in CODES},
+    **{errno.errorcode[code]: partial(OSError, code, os.strerror(code)) for code in CODES},
     "MemoryError": MemoryError,
 }
 """The faults by name, each made anew."""

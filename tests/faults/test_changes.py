@@ -39,7 +39,8 @@ def test_file_that_changes_during_a_build_costs_itself(
     """P13, P24: no wait and no other text; a file that has gone is as one that never was."""
     fill(tmp_path, {LOG: "Today.\n"})
     make, part = CHANGES[change]
-    folder, real, done = Folder(tmp_path), getattr(os, moment), []
+    folder, real = Folder(tmp_path), getattr(os, moment)
+    done: list[str] = []
     assert folder.list("agents/a/daily/*.md") == [LOG]
 
     def call(path: str, *arguments: object, **options: object) -> object:

@@ -36,7 +36,7 @@ formats = pytest.mark.parametrize("form", ["markdown", "xml"])
 def test_document_counted_anew_keeps_to_the_budget(
     counter: TokenCounter, form: str, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
-    """Unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
+    """P25: unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
     context = build(files, profile, counter, budget=budget, format=form)
     assert context.tokens == counter.count(context.text)
     required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.limits.required))
@@ -82,7 +82,7 @@ def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
 def test_required_layer_is_whole(
     form: str, counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
-    """IDENTITY.md and INSTRUCTIONS.md, byte for byte, at any budget."""
+    """P26: iDENTITY.md and INSTRUCTIONS.md, byte for byte, at any budget."""
     context = build(files, profile, counter, budget=budget, format=form)
     whole = {each.heading: each.text for each in context.sections}
     for heading, name in (("Identity", "IDENTITY"), ("Instructions", "INSTRUCTIONS")):

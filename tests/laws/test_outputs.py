@@ -76,7 +76,7 @@ def built(root: Path, *words: str) -> Result:
 @law(120)
 @given(workspaces(), st.data())
 def test_no_command_changes_a_file_that_a_build_could_read(files: dict[str, Content], data: st.DataObject) -> None:
-    """Builds give the same text after any command that writes, and each other file has the same bytes."""
+    """P4: builds give the same text after any command that writes, and each other file has the same bytes."""
     plain = {path: content for path, content in files.items() if isinstance(content, str | bytes)}
     with TemporaryDirectory() as folder:
         root = fill(Path(folder) / "ws", {**CONFIG, **plain}, base={})

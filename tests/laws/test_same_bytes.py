@@ -37,7 +37,7 @@ SURROUNDINGS: Mapping[str, Mapping[str, str]] = {
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_builds_are_equal_whatever_the_locale_the_zone_and_the_hash_seed(request_: str) -> None:
-    """Row 126: the surroundings are no input."""
+    """P19: row 126: the surroundings are no input."""
     plain = ctxasm(*REQUESTS[request_], *LUNA, env={"PYTHONHASHSEED": "7"})
     assert plain.code == 0
     assert plain.out
@@ -80,7 +80,7 @@ class _Shuffled:
 
 
 def test_named_day_decides_and_not_the_clock() -> None:
-    """Row 26: with a date there is no question to the clock at all."""
+    """P19: row 26: with a date there is no question to the clock at all."""
 
     def never() -> float:
         raise AssertionError("the clock was asked")
@@ -138,7 +138,7 @@ COMMANDS: Mapping[str, Callable[[Path], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_reading_leaves_every_byte_and_time_of_the_workspace(tmp_path: Path, name: str) -> None:
-    """Row 127: nothing is written, made or touched, not even a `.ctxasm` folder."""
+    """P11: row 127: nothing is written, made or touched, not even a `.ctxasm` folder."""
     workspace = tmp_path / "w"
     shutil.copytree(SAMPLE, workspace)
     before = _state(workspace)
@@ -149,7 +149,7 @@ def test_reading_leaves_every_byte_and_time_of_the_workspace(tmp_path: Path, nam
 
 
 def test_read_only_workspace_can_be_built(tmp_path: Path) -> None:
-    """Folders without the right to write: a checkout, an image."""
+    """P10: folders without the right to write: a checkout, an image."""
     fill(tmp_path / "w", {})
     folders = [tmp_path / "w", *(path for path in (tmp_path / "w").rglob("*") if path.is_dir())]
     for folder in folders:

@@ -183,7 +183,7 @@ def test_files_that_did_not_change_are_not_opened(medium: Path, monkeypatch: pyt
 
 
 def test_edit_that_keeps_size_and_time_is_noticed(medium: Path) -> None:
-    """By the time of the change itself."""
+    """P9: by the time of the change itself."""
     path = medium / "agents/a/memories/005.md"
     path.write_text(f"- aaaa quartz\n{path.read_text()}")
     os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -194,7 +194,7 @@ def test_edit_that_keeps_size_and_time_is_noticed(medium: Path) -> None:
 
 
 def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
-    """A file that changed just now is not trusted to be unchanged."""
+    """P9: a file that changed just now is not trusted to be unchanged."""
     path = medium / "agents/a/memories/005.md"
     stamp = path.stat()
     real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, enabled=True)

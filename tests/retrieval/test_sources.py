@@ -170,7 +170,7 @@ def test_row_52_pool_counts_those_that_are_not_named() -> None:
 
 
 def test_row_53_relations_to_a_depth_each_edge_once_and_circles_end() -> None:
-    """Depth 0 shows none; a double is merged into the first."""
+    """P14: depth 0 shows none; a double is merged into the first."""
     edges = ["Ledger --[feeds]--> Report", "Mara --[keeps]--> Ledger", "Report --[goes to]--> Mara"]
     assert shown(of(GRAPH, KNOWN, joined(0), topic="Ledger"), "relations") == []
     assert shown(of(GRAPH, KNOWN, joined(1), topic="Ledger"), "relations") == edges[:2]

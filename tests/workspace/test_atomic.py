@@ -27,7 +27,7 @@ def build(folder: Path, *words: str | Path, code: int = 0) -> str:
 
 
 def test_file_is_written_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
-    """The temporary file has become it."""
+    """P3: the temporary file has become it."""
     (tmp_path / "out").mkdir()
     assert "out.md: written" in build(tmp_path, "-o", tmp_path / "out/out.md")
     assert (tmp_path / "out/out.md").read_text() == SMALL_TEXT
@@ -43,7 +43,7 @@ def test_path_of_a_file_is_taken_from_the_current_folder(tmp_path: Path) -> None
 
 
 def test_file_is_replaced_by_its_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the same folder, so that the exchange is one step, and only once every byte is on the disk."""
+    """P1, P3: from the same folder, so that the exchange is one step, and only once every byte is on the disk."""
     target = tmp_path / "out.md"
     target.write_text("old")
     steps: list[str] = []
@@ -70,7 +70,7 @@ def test_file_is_replaced_by_its_neighbour(tmp_path: Path, monkeypatch: pytest.M
 def test_failure_on_the_way_leaves_the_old_file_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """As when the disk fills up."""
+    """P1, P3: as when the disk fills up."""
     target = tmp_path / "out.md"
     target.write_text("old")
 
@@ -86,7 +86,7 @@ def test_failure_on_the_way_leaves_the_old_file_and_no_other(
 
 
 def test_interrupted_writing_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C between two writes."""
+    """P1, P3: ctrl-C between two writes."""
 
     def interrupt(*_arguments: object) -> int:
         raise KeyboardInterrupt
@@ -100,7 +100,7 @@ def test_interrupted_writing_leaves_no_temporary_file(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o755])
 def test_old_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
-    """Whatever the umask."""
+    """P3: whatever the umask."""
     target = tmp_path / "out.md"
     target.write_text("old")
     target.chmod(mode)
@@ -111,7 +111,7 @@ def test_old_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
 
 @pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
 def test_new_file_honours_the_umask(tmp_path: Path, mask: int) -> None:
-    """A temporary file's own mode would shut others out."""
+    """P3: a temporary file's own mode would shut others out."""
     result = shell(f'umask {mask:03o}; "$@"', "build", "-o", tmp_path / "out.md", cwd=fill(tmp_path / "w", {}))
     assert result.code == 0
     assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) == 0o666 & ~mask
@@ -138,7 +138,7 @@ def test_target_that_a_link_only_promises_is_made(tmp_path: Path) -> None:
 
 
 def test_equal_file_is_not_written_again(tmp_path: Path) -> None:
-    """Neither its time nor its inode changes, so that nothing downstream is made anew."""
+    """P3: neither its time nor its inode changes, so that nothing downstream is made anew."""
     target = tmp_path / "out.md"
     build(tmp_path, "-o", target)
     os.utime(target, (OLD, OLD))

@@ -198,7 +198,7 @@ def test_a_blocked_sibling_that_is_written_by_hand_is_shown(tmp_path: Path) -> N
 
 
 def test_a_circle_of_parents_is_a_problem(tmp_path: Path) -> None:
-    """It was drawn as a tree."""
+    """P14: it was drawn as a tree."""
     rows = "- {id: a, goal: A, parent: b}\n- {id: b, goal: B, parent: a}\n- {id: c, goal: C, parent: b}\n"
     fill(tmp_path, {FILE: f"current: c\ntasks:\n{rows}"})
     what = "tasks.yaml:3: the parents of task a form a circle: a -> b -> a"
