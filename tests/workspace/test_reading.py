@@ -167,3 +167,16 @@ def test_standard_input_has_the_limit_too(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("contextasm.workspace.reading.MAX_FILE", 100)
     done = inside("build", "--topic", "-", cwd=fill(tmp_path, {}), stdin="x" * 101)
     refused(done, "--topic -", "is too large: 101 bytes")
+
+
+def test_file_that_memory_does_not_suffice_for_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P15, P29: other files need less."""
+
+    def read(_handle: int, _count: int) -> bytes:
+        raise MemoryError
+
+    (tmp_path / "f").write_text("x")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "read", read)
+        result = failure(tmp_path / "f")
+    assert result == ReadFailure("unreadable", "can't be read: not enough memory")
