@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.facts import gather_facts
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.settings import Setting
+from contextasm.config.settings import FILE, Setting
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import (
     Build,
@@ -164,12 +164,16 @@ def semantic_similarity(
     """
     if settings_file.get("embedder") is None:
         return None
-    from contextasm.config.providers import describe_embedder, parse_embedder, trust_refusal
+    from contextasm.config.embedder import describe_embedder, parse_embedder
+    from contextasm.config.trust import is_trusted, trust_advice
 
     embedder = parse_embedder(settings_file)
-    refusal = trust_refusal(embedder, workspace.root, environment)
-    settings["embedder"] = Setting(describe_embedder(embedder, refusal), settings_file.where("embedder"))
-    if refusal:
+    trusted = is_trusted(workspace.root, environment)
+    settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), settings_file.where("embedder"))
+    if not trusted:
+        advice = trust_advice(workspace.root)
+        message = f"the embedder is not used; memories are ranked by their words alone; {advice}"
+        refusal = Problem("embedder", FILE, embedder.line, message)
         return lambda _topic, _texts: refusal
     if not topic.strip():
         return None
@@ -188,7 +192,8 @@ def make_summarizer(
     """
     if settings_file.get("summarizer") is None:
         return None
-    from contextasm.config.providers import TRUST_VARIABLE, is_allowed, parse_summarizer
+    from contextasm.config.summarizer import parse_summarizer
+    from contextasm.config.trust import is_trusted, trust_advice
     from contextasm.selection.summarizer import CommandSummarizer
     from contextasm.workspace.processes import run_program
 
@@ -199,8 +204,8 @@ def make_summarizer(
     summarizer = CommandSummarizer(
         command, workspace.root, process.environment, cache_folder(process.environment), run_program
     )
-    if not is_allowed(workspace.root, process.environment):
-        summarizer.forbid(TRUST_VARIABLE)
+    if not is_trusted(workspace.root, process.environment):
+        summarizer.forbid(trust_advice(workspace.root))
     return summarizer
 
 

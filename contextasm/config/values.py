@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Callable, Collection
 from datetime import date
 from typing import TypeGuard
@@ -40,6 +41,9 @@ LARGEST = 10**9
 
 LARGEST_NUMBER = 10**15
 """Above it a float can't tell whole numbers apart for long."""
+
+LONGEST_TIMEOUT = 600
+"""Seconds; a longer wait is a slip of the finger."""
 
 _FEW_NAMES = 12
 """A message that suggests a name lists the others, too, if there are no more than this."""
@@ -246,3 +250,25 @@ def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
         if path != plain:
             raise ContextasmError(where, f"{path} is an odd spelling of {plain}", f"write {plain}")
     return paths
+
+
+def parse_command(value: object, where: str) -> tuple[str, ...]:
+    """Program and arguments: a list, or one text that is taken apart as a shell would."""
+    if isinstance(value, str):
+        try:
+            words = tuple(shlex.split(value))
+        except ValueError as error:
+            raise ContextasmError(where, f"{value} ends inside quotes", "close them, or write a list") from error
+    else:
+        words = parse_texts([] if value is None else value, where)
+    if not words or not words[0] or any("\0" in word for word in words):
+        raise ContextasmError(where, "names no program", "write [PROGRAM, ARGUMENT, ...]")
+    return words
+
+
+def parse_seconds(value: object, where: str) -> float:
+    """A time in seconds, above 0."""
+    if not is_number(value, 0, LONGEST_TIMEOUT) or not value:
+        hint = f"give a number above 0, up to {LONGEST_TIMEOUT}"
+        raise ContextasmError(where, f"{value} is no time in seconds", hint)
+    return float(value)

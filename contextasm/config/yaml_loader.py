@@ -7,7 +7,7 @@ are refused. It reads the parser's events one by one, so that no text can make a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any, NoReturn
 
@@ -15,7 +15,7 @@ import yaml
 from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, StreamEndEvent
 from yaml.reader import ReaderError
 
-from contextasm.config.values import describe_value, require_known
+from contextasm.config.values import ParseValue, describe_value, require_known
 from contextasm.model import ContextasmError
 from contextasm.text.json_reader import DEEPEST
 from contextasm.workspace.reading import too_large
@@ -59,6 +59,11 @@ class YamlMapping(dict[str, object]):
         names = tuple(known)
         for key in self:
             require_known(key, names, self.where(key), "key")
+
+    def parsed(self, keys: Mapping[str, ParseValue]) -> dict[str, Any]:
+        """The checked values of a mapping that may have these keys alone. Raises `ContextasmError`."""
+        self.refuse_unknown(keys)
+        return {key: keys[key](value, f"{self.where(key)}: {key}") for key, value in self.items()}
 
 
 class YamlSequence(list[object]):

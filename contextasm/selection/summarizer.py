@@ -67,9 +67,10 @@ class CommandSummarizer:
         self._summaries[key] = summary
         return summary
 
-    def forbid(self, variable: str) -> None:
-        """Have nothing run, since the variable does not name the workspace."""
-        self._fail(f"is not run: to allow it, have {variable} name this workspace, {self._root}")
+    def forbid(self, advice: str) -> None:
+        """Have nothing run and no summary remembered, since the workspace is not trusted; `advice` ends the problem."""
+        message = f"{self._command.words[0]} is not run; nothing is summarized; {advice}"
+        self._problem = Problem("summarizer", FILE, self._command.line, message)
 
     def _fail(self, what: str) -> Problem:
         """Have nothing run any more; the problem that says why."""

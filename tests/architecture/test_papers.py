@@ -14,9 +14,9 @@ import yaml
 
 from contextasm import __version__
 from contextasm.cli.app import COMMANDS, group, run
+from contextasm.config.embedder import COMMON, KINDS
 from contextasm.config.layers import LAYER_KEYS
 from contextasm.config.profile_loader import KEYS
-from contextasm.config.providers import COMMON, KINDS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
 from contextasm.rendering.metrics import ContextMetrics
 from contextasm.rules.operators import ALIASES

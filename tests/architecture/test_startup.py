@@ -84,7 +84,7 @@ def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path:
     modules = loaded(tmp_path, "build", *LUNA, "--topic", "the date of the demo")
     others = {
         "contextasm.retrieval.embeddings",
-        "contextasm.config.providers",
+        "contextasm.config.embedder",
         "urllib.request",
         "socket",
         "onnxruntime",

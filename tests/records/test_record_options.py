@@ -278,7 +278,7 @@ def test_answers_of_programs_are_replayed_and_no_program_is_run(
     long = " ".join(["A sentence that goes on for a while."] * 12)
     memories = "".join(f"- [note] {long} {number} {{id=m{number}}}\n" for number in range(3))
     root = fill(tmp_path / "ws", {"ctxasm.yaml": settings, "agents/a/memories/a.md": memories})
-    env = {"CTXASM_EMBEDDER": os.path.realpath(root), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    env = {"CTXASM_TRUST": os.path.realpath(root), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = inside("build", "-w", root, "--record", *words, env=env)
     assert done.code == 0, done.err
     [record] = records(root)

@@ -61,7 +61,7 @@ def command(*words: str, **more: Any) -> dict[str, Any]:
 
 def build(root: Path, topic: str = "dinner", *words: str, **env: str) -> Result:
     """A build of a workspace whose embedder is allowed."""
-    given = {"CTXASM_EMBEDDER": str(root), "XDG_CACHE_HOME": str(root.parent / "cache"), **env}
+    given = {"CTXASM_TRUST": str(root), "XDG_CACHE_HOME": str(root.parent / "cache"), **env}
     return inside("build", "-w", root, "--topic", topic, *words, env=given)
 
 
@@ -109,7 +109,7 @@ def test_where_nothing_matches_the_newest_are_shown(tmp_path: Path) -> None:
 def test_explain_tells_both_halves(tmp_path: Path) -> None:
     """Each from 0 to 1; the similarity is what both come to."""
     root = workspace(tmp_path, command())
-    env = {"CTXASM_EMBEDDER": str(root), "CTXASM_NO_CACHE": "1"}
+    env = {"CTXASM_TRUST": str(root), "CTXASM_NO_CACHE": "1"}
     data = json.loads(inside("explain", "-w", root, "--topic", "dinner", "--json", env=env).out)
     (score,) = [each["score"] for each in data["decisions"] if each["score"]]
     assert (score["similarity"], score["words"], score["meaning"]) == (1.0, 0.0, 1.0)
@@ -199,11 +199,12 @@ def test_vector_with_a_wrong_bit_is_not_believed(tmp_path: Path) -> None:
 def test_embedder_of_a_workspace_that_is_not_named_is_never_run(tmp_path: Path, named: str | None) -> None:
     """A cloned workspace can't have its command run; the build goes on and says so."""
     root = workspace(tmp_path, command())
-    env = {} if named is None else {"CTXASM_EMBEDDER": named}
+    env = {} if named is None else {"CTXASM_TRUST": named}
     result = inside("build", "-w", root, "--topic", "dinner", env=env)
     assert asked(root) == []
     assert found(result)[0] == FALLBACK
-    assert f"ctxasm.yaml:2: the embedder is not used: CTXASM_EMBEDDER does not name {root}" in result.err
+    assert "ctxasm.yaml:2: the embedder is not used; " in result.err
+    assert f"to trust this workspace, set CTXASM_TRUST={root} [" in result.err
     assert inside("build", "-w", root, env=env).err.count("embedder") == 0
 
 
@@ -211,18 +212,18 @@ def test_workspaces_may_be_named_one_after_the_other_and_through_links(tmp_path:
     """Real paths are compared."""
     root = workspace(tmp_path, command())
     (tmp_path / "link").symlink_to(root)
-    assert found(build(tmp_path / "link", CTXASM_EMBEDDER=f"/nowhere:{tmp_path}/link")) == [PIZZA]
+    assert found(build(tmp_path / "link", CTXASM_TRUST=f"/nowhere:{tmp_path}/link")) == [PIZZA]
 
 
 def test_a_relative_name_allows_nothing(tmp_path: Path) -> None:
     """`.` would be whatever folder one happens to be in."""
-    refused(build(workspace(tmp_path, command()), CTXASM_EMBEDDER="."), "CTXASM_EMBEDDER", "absolute")
+    refused(build(workspace(tmp_path, command()), CTXASM_TRUST="."), "CTXASM_TRUST", "absolute")
 
 
 def test_config_shows_the_embedder_and_whether_it_is_used(tmp_path: Path) -> None:
     """With the line it comes from."""
     root = workspace(tmp_path, {"command": "embed --fast"})
-    used = inside("config", "--origin", "-w", root, env={"CTXASM_EMBEDDER": str(root)}).out
+    used = inside("config", "--origin", "-w", root, env={"CTXASM_TRUST": str(root)}).out
     assert re.search(r"^embedder +command embed --fast +ctxasm.yaml:2$", used, re.MULTILINE)
     assert "not used: command embed --fast" in inside("config", "-w", root).out
 
@@ -509,6 +510,6 @@ def test_fusion_of_a_single_memory() -> None:
 def test_build_as_a_process(tmp_path: Path) -> None:
     """The real command, with the surroundings of a person."""
     root = workspace(tmp_path, command())
-    result = ctxasm("build", "--topic", "dinner", "-q", cwd=root, env={"CTXASM_EMBEDDER": str(root)})
+    result = ctxasm("build", "--topic", "dinner", "-q", cwd=root, env={"CTXASM_TRUST": str(root)})
     assert found(result) == [PIZZA]
     assert os.listdir(root / "agents/a/memories") == ["all.md"]

@@ -196,7 +196,8 @@ def test_the_model_of_a_workspace_that_is_not_named_is_not_opened(tmp_path: Path
     root = workspace(tmp_path, {"folder": "model"})
     model(root / "model", data=b"damaged")
     result = inside("build", "-w", root, "--topic", "dinner")
-    assert f"the embedder is not used: CTXASM_EMBEDDER does not name {root}" in result.err
+    assert "the embedder is not used; " in result.err
+    assert f"to trust this workspace, set CTXASM_TRUST={root} [" in result.err
     assert "damaged" not in result.err
 
 
@@ -328,7 +329,7 @@ def test_nothing_is_written_but_the_vectors(tmp_path: Path) -> None:
     root = workspace(tmp_path, {"folder": str(tmp_path / "model"), "timeout": 60})
     before = files(tmp_path)
     places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
-    result = ctxasm("build", "-w", root, "--topic", "dinner", env={"CTXASM_EMBEDDER": str(root), **places})
+    result = ctxasm("build", "-w", root, "--topic", "dinner", env={"CTXASM_TRUST": str(root), **places})
     assert found(result) == [PIZZA]
     assert files(tmp_path) - before == {"cache/ctxasm/vectors.db"}
 
@@ -344,7 +345,7 @@ def test_without_the_extra_the_message_says_what_to_install(tmp_path: Path, libr
     root = workspace(tmp_path, {"folder": "model"})
     absent = f"import sys; sys.modules[{library!r}] = None"
     script = f"{absent}; from contextasm.cli.app import run; sys.exit(run(sys.argv[1:]))"
-    result = python(script, "build", "-w", root, "--topic", "harbor", env={"CTXASM_EMBEDDER": str(root)})
+    result = python(script, "build", "-w", root, "--topic", "harbor", env={"CTXASM_TRUST": str(root)})
     assert result.code == 0
     assert "The harbor closes at nine" in result.out
     assert "needs what `pip install 'contextasm[semantic]'` brings" in result.err

@@ -264,7 +264,7 @@ def run(root: Path, *, allowed: bool, cache: Path) -> Any:
     """A build in a workspace whose programs may be run, or may not."""
     env = {"XDG_CACHE_HOME": str(cache)}
     if allowed:
-        env["CTXASM_EMBEDDER"] = os.path.realpath(root)
+        env["CTXASM_TRUST"] = os.path.realpath(root)
     return inside("build", "--date", "2025-03-14", cwd=root, env=env)
 
 
@@ -274,7 +274,7 @@ def test_command_of_a_workspace_is_run_only_where_the_person_has_named_the_works
     refused = run(root, allowed=False, cache=tmp_path / "c")
     assert refused.code == 0
     assert "In short." not in refused.out
-    assert "CTXASM_EMBEDDER" in refused.err
+    assert f"to trust this workspace, set CTXASM_TRUST={os.path.realpath(root)} [" in refused.err
     assert not (root / "asked").exists()
     done = run(root, allowed=True, cache=tmp_path / "c")
     assert done.code == 0
