@@ -156,8 +156,8 @@ class GitWorkspace:
 
     def name_of_then(self, parent: str, name: str) -> str:
         """The name that a folder in `parent` had in this revision, where git sees it as renamed since; else empty."""
-        words = ("diff", "--name-status", "--find-renames", "--diff-filter=R", "--relative", "-z", self.commit, "--")
-        fields = [os.fsdecode(field) for field in self._git_output(*words, parent).split(b"\0")]
+        words = ("diff-index", "--cached", "--name-status", "--find-renames", "--diff-filter=R", "--relative", "-z")
+        fields = [os.fsdecode(field) for field in self._git_output(*words, self.commit, "--", parent).split(b"\0")]
         for old, new in zip(fields[1::3], fields[2::3], strict=False):
             names = old.split("/")
             if new.startswith(f"{parent}/{name}/") and names[0] == parent and len(names) > 2 and names[1] != name:

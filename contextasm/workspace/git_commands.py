@@ -1,6 +1,7 @@
 """Git as a process: one way to run it, the current branch, and the files that differ from the last commit.
 
-Git reads the repository and nothing else: no network, no locks, no question to the user, no watch program. The files of
+A copied folder brings its own `.git/config`, which can name programs for many occasions. So git reads the repository
+and nothing else: no network, no locks, no question to the user, and no program that the repository names. The files of
 a revision are in `workspace/git.py`.
 """
 
@@ -37,9 +38,23 @@ They are removed, so that the workspace's folder decides on the repository.
 _NOTHING_TO_COMPARE = ("not a git repository", "ambiguous argument 'head'", "bad revision 'head'")
 """Words of git's messages, in lower case, where the folder is in no repository, or in one without a commit."""
 
-_SAFE_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_SAFE_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""Variables that no setting of the repository overrides.
 
-_SAFE_SETTINGS = ("protocol.allow=never", "core.fsmonitor=false", "core.quotePath=false")
+Older versions of git fetch what a partial clone lacks, whatever `GIT_NO_LAZY_FETCH` says; the empty list of protocols
+prevents that.
+"""
+
+_SAFE_SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false")
+
+_FILTER_SETTINGS = {"clean": "", "smudge": "", "process": "", "required": "false"}
+"""Values with which a filter of `.gitattributes` runs no program."""
 
 _TIMEOUT = 10
 """Seconds that the branch and the changed files may take."""
@@ -63,19 +78,25 @@ WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
 
 
 def start_git(
-    root: str, environment: Mapping[str, str], *words: str, stdin: int, stderr: int, index: str = ""
+    root: str,
+    environment: Mapping[str, str],
+    *words: str,
+    stdin: int,
+    stderr: int,
+    index: str = "",
+    settings: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a git command in the folder `root`; its output is a pipe.
 
-    `index` is the file of another index than the repository's own; empty for that one. Raises `OSError` where git can't
-    be started.
+    `index` is the file of another index than the repository's own; empty for that one. `settings` are more settings of
+    git, as `KEY=VALUE`. Raises `OSError` where git can't be started.
     """
     import subprocess
 
-    settings = [word for setting in _SAFE_SETTINGS for word in ("-c", setting)]
+    options = [word for setting in (*_SAFE_SETTINGS, *settings) for word in ("-c", setting)]
     variables = {name: value for name, value in environment.items() if name not in _HOOK_VARIABLES}
     return subprocess.Popen(  # noqa: S603 - git, found as the shell finds it
-        ["git", "--no-replace-objects", *settings, "-C", root, *words],
+        ["git", "--no-replace-objects", *options, "-C", root, *words],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -84,9 +105,14 @@ def start_git(
 
 
 def run_git(
-    root: str, environment: Mapping[str, str], *words: str, timeout: float | None = None, index: str = ""
+    root: str,
+    environment: Mapping[str, str],
+    *words: str,
+    timeout: float | None = None,
+    index: str = "",
+    settings: Sequence[str] = (),
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, output and messages of a git command in the folder `root`, with the index `index` (see `start_git`).
+    """Exit code, output and messages of a git command in the folder `root`; `index` and `settings` as in `start_git`.
 
     `timeout` is in seconds; None for any time. Raises `OSError` where git can't be started, and
     `subprocess.TimeoutExpired`.
@@ -94,7 +120,7 @@ def run_git(
     import subprocess
 
     streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with start_git(root, environment, *words, **streams, index=index) as process:
+    with start_git(root, environment, *words, **streams, index=index, settings=settings) as process:
         try:
             output, messages = process.communicate(timeout=timeout)
         except BaseException:
@@ -118,10 +144,29 @@ def changed_files(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Paths below `root` that differ from the last commit, new and deleted ones included; empty without git."""
-    changed = _listed_by_git(root, environment, "diff", "--name-only", "--relative", "-z", "HEAD")
-    new = _listed_by_git(root, environment, "ls-files", "--others", "--exclude-standard", "-z")
-    return tuple(sorted({*changed, *new}))
+    """Paths below `root` that differ from the last commit, new and deleted ones included; empty without git.
+
+    `git diff HEAD` would list them, too, but it writes the index and looks into submodules by their own settings.
+    """
+    staged = _listed_by_git(root, environment, "diff-index", "--cached", "--name-only", "--relative", "-z", "HEAD")
+    kinds = ("--modified", "--deleted", "--others", "--exclude-standard")
+    unfiltered = _filter_settings(root, environment)
+    unstaged = _listed_by_git(root, environment, "ls-files", *kinds, "-z", settings=unfiltered)
+    return tuple(sorted({*staged, *unstaged}))
+
+
+def _filter_settings(root: str, environment: Mapping[str, str]) -> Sequence[str]:
+    """Settings that turn all filters off: git runs them on a file to find out whether it has changed.
+
+    Raises `ContextasmError` for a filter that can't be turned off.
+    """
+    keys = _listed_by_git(root, environment, "config", "--null", "--name-only", "--get-regexp", r"^filter\.")
+    names = {key.partition(".")[2].rpartition(".")[0] for key in keys}
+    for name in names:
+        if "=" in name:  # no option of git takes such a key
+            hint = "rename the filter in the settings of the repository"
+            raise ContextasmError("git", f"the filter {name} has `=` in its name", hint)
+    return [f"filter.{name}.{key}={value}" for name in sorted(names) for key, value in _FILTER_SETTINGS.items()]
 
 
 def current_branch(root: str, environment: Mapping[str, str]) -> str:
@@ -129,7 +174,9 @@ def current_branch(root: str, environment: Mapping[str, str]) -> str:
     return "".join(_listed_by_git(root, environment, "rev-parse", "--abbrev-ref", "HEAD")).strip()
 
 
-def _listed_by_git(root: str, environment: Mapping[str, str], *words: str) -> Sequence[str]:
+def _listed_by_git(
+    root: str, environment: Mapping[str, str], *words: str, settings: Sequence[str] = ()
+) -> Sequence[str]:
     """Items of git's output, one for each NUL; empty where git, a repository or a commit is missing.
 
     Raises `ContextasmError` where git fails otherwise, such as in a repository whose objects are damaged.
@@ -137,15 +184,17 @@ def _listed_by_git(root: str, environment: Mapping[str, str], *words: str) -> Se
     import subprocess
 
     try:
-        code, output, messages = run_git(root, environment, *words, timeout=_TIMEOUT)
+        code, output, messages = run_git(root, environment, *words, timeout=_TIMEOUT, settings=settings)
     except FileNotFoundError:
         return ()
+    except OSError as error:
+        raise ContextasmError("git", f"can't be run: {error.strerror}", "put that right and try again") from error
     except subprocess.TimeoutExpired as error:
         hint = "leave out the layer or the rule that asks for it"
         raise ContextasmError("git", f"took over {_TIMEOUT} seconds", hint) from error
     if code:
         message = messages.decode(errors="replace")
-        if any(nothing in message.lower() for nothing in _NOTHING_TO_COMPARE):
+        if not message or any(nothing in message.lower() for nothing in _NOTHING_TO_COMPARE):
             return ()
         raise git_failure(words[0], code, message)
     return [os.fsdecode(path) for path in output.split(b"\0") if path]
