@@ -16,6 +16,8 @@ LARGEST_PATTERN = 200_000
 
 _COUNT = r"(\)?)\{(\d+)"
 _VERBOSE = r"(?<!\\)(?:\\\\)*\(\?[\w-]*x"
+_REPEATED_REPETITION = r"(?<!\\)\((?:\?:)?(?:\\?[^\\()|\[\]]|\[\^?\]?[^\]]*\])(?:[*+]|\{\d*,\})\)(?:[*+]|\{\d*,\})"
+"""A group that is repeated without limit and holds nothing but a repetition: `(a+)+`, which says no more than `a+`."""
 
 
 def parse_pattern(value: object, where: str) -> str:
@@ -27,6 +29,9 @@ def parse_pattern(value: object, where: str) -> str:
         raise ContextasmError(where, f"a pattern of {len(pattern)} characters", f"keep it to {LONGEST_PATTERN}")
     if re.search(_VERBOSE, pattern):
         raise ContextasmError(where, "a pattern with the flag `x`", "write it without blanks and comments")
+    if re.search(_REPEATED_REPETITION, pattern):
+        hint = "take the inner `+` or `*` away: such a search can take for ever"
+        raise ContextasmError(where, "a pattern that repeats a repetition", hint)
     if _unrolled_length(pattern) > LARGEST_PATTERN:
         raise ContextasmError(where, "a pattern that repeats too often", "make its counts smaller")
     try:

@@ -35,6 +35,7 @@ from contextasm.workspace.folder import Folder, find_workspace
 from contextasm.workspace.git_commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace
 from contextasm.workspace.snapshot import answer_digest
+from contextasm.workspace.state import state_folder
 
 if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
@@ -138,8 +139,10 @@ def _load_configuration(
 
 
 def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironment) -> MemoryIndexes | None:
-    is_cached = is_cache_allowed(process.environment)
-    return MemoryIndexes(workspace, process.now, enabled=is_cached) if isinstance(workspace, Folder) else None
+    """The indexes of a folder; None for a revision, and where nothing may be stored."""
+    if not isinstance(workspace, Folder) or not is_cache_allowed(process.environment):
+        return None
+    return MemoryIndexes(workspace, process.now, lambda: state_folder(workspace.root, "memories"))
 
 
 def _load_counter_once(

@@ -32,10 +32,10 @@ from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.own_folder import OWN_FOLDER, make_own_folder
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
 from contextasm.workspace.snapshot import ChangedInput, changed_inputs
+from contextasm.workspace.state import STATE_FOLDER, state_folder
 
 _MIN_DIGITS = 4
 """Least number of digits of an id that name a record."""
@@ -83,24 +83,12 @@ def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Pa
 
 
 def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
-    """Write a file under `.ctxasm/`; gives its path."""
-    folder = root / OWN_FOLDER
-    path = folder / subfolder / name
-    try:
-        _refuse_link(folder, root)
-        make_own_folder(root)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        hint = "make the workspace writable, or build without --record"
-        raise ContextasmError(str(folder), f"can't be made: {error.strerror}", hint) from error
-    _refuse_link(path, root)
+    """Write a file under `.ctxasm/`; gives its path. Raises `ContextasmError` where a link is in its place."""
+    path = state_folder(root, subfolder) / name
+    if os.path.islink(path):
+        raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
     write(path, data)
     return path
-
-
-def _refuse_link(path: Path, root: Path) -> None:
-    if os.path.realpath(path) != os.path.join(os.path.realpath(root), path.relative_to(root)):
-        raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
 
 
 def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
@@ -122,7 +110,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
 
 def record_paths(root: Path, digits: str = "") -> list[Path]:
     """The files of a workspace's records whose ids begin with these digits, in the order of their ids."""
-    return sorted((root / OWN_FOLDER / "records").glob(f"{digits}*.json"))
+    return sorted((root / STATE_FOLDER / "records").glob(f"{digits}*.json"))
 
 
 def load_record(path: Path) -> Record:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from contextasm.model import Effect, Facts, Reason, Rule, RuleEvaluation, Target
-from contextasm.rules.operators import OPERATORS, casefold_words
+from contextasm.rules.operators import ALL_PATTERNS_SECONDS, OPERATORS, PATTERN_SECONDS, casefold_words, matches_pattern
 from contextasm.text.glob import glob_matches
 
 MOST_WEIGHT = 1e6
@@ -21,8 +21,10 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> RuleEvaluation:
     """The result of evaluating all rules. Rules of one file are given in the order of the file."""
     order = in_precedence(rules)
     fields = {condition.field for rule in order if rule.enabled for condition in rule.when}
+    patterns = sum(condition.op == "regex" for rule in order if rule.enabled for condition in rule.when)
+    seconds = min(PATTERN_SECONDS, ALL_PATTERNS_SECONDS / max(1, patterns))
     evaluation = RuleEvaluation(
-        verdicts=tuple((rule, _reason(rule, facts)) for rule in order),
+        verdicts=tuple((rule, _reason(rule, facts, seconds)) for rule in order),
         effects=(),
         missing=tuple(sorted(field for field in fields if not _field_values(facts, field))),
     )
@@ -37,8 +39,8 @@ def in_precedence(rules: Iterable[Rule]) -> list[Rule]:
     return sorted(rules, key=lambda rule: (-rule.priority, rule.path))
 
 
-def _reason(rule: Rule, facts: Facts) -> Reason:
-    """`fired`, or the reason why the rule does not fire.
+def _reason(rule: Rule, facts: Facts, seconds: float) -> Reason:
+    """`fired`, or the reason why the rule does not fire. `seconds` limits each search for a pattern.
 
     The values of fields stay out: they may be secrets of the environment.
     """
@@ -47,7 +49,9 @@ def _reason(rule: Rule, facts: Facts) -> Reason:
     for number, condition in enumerate(rule.when, 1):
         actual = _field_values(facts, condition.field)
         expected = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-        if code := OPERATORS[condition.op](actual, expected):
+        is_pattern = condition.op == "regex"
+        code = matches_pattern(actual, expected, seconds) if is_pattern else OPERATORS[condition.op](actual, expected)
+        if code:
             return Reason.of(
                 code if actual else "missing-field",
                 condition=number,

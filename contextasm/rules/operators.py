@@ -20,9 +20,16 @@ Operator = Callable[[Words, Words], str]
 none."""
 
 PATTERN_SECONDS = 0.5
-"""Time limit of one condition's search: a pattern can be written to run for ever."""
+"""Time limit of one condition's search: a pattern can be written to run for ever.
 
-LONGEST_SEARCHED = 100_000
+The engine `regex` looks at the clock while it searches. `re` does not, and neither a thread nor, outside of the main
+thread, a signal could end it; a child process for each search would take longer than the search.
+"""
+
+ALL_PATTERNS_SECONDS = 2.0
+"""Time limit of all searches of one evaluation together: a rule file can hold any number of them."""
+
+LONGEST_SEARCHED = 1 << 16
 """Characters. A longer text is not searched for a pattern: unlike a time limit, this is the same on every machine."""
 
 
@@ -72,7 +79,8 @@ def number_or_day(text: str) -> tuple[str, float] | None:
     return ("number", size) if isfinite(size) else None
 
 
-def _matches_pattern(actual: Words, expected: Words) -> str:
+def matches_pattern(actual: Words, expected: Words, seconds: float = PATTERN_SECONDS) -> str:
+    """The operator `regex`: whether a pattern is found in a value, within a number of seconds."""
     import regex
 
     pattern = regex.compile(expected[0])
@@ -80,7 +88,7 @@ def _matches_pattern(actual: Words, expected: Words) -> str:
         return "regex-too-long"
     try:
         # All values together have the time of one condition.
-        is_match = any(pattern.search(text, timeout=PATTERN_SECONDS / len(actual)) for text in actual)
+        is_match = any(pattern.search(text, timeout=seconds / len(actual)) for text in actual)
     except (TimeoutError, MemoryError):
         return "regex-timeout"
     return "" if is_match else "no-match"
@@ -137,7 +145,7 @@ OPERATORS: Mapping[str, Operator] = {
     "gte": _comparison(operator.ge),
     "lt": _comparison(operator.lt),
     "lte": _comparison(operator.le),
-    "regex": _matches_pattern,
+    "regex": matches_pattern,
     # The operator of `task_contains`; a rule file can't name it.
     "any_word": _any_pair_passes(_has_word, _casefold_line),
 }

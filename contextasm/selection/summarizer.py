@@ -23,8 +23,12 @@ _LARGEST_OUTPUT = 16 << 20
 
 FILE = "ctxasm.yaml"
 
-_VERSION = "1"
+_VERSION = "2"
 """Goes up when the same command and text must be summarized anew."""
+
+
+def _digest(*parts: str) -> str:
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _OverdueError(Exception):
@@ -56,7 +60,7 @@ class CommandSummarizer:
         """The text in the command's words; a problem where there are none."""
         if self._problem:
             return self._problem
-        key = sha256("\0".join((_VERSION, *self._command.words, text)).encode("utf-8", "surrogatepass")).hexdigest()
+        key = _digest(_VERSION, self._root, *self._command.words, text)
         summary = self._summaries.get(key) or self._load(key)
         if not summary:
             answer = self._summarize(text)
@@ -115,9 +119,10 @@ class CommandSummarizer:
             return ""
         try:
             with (self._cache / key).open("rb") as file:
-                return file.read(_LONGEST).decode()
+                digest, _, summary = file.read(_LONGEST).decode().partition("\n")
         except (OSError, ValueError):
             return ""
+        return summary if digest == _digest(key, summary) else ""
 
     def _save(self, key: str, summary: str) -> None:
         """Keep a summary for later builds; where that fails, they run the command again, and that is all."""
@@ -126,5 +131,5 @@ class CommandSummarizer:
         temporary = self._cache / f"{key}.{os.getpid()}"
         with suppress(OSError):
             self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_bytes(summary.encode("utf-8", "replace"))
+            temporary.write_text(f"{_digest(key, summary)}\n{summary}", encoding="utf-8", newline="")
             temporary.replace(self._cache / key)

@@ -55,7 +55,11 @@ def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
 
     So is a folder that can't be listed, with a `/` behind its path.
     """
-    return sorted(set(_paths_below(tree, "", pattern.split("/"))))
+    return sorted(set(_paths_below(tree, "", pattern.split("/"), set())))
+
+
+_Searched = set[tuple[str, int]]
+"""Folders that were searched, each with the number of parts: with several `**` there are many ways to one of them."""
 
 
 def names_file(pattern: str) -> bool:
@@ -67,32 +71,35 @@ def names_file(pattern: str) -> bool:
     return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
 
 
-def _paths_below(tree: Tree, folder: str, parts: Sequence[str], *, is_deep: bool = False) -> Iterator[str]:
+def _paths_below(
+    tree: Tree, folder: str, parts: Sequence[str], searched: _Searched, *, is_deep: bool = False
+) -> Iterator[str]:
     # `is_deep` is True below `**`.
-    if not parts:
+    if not parts or (folder, len(parts)) in searched:
         return
+    searched.add((folder, len(parts)))
     first, rest = parts[0], parts[1:]
     if not tree.holds(folder):
         yield folder
     elif first == "**":
-        yield from _paths_at_any_depth(tree, folder, rest)
+        yield from _paths_at_any_depth(tree, folder, rest, searched)
     elif is_pattern(first):
-        yield from _paths_by_name_pattern(tree, folder, parts, is_deep=is_deep)
+        yield from _paths_by_name_pattern(tree, folder, parts, searched, is_deep=is_deep)
     elif rest:
-        yield from _paths_below(tree, _joined(folder, first), rest, is_deep=is_deep)
+        yield from _paths_below(tree, _joined(folder, first), rest, searched, is_deep=is_deep)
     elif tree.exists(_joined(folder, first)):
         yield _joined(folder, first)
 
 
-def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str]) -> Iterator[str]:
-    yield from _paths_below(tree, folder, rest, is_deep=True)
+def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str], searched: _Searched) -> Iterator[str]:
+    yield from _paths_below(tree, folder, rest, searched, is_deep=True)
     entries = tree.entries(folder)
     if entries is None:
         yield f"{folder or '.'}/"
     for entry in entries or ():
         path = _joined(folder, entry.name)
         if _is_folder(entry):
-            yield from _paths_at_any_depth(tree, path, rest)
+            yield from _paths_below(tree, path, ("**", *rest), searched, is_deep=True)
         elif _leads_to_folder(entry) and not tree.holds(path):
             yield path  # as a named folder that leads out: whoever reads it learns why
 
@@ -111,7 +118,9 @@ def _leads_to_folder(entry: TreeEntry) -> bool:
         return False
 
 
-def _paths_by_name_pattern(tree: Tree, folder: str, parts: Sequence[str], *, is_deep: bool) -> Iterator[str]:
+def _paths_by_name_pattern(
+    tree: Tree, folder: str, parts: Sequence[str], searched: _Searched, *, is_deep: bool
+) -> Iterator[str]:
     name_pattern, rest = parts[0], parts[1:]
     entries = tree.entries(folder)
     if entries is None:
@@ -123,7 +132,7 @@ def _paths_by_name_pattern(tree: Tree, folder: str, parts: Sequence[str], *, is_
         if not matches(entry.name):
             continue
         if rest and _leads_to_folder(entry):
-            yield from _paths_below(tree, _joined(folder, entry.name), rest, is_deep=is_deep)
+            yield from _paths_below(tree, _joined(folder, entry.name), rest, searched, is_deep=is_deep)
         elif not rest and (takes_folders or not _is_folder(entry)):
             yield _joined(folder, entry.name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
@@ -41,9 +42,27 @@ class InputFiles(NamedTuple):
 
 
 def refuse_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> None:
-    """Raise `ContextasmError` for a target that a build could read, whether it exists or not."""
+    """Raise `ContextasmError` for a target that a build could read, whether it exists or not.
+
+    Also for one that a link in the workspace turns into a file outside: the person did not name that file.
+    """
+    for target in targets:
+        if _leads_out(target, inputs.folder.root):
+            what = f"a link in the workspace leads out of it, to {target.real}"
+            raise ContextasmError(f"{target.option} {target.path}", what, "name that file itself to write it")
     for target, what in overwritten_inputs(targets, inputs):
         raise ContextasmError(f"{target.option} {target.path}", what, "name another file to write to")
+
+
+def _leads_out(target: OutputFile, root: str) -> bool:
+    """Whether the way to a file leads through the workspace and out of it again."""
+    return not _is_below(target.real, root) and any(
+        _is_below(os.path.realpath(folder), root) for folder in PurePath(target.full).parents
+    )
+
+
+def _is_below(real: str, root: str) -> bool:
+    return real == root or real.startswith(root.rstrip("/") + "/")
 
 
 def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Iterator[tuple[OutputFile, str]]:

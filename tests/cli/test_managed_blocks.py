@@ -242,7 +242,7 @@ def test_workspace_that_is_read_only_needs_no_lock(workspace: Path, monkeypatch:
     def refuse(_root: Path) -> None:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("contextasm.workspace.editing.files.make_own_folder", refuse)
+    monkeypatch.setattr("contextasm.workspace.editing.files.make_state_folder", refuse)
     assert into(workspace, "--into", "AGENTS.md") == (0, "", "")
     assert block((workspace.parent / "AGENTS.md").read_text()) == SMALL_TEXT
     refused(inside("log", "-w", workspace, "text"), ".ctxasm/lock", "can't be made", "can be written to")

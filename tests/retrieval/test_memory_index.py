@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import cast
 
 import pytest
 
@@ -18,9 +20,11 @@ from contextasm.model import Build, Context, Document, IndexedPools, Problem, Re
 from contextasm.pipeline import assemble
 from contextasm.retrieval import memory_search as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
+from contextasm.retrieval.memory_index.schema import seal
 from contextasm.retrieval.memory_pool import MANY
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.state import state_folder
 from tests.command import SAMPLE, ctxasm, fill, inside, start
 from tests.workspaces import DAY, DEFAULT
 
@@ -66,11 +70,29 @@ def later() -> float:
     return time.time() + 60
 
 
+def indexes(home: Folder) -> MemoryIndexes:
+    """The indexes of a workspace, by that clock."""
+    return MemoryIndexes(home, later, lambda: state_folder(home.root, "memories"))
+
+
+class _NoIndexes:
+    """A memory index that stores nothing (`model.IndexedPools`)."""
+
+    def query(self, *_: object) -> None:
+        """None: nothing is stored."""
+
+    def store(self, *_: object) -> None:
+        """Store nothing."""
+
+
+NO_INDEXES = cast("IndexedPools", _NoIndexes())
+
+
 def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context:
     """What is built of a workspace; None lists every memory."""
     request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
     home = Folder(folder)
-    pools: IndexedPools | None = None if kept is None else MemoryIndexes(home, later, enabled=kept)
+    pools = indexes(home) if kept else NO_INDEXES if kept is False else None
     return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=pools))
 
 
@@ -126,7 +148,7 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
     def build(*, kept: bool) -> Context:
         home = Folder(root)
-        return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=MemoryIndexes(home, later, enabled=kept)))
+        return assemble(Build(home, DEFAULT, request, ESTIMATE, memory_index=indexes(home) if kept else NO_INDEXES))
 
     without = build(kept=False)
     assert same(build(kept=True)) == same(build(kept=True)) == same(without)
@@ -197,7 +219,7 @@ def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
     """P9: a file that changed just now is not trusted to be unchanged."""
     path = medium / "agents/a/memories/005.md"
     stamp = path.stat()
-    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, enabled=True)
+    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, lambda: state_folder(medium, "memories"))
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
     assemble(Build(Folder(medium), DEFAULT, request, ESTIMATE, memory_index=real))
     with sqlite3.connect(pools(medium)[0]) as store:
@@ -229,6 +251,38 @@ def test_damaged_pool_is_made_again(medium: Path, spoil: Callable[[bytes], bytes
     path.write_bytes(spoil(path.read_bytes()))
     for _ in range(3):
         assert same(built(medium, topic)) == without
+
+
+def plant(index: Path, old: bytes, new: bytes) -> None:
+    """Change the text in the rows of an index, check sums included."""
+    with sqlite3.connect(index) as store:
+        for row, held in store.execute("SELECT row, held FROM rows").fetchall():
+            store.execute("UPDATE rows SET held = ? WHERE row = ?", (seal(held[4:].replace(old, new)), row))
+
+
+def test_p8_index_with_another_text_is_not_believed_in_a_copy(medium: Path, tmp_path: Path) -> None:
+    """P8: paths, digests, sizes, times and check sums are right; inodes and change times can't be."""
+    without = same(built(medium, "banning", kept=False))
+    built(medium, "banning")
+    plant(pools(medium)[0], b"banning", b"planted")
+    assert "planted" in built(medium, "banning").text  # where it was made, it is believed
+    copy = Path(shutil.copytree(medium, tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("copy")))
+    assert same(built(copy, "banning")) == without
+    assert same(built(copy, "banning")) == without
+
+
+def test_p9_changed_text_of_the_same_size_and_time_is_seen_in_a_copy(medium: Path, tmp_path: Path) -> None:
+    """P9: the index came along, and knows the other text."""
+    built(medium, "banning")
+    copy = Path(shutil.copytree(medium, tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("copy")))
+    for page in copy.glob("agents/a/memories/*.md"):
+        status = page.stat()
+        page.write_text(page.read_text().replace("banning", "planned"))
+        os.utime(page, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert page.stat().st_size == status.st_size
+    assert "banning" not in built(copy, "banning").text
+    assert same(built(copy, "planned")) == same(built(copy, "planned", kept=False))
+    assert "planned" in built(copy, "planned").text
 
 
 def test_pool_of_another_version_is_made_again(medium: Path) -> None:
@@ -265,11 +319,8 @@ def test_workspace_where_nothing_can_be_made_is_searched_all_the_same(medium: Pa
     assert list(elsewhere.rglob("*.sqlite")) == []
 
 
-def test_pool_that_another_process_writes_to_is_done_without(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a moment."""
-    from contextasm.retrieval.memory_index import database as file
-
-    monkeypatch.setattr(file, "_PATIENCE", 0.05)
+def test_pool_that_another_process_writes_to_is_done_without(medium: Path) -> None:
+    """A lock of it holds nobody up."""
     built(medium)
     changed = medium / "agents/a/memories/003.md"
     changed.write_text(changed.read_text() + "- banning once more\n")

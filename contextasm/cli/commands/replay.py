@@ -76,7 +76,7 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
     from contextasm.config.resolve import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.records.replay import find_record, load_record
-    from contextasm.workspace.own_folder import OWN_FOLDER
+    from contextasm.workspace.state import STATE_FOLDER
 
     try:
         root = Path(open_workspace(Options(workspace=workspace), process).root)
@@ -88,7 +88,7 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
     if path is None:
         return None
     folder = path.absolute().parent.parent
-    if not workspace and folder.name == OWN_FOLDER:
+    if not workspace and folder.name == STATE_FOLDER:
         root = folder.parent
     return OpenedRecord(path, load_record(path), root)
 

@@ -1,12 +1,16 @@
-"""One index file: opened, compared with the workspace's files, brought up to date, queried.
+"""One index file: opened, compared with the workspace's files, made anew where they differ, queried.
 
-Two processes may do so at the same time: one writes, and the other gives up after `_PATIENCE` seconds. Knows no
-postings.
+An index may have come with the workspace and say anything. It is opened without locks and journal, for reading alone.
+It is believed only if it knows a file by its inode and change time, which no other machine and no copy has. A new state
+is written to a temporary file that replaces the index, so that builds at the same time do not meet. Knows no postings.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -14,69 +18,147 @@ from typing import NamedTuple
 
 from contextasm.model import Document, MemoryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.memory_index.schema import VERSION
+from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION
 from contextasm.retrieval.memory_index.updater import IndexedFile, update_index
 from contextasm.text.cleaning import hidden_problems
 from contextasm.text.memory_parser import parse_memories
 
-_DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT))
-
-_PATIENCE = 1.0
-"""Seconds to wait for another process that writes: reading the files instead takes little more."""
-
 _YOUNG = 2
 """Seconds in which a changed file may change again without new times."""
 
+_ABANDONED = 3600
+"""Seconds after which a temporary file belongs to no process any more."""
+
+_UNUSABLE = (sqlite3.Error, OSError, ValueError, LookupError)
+"""Errors of an index that is damaged or can't be made; damaged numbers lead to the last two."""
+
 
 class UnusableIndex(Exception):  # noqa: N818 - no error that anybody has to mend
-    """An index that can't be read: `damaged`, or in use by another process."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-        # A path that is not Unicode can't be stored; the index file is not damaged by that.
-        self.damaged = code & 0xFF in _DAMAGE and not isinstance(error, UnicodeEncodeError)
+    """An index that can neither be read nor made."""
 
 
-class _Changes(NamedTuple):
-    """Differences between the index and the workspace's files."""
+class IndexInputs(NamedTuple):
+    """The files that an index is made of."""
 
-    restamp: Sequence[str]
-    """Paths whose content may be as stored, but not their stamp."""
-    any: bool
-    """Whether any content differs."""
+    workspace: StampedWorkspace
+    now: float
+    """Seconds since 1970."""
+    paths: Sequence[str]
 
 
-def query_database(
-    path: Path, workspace: StampedWorkspace, now: float, paths: Sequence[str], use: Callable[[MemoryPool], T]
-) -> tuple[T, int]:
+class _CurrentFiles:
+    """Stamps and contents of the files as they are now; each file is opened once at most."""
+
+    def __init__(self, inputs: IndexInputs) -> None:
+        self.stamps = _stamps(inputs.workspace, inputs.now, inputs.paths)
+        self._workspace = inputs.workspace
+        self._files: dict[str, IndexedFile] = {}
+
+    def read(self, path: str) -> IndexedFile:
+        """The content of a file."""
+        if path not in self._files:
+            self._files[path] = _read_file(self._workspace, path)
+        return self._files[path]
+
+
+def query_database(path: Path, inputs: IndexInputs, use: Callable[[MemoryPool], T]) -> tuple[T, int]:
     """Result of `use` on the indexed pool, brought up to date, and the pool's size.
 
-    `now` in seconds since 1970. Raises `UnusableIndex`.
+    `use` may be called twice. Raises `UnusableIndex`.
     """
-    stamps = _stamps(workspace, now, paths)
-    files: dict[str, IndexedFile] = {}
+    files = _CurrentFiles(inputs)
+    is_known = False
+    with suppress(*_UNUSABLE), closing(_open_for_reading(path)) as connection:
+        is_known = _is_known(connection, files.stamps)
+        if is_known and not _is_outdated(connection, files):
+            return _answer(connection, inputs.paths, use)
+    if is_known:
+        with suppress(*_UNUSABLE):
+            return _replace(path, files, inputs, use, start_from=path)
+    return make_database(path, inputs, use, files)
 
-    def read_once(name: str) -> IndexedFile:
-        if name not in files:
-            files[name] = _read_file(workspace, name)
-        return files[name]
 
+def make_database(
+    path: Path, inputs: IndexInputs, use: Callable[[MemoryPool], T], files: _CurrentFiles | None = None
+) -> tuple[T, int]:
+    """Result of `use` on a new index of all files, and its size; nothing of an old one is used.
+
+    `files` are those that were opened before. Raises `UnusableIndex`.
+    """
     try:
-        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
-            _bring_up_to_date(connection, stamps, read_once)
-            connection.execute("BEGIN")  # so that every query sees the same state
-            pool = IndexedPool(connection, paths)
-            return use(pool), pool.size
-    except (sqlite3.Error, ValueError, LookupError) as error:  # damaged numbers lead to the last two
-        raise UnusableIndex(error) from error
+        return _replace(path, files or _CurrentFiles(inputs), inputs, use, start_from=None)
+    except _UNUSABLE as error:
+        raise UnusableIndex(str(error)) from error
 
 
-def remove(path: Path) -> None:
-    """Delete an index file and its journal."""
-    for name in (path, path.with_name(f"{path.name}-journal")):
+def _open_for_reading(path: Path) -> sqlite3.Connection:
+    # `immutable`: a journal beside the file is not played back, since it could name other files to be deleted.
+    return _hardened(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None))
+
+
+def _hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _answer(connection: sqlite3.Connection, paths: Sequence[str], use: Callable[[MemoryPool], T]) -> tuple[T, int]:
+    pool = IndexedPool(connection, paths)
+    return use(pool), pool.size
+
+
+def _replace(
+    path: Path,
+    files: _CurrentFiles,
+    inputs: IndexInputs,
+    use: Callable[[MemoryPool], T],
+    start_from: Path | None,
+) -> tuple[T, int]:
+    _remove_abandoned(path, inputs.now)
+    handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
+    os.close(handle)
+    try:
+        if start_from:
+            shutil.copyfile(start_from, temporary)
+        with closing(_hardened(sqlite3.connect(temporary, isolation_level=None))) as connection:
+            connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away as a whole
+            connection.execute("BEGIN IMMEDIATE")
+            update_index(connection, files.stamps, files.read, new=start_from is None)
+            connection.execute("COMMIT")
+            os.replace(temporary, path)
+            return _answer(connection, inputs.paths, use)
+    finally:
         with suppress(OSError):
-            name.unlink(missing_ok=True)
+            os.unlink(temporary)
+
+
+def _remove_abandoned(path: Path, now: float) -> None:
+    for temporary in path.parent.glob(f".{path.name}.*.tmp"):
+        with suppress(OSError):
+            if temporary.lstat().st_mtime < now - _ABANDONED:
+                temporary.unlink()
+
+
+def _is_known(connection: sqlite3.Connection, stamps: Mapping[str, str]) -> bool:
+    """Whether the index was made by this program, on this machine, of at least one of these files as it is now."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+        return False
+    schema = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql}
+    if schema != set(SCHEMA):
+        return False
+    stored = connection.execute("SELECT path, stamp FROM files")
+    return any(stamp and stamps.get(path) == stamp for path, stamp in stored)
+
+
+def _is_outdated(connection: sqlite3.Connection, files: _CurrentFiles) -> bool:
+    """Whether the content of a file differs from the index, or a stamp that can be stored."""
+    query = "SELECT path, stamp, digest FROM files"
+    stored = {path: (stamp, digest) for path, stamp, digest in connection.execute(query)}
+    if stored.keys() != files.stamps.keys():
+        return True
+    # Only a file whose stamp differs is opened.
+    doubtful = [path for path, stamp in files.stamps.items() if not stamp or stored[path][0] != stamp]
+    return any(files.stamps[path] or files.read(path).digest != stored[path][1] for path in doubtful)
 
 
 def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
@@ -95,50 +177,3 @@ def _read_file(workspace: StampedWorkspace, path: str) -> IndexedFile:
         memories, problems = parse_memories(read)
         return IndexedFile(read.digest, memories, (*problems, *hidden_problems(read)))
     return IndexedFile(str(read), (), (read,) if read else ())
-
-
-def _bring_up_to_date(
-    connection: sqlite3.Connection, stamps: Mapping[str, str], read: Callable[[str], IndexedFile]
-) -> None:
-    if _version(connection) == VERSION:
-        changes = _changes(connection, stamps, read)
-        if not changes.any:
-            _store_stamps(connection, {path: stamps[path] for path in changes.restamp if stamps[path]})
-            return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        update_index(connection, stamps, read, new=_version(connection) != VERSION)
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return number
-
-
-def _changes(connection: sqlite3.Connection, stamps: Mapping[str, str], read: Callable[[str], IndexedFile]) -> _Changes:
-    stored = {
-        path: (stamp, digest) for path, stamp, digest in connection.execute("SELECT path, stamp, digest FROM files")
-    }
-    if stored.keys() - stamps.keys() or stamps.keys() - stored.keys():
-        return _Changes((), any=True)
-    # Only a file whose stamp differs is opened.
-    doubtful = [path for path, stamp in stamps.items() if not stamp or stored[path][0] != stamp]
-    return _Changes(doubtful, any=any(read(path).digest != stored[path][1] for path in doubtful))
-
-
-def _store_stamps(connection: sqlite3.Connection, stamps: Mapping[str, str]) -> None:
-    # Where another process prevents it, the next build opens the files again.
-    if stamps:
-        with suppress(sqlite3.OperationalError):
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(
-                "UPDATE files SET stamp = ? WHERE path = ?", [(stamp, path) for path, stamp in stamps.items()]
-            )
-            connection.execute("COMMIT")
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")

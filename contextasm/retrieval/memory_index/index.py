@@ -1,17 +1,19 @@
 """Memory indexes of a workspace: one SQLite file for each large pool, for later builds (`model.IndexedPools`).
 
-Derived data: an index that is damaged or of another version is made again, and one that can't be read or written is
-done without. Answers are those of a pool that is read from its files: nothing here decides on them.
+Derived data: an index that is damaged, foreign or of another version is made again, and one that can't be made is done
+without. Answers are those of a pool that is read from its files: nothing here decides on them.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from contextasm.model import MemoryPool, StampedWorkspace, T
+from contextasm.model import ContextasmError, MemoryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_pool import MANY
 
 INDEX_FOLDER = ".ctxasm/memories"
@@ -21,11 +23,14 @@ INDEX_FOLDER = ".ctxasm/memories"
 class MemoryIndexes:
     """The memory indexes of a workspace."""
 
-    def __init__(self, workspace: StampedWorkspace, now: Callable[[], float], *, enabled: bool) -> None:
-        """Indexes in the workspace's `INDEX_FOLDER`; none at all unless `enabled`. `now` gives seconds since 1970."""
+    def __init__(self, workspace: StampedWorkspace, now: Callable[[], float], make_folder: Callable[[], Path]) -> None:
+        """Indexes in the workspace's `INDEX_FOLDER`. `now` gives seconds since 1970.
+
+        `make_folder` makes that folder, and raises `ContextasmError` where it can't.
+        """
         self._workspace = workspace
         self._now = now
-        self._folder = Path(workspace.root, INDEX_FOLDER) if enabled else None
+        self._make_folder = make_folder
 
     def query(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
         """Result of `use` on the indexed pool of these patterns, brought up to date with the files in `paths`.
@@ -33,45 +38,38 @@ class MemoryIndexes:
         None where there is no index, or it can't be used, or the pool is no longer large; `use` may have been called.
         """
         path = self._path(patterns)
-        if path is None or not path.exists():
+        if not _is_regular_file(path):
             return None
-        from contextasm.retrieval.memory_index.database import UnusableIndex, query_database, remove
+        from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, query_database
 
         try:
-            answer, size = query_database(path, self._workspace, self._now(), paths, use)
-        except UnusableIndex as unusable:
-            if unusable.damaged:
-                remove(path)
+            answer, size = query_database(path, IndexInputs(self._workspace, self._now(), paths), use)
+        except UnusableIndex:
             return None
         if size <= MANY:
-            remove(path)
+            with suppress(OSError):
+                path.unlink()
             return None
         return answer
 
     def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Make the index of these files, where the workspace can be written to."""
+        from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, make_database
+
         path = self._path(patterns)
-        if path is None or not self._make_ignored_folder(path.parent):
-            return
-        from contextasm.retrieval.memory_index.database import UnusableIndex, query_database, remove
+        with suppress(ContextasmError, UnusableIndex):
+            self._make_folder()
+            if not path.is_dir():
+                make_database(path, IndexInputs(self._workspace, self._now(), paths), lambda _pool: None)
 
-        try:
-            query_database(path, self._workspace, self._now(), paths, lambda _pool: None)
-        except UnusableIndex as unusable:
-            if unusable.damaged:
-                remove(path)
-
-    def _path(self, patterns: Sequence[str]) -> Path | None:
+    def _path(self, patterns: Sequence[str]) -> Path:
         name = sha256("\0".join(patterns).encode(errors="surrogatepass")).hexdigest()[:16]
-        return self._folder / f"{name}.sqlite" if self._folder else None
+        return Path(self._workspace.root, INDEX_FOLDER, f"{name}.sqlite")
 
-    def _make_ignored_folder(self, folder: Path) -> bool:
-        # False where it can't be made, or where a link leads out of the workspace.
-        gitignore = Path(self._workspace.root, ".ctxasm", ".gitignore")
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not gitignore.exists():
-                gitignore.write_text("*\n", encoding="utf-8")
-        except OSError:
-            return False
-        return os.path.realpath(folder) == str(folder)
+
+def _is_regular_file(path: Path) -> bool:
+    """Whether there is a file that no link leads to: neither the file nor a folder on the way is one."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode) and os.path.realpath(path) == str(path)
+    except OSError:
+        return False

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from contextasm.model import ContextasmError, Document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.own_folder import OWN_FOLDER, make_own_folder
+from contextasm.workspace.state import STATE_FOLDER, make_state_folder
 
-LOCK = f"{OWN_FOLDER}/lock"
+LOCK = f"{STATE_FOLDER}/lock"
 
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -92,7 +92,7 @@ def _take_lock(path: Path, patience: float | None, *, needed: bool) -> int | Non
 def _open_lock_file(path: Path, *, needed: bool) -> int | None:
     """The lock file, open; None where it is not `needed` and can't be made in a workspace that is read-only."""
     try:
-        make_own_folder(path.parent.parent)
+        make_state_folder(path.parent.parent)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         if error.errno in _READ_ONLY:

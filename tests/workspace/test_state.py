@@ -1,0 +1,249 @@
+"""The folder `.ctxasm` and the caches: they may be damaged, hostile, in use or absent, and a build is the same.
+
+What a copy or a clone brings along in `.ctxasm` is data that proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from contextasm.model import ContextasmError
+from contextasm.workspace.state import state_folder
+from tests.command import COMMAND, clean, fill, inside
+
+SENTENCE = "A sentence that goes on for a while. " * 12
+PROGRAMS = f"""date: 2025-03-14
+tokenizer: o200k_base
+embedder:
+  command: [{sys.executable}, -c, "import sys; [print('[1.0, 0.5]') for line in sys.stdin]"]
+summarizer:
+  command: [sh, -c, "cat > /dev/null; echo In short."]
+layers:
+  - {{id: L5, max_tokens: 30, overflow: [summarize, drop]}}
+"""
+MEMORIES = "".join(f"- [fact] number {n} of the harbour {{id=m{n}}}\n" for n in range(1100))
+"""Enough for an index."""
+
+STATE = (
+    "indexed/.ctxasm/.gitignore",
+    "indexed/.ctxasm/lock",
+    "indexed/.ctxasm/memories/*.sqlite",
+    "indexed/.ctxasm/records/*.json",
+    "indexed/.ctxasm/inputs/*",
+    "indexed/.ctxasm/memories",
+    "indexed/.ctxasm",
+    "cache/ctxasm/o200k_base.counts",
+    "cache/ctxasm/vectors.db",
+    "cache/ctxasm/summaries/*",
+    "cache/ctxasm/summaries",
+    "cache/ctxasm",
+)
+"""Every file and folder that commands leave, as a pattern."""
+
+
+def builds(folder: Path) -> Sequence[object]:
+    """What builds give, of a workspace with an index and of one whose programs are asked."""
+    env = {"XDG_CACHE_HOME": str(folder / "cache"), "CTXASM_TRUST": str(folder / "asking")}
+    words = ("--date", "2025-03-14", "--topic", "harbour number 7")
+    return [inside("build", "-w", folder / name, *words, env=env) for name in ("indexed", "asking")]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two workspaces and a cache, with everything that commands leave in them."""
+    folder = tmp_path_factory.mktemp("made").resolve()
+    root = fill(folder / "indexed", {"agents/a/memories/all.md": MEMORIES})
+    fill(folder / "asking", {"ctxasm.yaml": PROGRAMS, "agents/a/memories/m.md": f"- {SENTENCE}\n- {SENTENCE} too\n"})
+    os.utime(root / "agents/a/memories/all.md", (1_700_000_000, 1_700_000_000))
+    assert inside("build", "-w", root, "--record-inputs", "-q").code == 0
+    assert inside("remember", "-w", root, "-a", "a", "One more thing").code == 0
+    assert [getattr(result, "code", None) for result in builds(folder)] == [0, 0]
+    return folder
+
+
+@pytest.fixture
+def used(made: Path, tmp_path: Path) -> Path:
+    """A copy of them, and of its state again after a build in the copy."""
+    shutil.copytree(made, tmp_path / "used", symlinks=True)
+    builds(tmp_path / "used")
+    return tmp_path / "used"
+
+
+def truncate(path: Path) -> None:
+    """Leave the first half of a file; of a folder, nothing."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def replace_by(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    """Put something else in place of a file or a folder."""
+
+    def replace(path: Path) -> None:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        make(path)
+
+    return replace
+
+
+DAMAGES: Mapping[str, Callable[[Path], None]] = {
+    "halved": truncate,
+    "overwritten": replace_by(lambda path: path.write_bytes(b"\xff\0nonsense" * 500)),
+    "emptied": replace_by(lambda path: path.write_bytes(b"")),
+    "a folder": replace_by(lambda path: path.mkdir()),
+    "a link that leads nowhere": replace_by(lambda path: path.symlink_to("nowhere/at/all")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("pattern", STATE)
+def test_p7_damaged_state_changes_neither_output_nor_exit_code(used: Path, pattern: str, damage: str) -> None:
+    """P7: state that is halved, overwritten, emptied or replaced by a folder changes neither output nor exit code."""
+    before = builds(used)
+    paths = sorted(used.glob(pattern))
+    assert paths, pattern
+    for path in paths:
+        DAMAGES[damage](path)
+    assert [builds(used), builds(used)] == [before, before]
+
+
+@pytest.mark.parametrize("place", [".ctxasm", ".ctxasm/memories", ".ctxasm/records", ".ctxasm/inputs"])
+@pytest.mark.parametrize("target", ["folder", "missing"])
+def test_p8_nothing_is_written_through_a_link_in_place_of_the_state(used: Path, place: str, target: str) -> None:
+    """P8: state that came with the repository is data, and a link in its place is not written through."""
+    outside = used / "outside"
+    if target == "folder":
+        outside.mkdir()
+    replace_by(lambda path: path.symlink_to(outside))(used / "indexed" / place)
+    before = sorted(used.glob("outside/**"))
+    for words in (("build",), ("build", "--record-inputs"), ("remember", "-a", "a", "Another thing"), ("check",)):
+        inside(*words, "-w", used / "indexed")
+    assert sorted(used.glob("outside/**")) == before
+
+
+@pytest.mark.parametrize("name", [".gitignore", "memories/*.sqlite", "lock"])
+def test_p8_no_file_is_written_through_a_link(used: Path, name: str) -> None:
+    """P8: neither where the link leads to a file, nor where it would make one."""
+    for target, content in ((used / "victim", "mine"), (used / "none", None)):
+        if content:
+            target.write_text(content)
+        (path,) = (used / "indexed/.ctxasm").glob(name)
+        replace_by(lambda path, target=target: path.symlink_to(target))(path)  # type: ignore[misc]
+        (used / "indexed/agents/a/memories/all.md").write_text(MEMORIES + "- [fact] changed\n")
+        for words in (("build",), ("remember", "-a", "a", "Another thing")):
+            inside(*words, "-w", used / "indexed")
+        assert (target.read_text() if target.exists() else None) == content
+
+
+def test_p8_pipes_in_place_of_the_state_are_not_waited_for(used: Path) -> None:
+    """P8: nobody writes to them, ever."""
+    before = builds(used)[0]
+    for path in [*used.glob("indexed/.ctxasm/**/*")]:
+        if path.is_file():
+            replace_by(os.mkfifo)(path)
+    assert builds(used)[0] == before
+    (record,) = used.glob("indexed/.ctxasm/records/*.json")
+    assert inside("replay", record.stem, "-w", used / "indexed").code == 2
+
+
+HOSTILE_SCHEMAS = {
+    "endless view": "DROP TABLE files; CREATE VIEW files AS WITH RECURSIVE c(path, stamp, digest) AS "
+    "(SELECT 'a', 'b', 'c' UNION ALL SELECT path, stamp, digest FROM c) SELECT * FROM c",
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON files BEGIN DELETE FROM rows; END",
+    "other table": "CREATE TABLE more (text TEXT)",
+}
+
+
+@pytest.mark.parametrize("script", HOSTILE_SCHEMAS.values(), ids=HOSTILE_SCHEMAS)
+def test_p8_hostile_database_is_made_again(used: Path, script: str) -> None:
+    """P8: nothing of its schema is run."""
+    before = builds(used)[0]
+    (index,) = used.glob("indexed/.ctxasm/memories/*.sqlite")
+    with sqlite3.connect(index) as store:
+        store.executescript(script)
+    assert builds(used)[0] == before
+    with sqlite3.connect(index) as store:
+        kinds = {kind for (kind,) in store.execute("SELECT type FROM sqlite_master")}
+        assert kinds == {"table", "index"}
+        assert store.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone() == (0,)
+
+
+def test_p8_journal_beside_an_index_is_not_played_back(used: Path) -> None:
+    """P8: SQLite deletes a file that a journal names as the main one of several."""
+    victim = used / "victim"
+    victim.write_bytes(b"")
+    (index,) = used.glob("indexed/.ctxasm/memories/*.sqlite")
+    name = os.fsencode(victim)
+    head = bytes.fromhex("d9d505f920a163d7") + (0).to_bytes(4, "big") * 2 + (1).to_bytes(4, "big")
+    head += (512).to_bytes(4, "big") + (4096).to_bytes(4, "big")
+    tail = (0x40000000 // 4096 + 1).to_bytes(4, "big") + name + len(name).to_bytes(4, "big")
+    tail += (sum(name) & 0xFFFFFFFF).to_bytes(4, "big") + bytes.fromhex("d9d505f920a163d7")
+    journal = index.with_name(f"{index.name}-journal")
+    journal.write_bytes(head.ljust(512, b"\0") + tail)
+    before = journal.read_bytes()
+    assert builds(used)[0] == builds(used)[0]
+    assert victim.exists()
+    assert journal.read_bytes() == before
+
+
+def test_p5_parallel_builds_share_state_and_caches_without_errors(used: Path) -> None:
+    """P5: six builds at the same time, from nothing, then from what they left."""
+    env = {"XDG_CACHE_HOME": str(used / "cache"), "CTXASM_TRUST": str(used / "asking")}
+    before = builds(used)
+    shutil.rmtree(used / "cache")
+    shutil.rmtree(used / "indexed/.ctxasm")
+    words = ("--date", "2025-03-14", "--topic", "harbour number 7")
+    for _ in range(2):
+        running = [
+            subprocess.Popen(
+                [*COMMAND, "build", "-w", str(used / name), *words],
+                env=clean(env),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for name in ("indexed", "asking") * 3
+        ]
+        results = [(*process.communicate(timeout=60), process.returncode) for process in running]
+        assert [(code, out, err) for out, err, code in results] == [*before] * 3
+
+
+def test_p10_build_needs_no_write_access_no_home_and_no_cache(used: Path) -> None:
+    """P10: files and folders can be read alone, and no variable names a place."""
+    before = inside("build", "-w", used / "indexed", env={"CTXASM_NO_CACHE": "1"})
+    for damage in (None, truncate):
+        if damage:
+            (index,) = used.glob("indexed/.ctxasm/memories/*.sqlite")
+            damage(index)
+        words = [*COMMAND, "build", "-w", str(used / "indexed")]
+        env = {name: value for name, value in clean().items() if name in {"PATH", "PYTHONPATH"}}
+        subprocess.run(["chmod", "-R", "a-w", used], check=True)
+        try:
+            done = subprocess.run([*UNPRIVILEGED, *words], env=env, capture_output=True, text=True, check=False)
+        finally:
+            subprocess.run(["chmod", "-R", "u+w", used], check=True)
+        assert (done.returncode, done.stdout) == (before.code, before.out), done.stderr
+
+
+UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+"""Before a command, to have it obey the modes of files: those of the administrator do not."""
+
+
+def test_state_folder_is_made_once_and_left_alone_by_git(tmp_path: Path) -> None:
+    """A `.gitignore` that is there stays; a file in place of the folder is told."""
+    assert state_folder(tmp_path, "records") == tmp_path.resolve() / ".ctxasm/records"
+    (tmp_path / ".ctxasm/.gitignore").write_text("mine\n")
+    assert state_folder(tmp_path, "records").is_dir()
+    assert (tmp_path / ".ctxasm/.gitignore").read_text() == "mine\n"
+    (tmp_path / ".ctxasm/inputs").write_text("in the way")
+    with pytest.raises(ContextasmError, match="a file is in its place"):
+        state_folder(tmp_path, "inputs")
