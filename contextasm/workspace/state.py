@@ -5,6 +5,7 @@ It may have come with the workspace, so nothing is written through a link in its
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -40,7 +41,7 @@ def state_folder(root: str | Path, name: str) -> Path:
         _make_folder(folder, 0o700)
     except OSError as error:
         where = str(error.filename or root)
-        raise ContextasmError(where, f"can't be made: {error.strerror}", "make the workspace writable") from error
+        raise ContextasmError(where, f"can't be made: {error.strerror}", "make the workspace writable, or build without --record") from error
     return folder
 
 
@@ -51,4 +52,5 @@ def _make_folder(folder: Path, mode: int) -> None:
     if stat.S_ISLNK(file_mode):
         raise ContextasmError(str(folder), "leads elsewhere through a link", "take the link away")
     if not stat.S_ISDIR(file_mode):
-        raise ContextasmError(str(folder), "can't be made: a file is in its place", "move the file away")
+        hint = "make it a folder, or build without --record"
+        raise ContextasmError(str(folder), f"can't be made: {os.strerror(errno.EEXIST)}", hint)

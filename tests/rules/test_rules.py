@@ -194,6 +194,7 @@ def test_002_13_a_pattern_without_end_is_a_reported_non_match() -> None:
     """002-13: the reason says that time ran out, so that nobody takes it for a plain non-match."""
     assert outcome("regex", r"(a|aa)+$", "a" * 5000 + "b") == "regex-timeout"
     assert outcome("regex", r"(?R)|x", "a" * 5000) in {"regex-timeout", "no-match"}
+    assert outcome("regex", r"(.*a){25}$", "a" * (LONGEST_SEARCHED - 1) + "b") == "regex-timeout"
 
 
 def test_002_13_a_text_too_long_for_a_pattern_is_a_reported_non_match() -> None:
@@ -608,3 +609,23 @@ def test_the_order_in_which_files_come_in_makes_no_difference(swap: bool) -> Non
 def test_what_may_be_written_are_the_fifteen_and_their_aliases() -> None:
     """The operator behind `task_contains` is not one of them."""
     assert len(WRITABLE) == 15 + len(ALIASES)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(?:.*)*", r"(\w+){2,}", "x([^/]*)+", r"([a-z]+)*"])
+def test_p18_pattern_that_repeats_a_repetition_is_refused(pattern: str) -> None:
+    """P18: it says no more than without the outer sign, and can take for ever."""
+    with pytest.raises(ContextasmError, match="repeats a repetition"):
+        rule(when=condition("regex", pattern))
+
+
+@pytest.mark.parametrize("pattern", [r"[a-z]+(-[a-z]+)*", r"(,\w+)+", "(ab)+", r"\(a+\)+", "(a?)+", "(a{2})+"])
+def test_other_repetitions_are_patterns(pattern: str) -> None:
+    """A group that begins with a sign of its own is searched in no time."""
+    assert rule(when=condition("regex", pattern)).when
+
+
+def test_p18_many_slow_patterns_share_one_time() -> None:
+    """P18: a file can hold any number of them; the test runs out of its time where each has half a second."""
+    rules = [rule(f"r{n}", when=condition("regex", f"(a|aa)+{n}$")) for n in range(400)]
+    verdicts = evaluate(rules, {"var.x": "a" * 5000}).verdicts
+    assert {reason.code for _, reason in verdicts} == {"regex-timeout"}

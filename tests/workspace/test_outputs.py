@@ -312,3 +312,29 @@ def test_outputs_that_are_inputs_or_one_file_are_findings(tmp_path: Path) -> Non
     assert "ctxasm.yaml:3: error: agents/a/IDENTITY.md can't be an output: a context is made of this file" in result.out
     assert "ctxasm.yaml:5: error: LINK.md can't be an output: it is the same file as OUT.md" in result.out
     assert result.out.endswith("2 findings: 2 errors\n")
+
+
+@pytest.mark.parametrize("name", ["CONTEXT.md", "out/CONTEXT.md"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_link_in_the_workspace_does_not_lead_an_output_out_of_it(tmp_path: Path, name: str, *, exists: bool) -> None:
+    """A clone can hold such a link; who means the other file names it."""
+    root = fill(tmp_path / "w", {})
+    other = tmp_path / "other"
+    other.mkdir()
+    if exists:
+        (other / "CONTEXT.md").write_text("mine\n")
+    link = root / name.split("/", maxsplit=1)[0]
+    link.symlink_to(other if "/" in name else other / "CONTEXT.md")
+    for option in ("-o", "--into", "--manifest"):
+        refused(inside("build", option, name, cwd=root), "leads out of it", str(other))
+    assert [path.read_text() for path in other.iterdir()] == (["mine\n"] if exists else [])
+    assert inside("build", "-o", other / "CONTEXT.md", cwd=root).code == 0
+    assert "I am a." in (other / "CONTEXT.md").read_text()
+
+
+def test_outputs_of_the_settings_are_written_by_no_command(tmp_path: Path) -> None:
+    """A person names the files of a build; the list is what `check` compares."""
+    root = fill(tmp_path, {"ctxasm.yaml": "outputs:\n  - {file: CONTEXT.md, agent: a}\n"})
+    for words in (("build",), ("check",), ("explain",), ("config",)):
+        inside(*words, cwd=root)
+    assert not (root / "CONTEXT.md").exists()

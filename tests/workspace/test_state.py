@@ -245,5 +245,5 @@ def test_state_folder_is_made_once_and_left_alone_by_git(tmp_path: Path) -> None
     assert state_folder(tmp_path, "records").is_dir()
     assert (tmp_path / ".ctxasm/.gitignore").read_text() == "mine\n"
     (tmp_path / ".ctxasm/inputs").write_text("in the way")
-    with pytest.raises(ContextasmError, match="a file is in its place"):
+    with pytest.raises(ContextasmError, match="File exists"):
         state_folder(tmp_path, "inputs")

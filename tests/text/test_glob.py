@@ -1,0 +1,60 @@
+"""Patterns of paths: no pattern takes longer than the tree or the text is large (P18)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from contextasm.text.glob import glob_matches, list_matching, wildcard_matches
+
+LONG = "a" * (1 << 16)
+
+
+class DeepTree:
+    """A tree of folders `a`, one in the other, that counts how often it is asked."""
+
+    asked = 0
+
+    def entries(self, folder: str) -> Iterator[DeepEntry]:
+        """A folder in each folder but the last, and a file."""
+        self.asked += 1
+        if folder.count("a") < 60:
+            yield DeepEntry("a", folder=True)
+        yield DeepEntry("f.md", folder=False)
+
+    def exists(self, path: str) -> bool:
+        """Whether it is one of them."""
+        return set(path.split("/")) <= {"a", "f.md"}
+
+    def holds(self, folder: str) -> bool:
+        """Always."""
+        return not folder.startswith("/")
+
+
+class DeepEntry:
+    """An entry of such a tree."""
+
+    def __init__(self, name: str, *, folder: bool) -> None:
+        self.name = name
+        self._folder = folder
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        """Whether it is a folder."""
+        return self._folder and follow_symlinks in {True, False}
+
+
+@pytest.mark.parametrize("pattern", ["**/" * 12 + "*.md", "**/a/" * 12 + "*.md", "**/*/" * 12 + "f.md"])
+def test_p18_many_stars_ask_each_folder_once_for_each_part(pattern: str) -> None:
+    """P18: there are billions of ways to the last folder."""
+    tree = DeepTree()
+    assert len(list_matching(tree, pattern)) >= 49
+    assert tree.asked <= 61 * len(pattern.split("/"))
+
+
+@pytest.mark.parametrize("pattern", ["*a*a*a*a*b", "*a" * 30 + "*b", "a" + "*" * 30 + "b"])
+def test_p18_stars_end_on_a_long_text(pattern: str) -> None:
+    """P18: the test hangs where they do not."""
+    assert not wildcard_matches(pattern, LONG)
+    assert not glob_matches(pattern, LONG)
+    assert glob_matches(pattern, f"{LONG}b")
