@@ -92,9 +92,6 @@ def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
             raise ContextasmError(where, f"{path} is outside the workspace", hint)
         if isinstance(workspace, Folder):
             return read_file(path, where)
-        if not path.is_relative_to(workspace.root):
-            hint = "copy it into the workspace, or name it with --profile"
-            raise ContextasmError(where, f"{path} is outside the workspace", hint)
         name = path.relative_to(workspace.root).as_posix()
         document = workspace.read(name)
         if not isinstance(document, Document):

@@ -29,15 +29,6 @@ def find_workspace(start: Path) -> Path:
     raise ContextasmError(str(start), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
 
 
-def read_regular_file(path: str | Path) -> bytes:
-    """The bytes of a file. Raises `OSError` for anything else, such as a pipe, and never waits for one."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "is no regular file")
-        return file.readall()
-
-
 class Folder:
     """Workspace that is a folder on disk (`model.StampedWorkspace`)."""
 
