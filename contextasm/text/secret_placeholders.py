@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from math import log2
 
@@ -92,6 +91,8 @@ def is_real_jwt(match: re.Match[str]) -> bool:
 
 def _decode_json(part: str) -> object:
     # None for a part that is no JSON.
+    import json
+
     try:
         return json.loads(_decode_base64url(part))
     except (ValueError, RecursionError):

@@ -17,6 +17,7 @@ EXCEPTIONS = {
     "retrieval.embeddings.http_embedder": "opens a URL, no file",
     "retrieval.embeddings.local_model": "reads a model's folder that the person trusts; steps know no workspace",
     "selection.summarizer": "reads its own cache of summaries; steps know no workspace",
+    "workspace.state": "makes the `.gitignore` of its own folder",
     "config.build": "reads a token table of the package, and compares its hash",
     "cli.commands.profiles": "prints a profile of the package",
     "cli.app": "opens the null device, to write into it",
@@ -46,7 +47,7 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
         "retrieval.embeddings.local_model",
         "retrieval.embeddings.http_embedder",
         "retrieval.embeddings.subprocess_embedder",
-        "text.secret_scanner",
+        "text.secret_placeholders",
     }
     users = {
         (module, ast.unparse(node.func))
