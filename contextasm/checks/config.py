@@ -27,7 +27,7 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
 
 def as_finding(error: ContextasmError, root: str) -> Finding:
     """The finding for an error: file, line and key are taken from its place; `root` is the workspace's folder."""
-    place = re.fullmatch(r"(.+?\.(?:ya?ml|md))(?::(\d+))?(?:: (.+))?", error.where.removeprefix(f"{root}/"))
+    place = re.fullmatch(r"(.+?\.(?:ya?ml|md|lock))(?::(\d+))?(?:: (.+))?", error.where.removeprefix(f"{root}/"))
     if not place:
         return error_finding("", 0, f"{error.where}: {error.what}", error.hint)
     key = f"{place[3]}: " if place[3] else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import budget, config, dates, memories, names, outputs, rules, text
+from contextasm.checks import approval, budget, config, dates, memories, names, outputs, rules, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 from contextasm.text.cleaning import clean_text
@@ -39,6 +39,7 @@ CHECKS: Mapping[str, Check] = {
     "secret": text.check_secrets,
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
+    "lock-drift": approval.check_lock,
     "rule-target": rules.check_rule_targets,
     "rule-condition": rules.check_rule_conditions,
     "stale-output": outputs.check_stale_outputs,

@@ -34,6 +34,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Trust": {
         "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
+        "lock": "Approve the files that instruct an agent, in ctxasm.lock.",
         "diff": "Compare the contexts of two records, days, budgets or git revisions.",
         "replay": "Build a record again: the same bytes, or the inputs that changed.",
     },

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_ty
 import typer
 
 from contextasm.cli.output import read_stdin
-from contextasm.config.options import Flag, Options
+from contextasm.config.options import Flag, Options, is_lock_required
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
+    from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Build, Context
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages except errors.")]
+LockedOption = Annotated[
+    bool, typer.Option("--locked", help="Refuse to build if a file of ctxasm.lock changed, or a new one is not in it.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 COMPLETED = ("agent", "team", "profile", "tokenizer", "format")
@@ -98,6 +102,22 @@ def prepare_request(options: Options) -> PreparedBuild:
     from contextasm.config.resolve import prepare_build, process_environment
 
     return prepare_build(options, process_environment())
+
+
+def prepare_context(options: Options, *, locked: bool) -> PreparedBuild:
+    """The build of a command that shows a context; `locked` or `CTXASM_LOCKED` asks for approved files only."""
+    from contextasm.config.resolve import process_environment
+
+    return with_lock(prepare_request(options), process_environment(), locked=locked)
+
+
+def with_lock(prepared: PreparedBuild, process: ProcessEnvironment, *, locked: bool) -> PreparedBuild:
+    """The build with the workspace's lock, where an option or the environment asks for it. Raises `ContextasmError`."""
+    if not (locked or is_lock_required(process.environment)):
+        return prepared
+    from contextasm.config.approval import require_approved
+
+    return prepared._replace(approved=require_approved(prepared.workspace))
 
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:

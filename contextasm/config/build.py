@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.facts import gather_facts
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.settings import FILE, Setting
+from contextasm.config.settings import FILE, RULE_FILES, Setting
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import (
     Build,
@@ -29,6 +29,7 @@ from contextasm.retrieval.retrieve import SOURCE_SHARE
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, exact_counter
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import RecordingWorkspace
 
 if TYPE_CHECKING:
     from contextasm.model import RuleEvaluation
@@ -60,19 +61,36 @@ class PreparedBuild(NamedTuple):
     Paths are relative to the workspace; those outside of it are absolute.
     """
 
+    approved: Mapping[str, str] | None = None
+    """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
+
     @property
     def in_full(self) -> Build:
         """The build without a memory index: with a decision for each memory, shown or not."""
         return self.build._replace(memory_index=None)
 
     def run(self, build: Build | None = None) -> Context:
-        """The context of a build with the same tokenizer; for None, of this one in full."""
+        """The context of a build with the same tokenizer; for None, of this one in full.
+
+        Raises `ContextasmError` for a file that the build reads and that is not as approved.
+        """
         build = build or self.in_full
+        if self.approved is not None:
+            from contextasm.config.approval import refuse_settings_drift  # here, as below: most builds need no lock
+
+            refuse_settings_drift(self.approved, self.config_digests)
+            build = build._replace(memory_index=None)  # It holds memories, and not the bytes that they come from.
         if self.seconds is not None:
             from contextasm.retrieval.deadline import run_until_deadline  # here: threads, for those who set a deadline
 
             build = build._replace(run_sources=run_until_deadline(self.seconds))
         context = assemble(build)
+        if self.approved is not None:
+            from contextasm.config.approval import refuse_document_drift
+
+            # Whatever a caller's build records on top, this one holds all that was read.
+            assert isinstance(self.build.workspace, RecordingWorkspace)
+            refuse_document_drift(self.approved, build.profile.layers, build.request, self.build.workspace)
         if self.counts:
             self.counts.save()
         return context
@@ -101,7 +119,7 @@ def evaluate_rules(
     values of `--var`, for rule files that can't be read or parsed, and for a layer that no profile has.
     """
     variables = _parse_variables(options.variables)
-    if "rules" not in settings_file and not recording.list("rules/*.yaml"):
+    if "rules" not in settings_file and not recording.list(RULE_FILES):
         return None
     from contextasm.config.rule_layers import resolve_rule_layers  # here, as below: most workspaces have no rules
     from contextasm.config.rules import load_rules

@@ -15,7 +15,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.layers import with_layer_changes
 from contextasm.config.outputs import Output, parse_outputs
 from contextasm.config.profile_loader import load_profile, profile_files
-from contextasm.config.settings import FILE
+from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Layer, Profile, Request
 from contextasm.retrieval.registry import TEXT_SOURCES
@@ -25,6 +25,7 @@ from contextasm.workspace.inputs import InputFiles, InputPattern
 
 _SETTINGS = "ctxasm reads its settings from this file"
 _RULES = "ctxasm reads rules from this file"
+_LOCK = "ctxasm lock keeps the digests of reviewed files here"
 _PROFILE = "ctxasm reads a profile from this file"
 _PROGRAM = f"{FILE} names this file as a part of a program or model"
 _OWN = "ctxasm stores data of its own here"
@@ -63,7 +64,8 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
     patterns = (
         InputPattern(FILE, _SETTINGS),
-        InputPattern("rules/*.yaml", _RULES),
+        InputPattern(RULE_FILES, _RULES),
+        InputPattern(LOCK_FILE, _LOCK),
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )

@@ -56,6 +56,7 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "reserve": LayerKey("limits", "reserve", values.parse_tokens),
     "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
     "hidden": LayerKey("", "hidden", values.one_of(("strip", "keep", "fail"))),
+    "locked": LayerKey("", "locked", values.parse_flag),
     "detail": LayerKey("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
 }
 """The keys of a layer that set a value of the model."""

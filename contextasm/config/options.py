@@ -80,3 +80,8 @@ def parse_deadline(deadline: str | None) -> float | None:
             "--deadline", f"{deadline[:20]} is not a number of milliseconds", "give one above 0, such as 500"
         )
     return int(deadline) / 1000
+
+
+def is_lock_required(environment: Mapping[str, str]) -> bool:
+    """Whether the environment asks for builds of approved files only (`config/approval.py`)."""
+    return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}

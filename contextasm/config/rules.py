@@ -13,6 +13,7 @@ from functools import partial
 from contextasm.config import values
 from contextasm.config.facts import FIELDS
 from contextasm.config.patterns import parse_pattern
+from contextasm.config.settings import RULE_FILES
 from contextasm.config.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT
@@ -46,7 +47,7 @@ def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
     """
     env = values.parse_texts(file.get("env", []), f"{file.where('env')}: env")
     rules: list[Rule] = []
-    for path in workspace.list("rules/*.yaml"):
+    for path in workspace.list(RULE_FILES):
         document = workspace.read(path)
         if isinstance(document, Problem):
             raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")

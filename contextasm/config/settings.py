@@ -16,6 +16,12 @@ FILE = "ctxasm.yaml"
 PRIVACY = ("mask", "drop", "off")
 """Treatments of secrets in texts: masked; masked, and optional fragments with one left out; shown."""
 
+LOCK_FILE = "ctxasm.lock"
+"""File with the digests of the files that instruct an agent."""
+
+RULE_FILES = "rules/*.yaml"
+"""Pattern of the files with rules."""
+
 
 def _parse_day_or_today(value: object, where: str) -> date | None:
     return None if value == "today" else values.parse_day(value, where)

@@ -113,6 +113,8 @@ class Layer(NamedTuple):
     display: LayerDisplay = LayerDisplay()
     hidden: str = "strip"
     """Treatment of hidden characters: `strip`, `keep`, or `fail`, which stops the build."""
+    locked: bool | None = None
+    """Whether its files instruct the agent and belong in the approval lock; None for whole files that are required."""
     changed_by_rules: bool = False
     """Whether rules that fired for this request may have changed it."""
 

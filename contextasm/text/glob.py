@@ -18,7 +18,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase, translate
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from contextasm.text.templates import is_pattern
 
@@ -69,6 +69,44 @@ def names_file(pattern: str) -> bool:
     """
     folders, _, name = pattern.rpartition("/")
     return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
+
+
+class _PathEntry(NamedTuple):
+    name: str
+    is_folder: bool
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as the protocol has it
+        return self.is_folder
+
+
+class _PathTree:
+    """The tree that a list of paths spells."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._folders: dict[str, dict[str, bool]] = {}
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            self._folders.setdefault(folder, {})[name] = False
+            while folder:
+                parent, _, name = folder.rpartition("/")
+                self._folders.setdefault(parent, {})[name] = True
+                folder = parent
+
+    def entries(self, folder: str) -> Iterator[_PathEntry]:
+        names = self._folders.get(folder, {}).items()
+        yield from (_PathEntry(name, is_folder) for name, is_folder in names if not name.startswith("."))
+
+    def exists(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self._folders.get(folder, {})
+
+    def holds(self, folder: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        return True
+
+
+def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
+    """Those of the paths that a tree of nothing but them would list for a pattern, in code point order."""
+    return list_matching(_PathTree(paths), pattern)
 
 
 def _paths_below(

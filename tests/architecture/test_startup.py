@@ -180,3 +180,14 @@ def test_command_is_the_module() -> None:
 
     (script,) = entry_points(group="console_scripts", name="ctxasm")
     assert (script.value, COMMAND[1:]) == ("contextasm.__main__:main", ("-m", "contextasm"))
+
+
+def test_only_a_locked_build_loads_the_approval_lock(tmp_path: Path) -> None:
+    """Most builds need none."""
+    modules = {"contextasm.config.approval", "contextasm.text.lock_file"}
+    workspace = fill(tmp_path / "ws", {})
+    line = ("build", "-q", "-w", str(workspace), "-o", str(tmp_path / "out.md"))
+    assert not modules & loaded(tmp_path, *line)
+    assert inside("lock", "-w", workspace).code == 0
+    assert not modules & loaded(tmp_path, *line)
+    assert modules <= loaded(tmp_path, *line, "--locked")

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from contextasm.checks.inspection import inspect
 from contextasm.checks.registry import CHECKS, run_checks
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.model import ContextasmError
+from contextasm.text.lock_file import format_lock
 from contextasm.text.managed_block import with_block
 from tests.command import SAMPLE, SMALL, fill, inside
 
@@ -53,6 +55,8 @@ class Case(NamedTuple):
 
 BLOCK = with_block("Ours.\n", "Text.\n", "AGENTS.md")
 """A file with a managed block, as it was written."""
+
+LOCK = format_lock({path: sha256(text.encode()).hexdigest() for path, text in {**DAY, **SMALL}.items()})
 
 CASES = {
     "yaml": Case("config", {"ctxasm.yaml": "budget: [\n"}, "error", "ctxasm.yaml", 2, "not valid YAML", DAY),
@@ -417,6 +421,42 @@ CASES = {
         3,
         "was edited by hand",
         {"AGENTS.md": BLOCK},
+    ),
+    "file that was not approved": Case(
+        "lock-drift",
+        {"ctxasm.lock": LOCK, "agents/a/IDENTITY.md": "I am b.\n"},
+        "error",
+        "agents/a/IDENTITY.md",
+        0,
+        "is not as it was when it was reviewed",
+        {"ctxasm.lock": LOCK, **SMALL},
+    ),
+    "file that is not in the lock": Case(
+        "lock-drift",
+        {"ctxasm.lock": LOCK, "rules/r.yaml": "[]\n"},
+        "error",
+        "rules/r.yaml",
+        0,
+        "was never reviewed",
+        {"ctxasm.lock": LOCK, "rules/r.txt": "[]\n"},
+    ),
+    "approved file that is gone": Case(
+        "lock-drift",
+        {"ctxasm.lock": LOCK + f"{'0' * 64}  rules/gone.yaml\n"},
+        "error",
+        "rules/gone.yaml",
+        0,
+        "and is gone",
+        {"ctxasm.lock": LOCK},
+    ),
+    "lock with marks of a merge": Case(
+        "lock-drift",
+        {"ctxasm.lock": LOCK + "<<<<<<< HEAD\n"},
+        "error",
+        "ctxasm.lock",
+        6,
+        "is no SHA-256, two blanks and a path",
+        {"ctxasm.lock": LOCK.replace("\n", "\r\n")},
     ),
     "rule for a file that is not there": Case(
         "rule-target",

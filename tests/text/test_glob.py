@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from contextasm.text.glob import glob_matches, list_matching, wildcard_matches
+from contextasm.text.glob import glob_matches, list_matching, matching_paths, wildcard_matches
+from tests.workspaces import Files
 
 LONG = "a" * (1 << 16)
 
@@ -58,3 +61,17 @@ def test_p18_stars_end_on_a_long_text(pattern: str) -> None:
     assert not wildcard_matches(pattern, LONG)
     assert not glob_matches(pattern, LONG)
     assert glob_matches(pattern, f"{LONG}b")
+
+
+NAMES = st.sampled_from(["a", "b", "a.md", "b.md", ".a.md", "*", "**", "a*", "*.md", "?.md", "[ab]"])
+FILES = st.sets(st.lists(NAMES.filter(lambda name: not set(name) & set("*?[")), min_size=1, max_size=3).map(tuple))
+
+
+@given(FILES, st.lists(NAMES, min_size=1, max_size=3).map("/".join))
+def test_paths_match_as_in_a_folder(files: set[tuple[str, ...]], pattern: str) -> None:
+    """Hidden names match no wildcard, and `**` stands for any folders."""
+    # No file is a folder, too.
+    paths = {"/".join(names) for names in files if not any(names[:end] in files for end in range(1, len(names)))}
+    listed = [path for path in Files(dict.fromkeys(paths, "")).list(pattern) if path in paths]
+    found = [path for path in matching_paths(paths, pattern) if path in paths]
+    assert found == listed

@@ -306,6 +306,18 @@ def test_failed_build_is_told_and_the_output_stays(tmp_path: Path) -> None:
         assert watch.log.count("error") == 2
 
 
+def test_locked_watch_waits_for_the_approval_of_a_change(tmp_path: Path) -> None:
+    """The output stays as it was approved, and `ctxasm lock` is a change that lets the next build through."""
+    workspace = fill(tmp_path / "ws", {})
+    assert inside("lock", "-w", workspace).code == 0
+    with watching(tmp_path, *DAY, "--locked") as watch:
+        fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
+        watch.tells("ctxasm: error: agents/a/IDENTITY.md: is not as it was when it was reviewed")
+        assert watch.out.read_text() == SMALL_TEXT
+        assert inside("lock", "-w", workspace).code == 0
+        watch.shows("I am another.")
+
+
 def test_config_profile_and_what_it_extends_count(tmp_path: Path) -> None:
     """The profile's files may lie outside of the workspace."""
     (tmp_path / "base.yaml").write_text("extends: default\nbudget: 7000\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from contextasm.cli.build_files import RequestedFiles, manifest_text, write_files
-from contextasm.cli.options import QuietOption, prepare_request, run_build, takes_options
+from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 from contextasm.config.options import Options
 
@@ -50,6 +50,7 @@ class BuildFlags(NamedTuple):
     record_inputs: Annotated[
         bool, typer.Option("--record-inputs", help="Write a record and store the bytes of its inputs with it.")
     ] = False
+    locked: LockedOption = False
     quiet: QuietOption = False
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print settings, sections and time on standard error.")
@@ -76,7 +77,7 @@ def build(options: Options, *, flags: BuildFlags) -> int:
     _refuse_contradictions(flags)
     files = RequestedFiles.named(flags.output, flags.into or (), flags.manifest, check=flags.check)
     started = _seconds()
-    job = prepare_request(options)
+    job = prepare_context(options, locked=flags.locked)
     files.refuse_inputs(job)
     recording = _start_recording(job.build) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build

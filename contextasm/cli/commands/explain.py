@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import flag_names, prepare_request, record_argument, run_build, takes_options
+from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
 from contextasm.config.options import Options
 
@@ -34,6 +34,7 @@ def explain(
     fragment: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
     ] = None,
+    locked: LockedOption = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: ctxasm.context/1, or with --id the decisions on it.")
     ] = False,
@@ -44,12 +45,12 @@ def explain(
     """Show each fragment with its decision, tokens and reason, or only one line of a file."""
     folder: Folder | GitWorkspace | None
     if record is not None:
-        opened = _open_record(record, options)
+        opened = _open_record(record, options, locked=locked)
         if line is not None:
             return _explain_recorded_line(opened, line, as_json=json)
         context, folder = opened.record.context, _record_folder(opened)
     else:
-        job = prepare_request(options)
+        job = prepare_context(options, locked=locked)
         context, folder = run_build(job), job.workspace
         if line is not None:
             place = _workspace_line(folder, context, line)
@@ -116,16 +117,17 @@ def _record_folder(opened: OpenedRecord) -> Folder | None:
     return Folder(opened.root) if opened.root else None
 
 
-def _open_record(name: str, options: Options) -> OpenedRecord:
+def _open_record(name: str, options: Options, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
     from contextasm.cli.commands.replay import open_record
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
 
     typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
-    if typed:
+    flags = [*(flag_names(field)[0] for field in typed), *(("--locked",) if locked else ())]
+    if flags:
         hint = "leave it out; `ctxasm diff` compares a record with another build"
-        raise ContextasmError(flag_names(typed[0])[0], "does not go with a record", hint)
+        raise ContextasmError(flags[0], "does not go with a record", hint)
     return open_record(name, options.workspace, process_environment())
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import JsonOption, all_but, prepare_request, run_build, takes_options
+from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, write_stdout
 from contextasm.config.options import Options
 
@@ -15,6 +15,7 @@ def plan(
     options: Options,
     *,
     budgets: Annotated[str, typer.Option(metavar="N,N,...", help="The budgets to compare.")] = "4k,8k,16k,32k",
+    locked: LockedOption = False,
     json: JsonOption = False,
 ) -> int:
     """Show the tokens of each layer under several budgets."""
@@ -22,7 +23,7 @@ def plan(
     from contextasm.rendering.wording import plan_data, plan_table
 
     sizes = [parse_tokens(budget, "--budgets") for budget in budgets.split(",")]
-    job = prepare_request(options)
+    job = prepare_context(options, locked=locked)
     requests = [job.build.request._replace(budget=size) for size in sizes]
     contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
     if json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from contextasm.cli.options import QuietOption, takes_options
+from contextasm.cli.options import LockedOption, QuietOption, takes_options, with_lock
 from contextasm.cli.output import show_problems, write_stderr
 from contextasm.config.options import Options
 
@@ -41,6 +41,7 @@ def watch(
     poll: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Scan the files at this interval instead of using events.")
     ] = None,
+    locked: LockedOption = False,
     quiet: QuietOption = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the reason and the time of each build.")
@@ -52,7 +53,7 @@ def watch(
     """
     from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
 
-    spec = _watch_spec(options, _output_files(output, into or (), poll))
+    spec = _watch_spec(options, _output_files(output, into or (), poll), locked=locked)
     with _status_line(quiet=quiet) as lines:
         messages = _Messages(lines, quiet=quiet, verbose=verbose)
         ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
@@ -79,7 +80,7 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
 
 
-def _watch_spec(options: Options, targets: Sequence[OutputFile]) -> WatchSpec:
+def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool) -> WatchSpec:
     """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
     from contextasm.config.profile_loader import profile_files
     from contextasm.config.resolve import process_environment
@@ -95,13 +96,15 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile]) -> WatchSpec:
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
     return WatchSpec(
         root=root,
-        build=lambda disk: _build_once(options, process, disk, counters),
+        build=lambda disk: _build_once(options, process, disk, counters, locked=locked),
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
     )
 
 
-def _build_once(options: Options, process: ProcessEnvironment, disk: Rescan, counters: Counters) -> BuildResult:
+def _build_once(
+    options: Options, process: ProcessEnvironment, disk: Rescan, counters: Counters, *, locked: bool
+) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profile_loader import profile_files
@@ -109,7 +112,7 @@ def _build_once(options: Options, process: ProcessEnvironment, disk: Rescan, cou
     from contextasm.rendering.formats import FORMATS
     from contextasm.workspace.watch.rebuild import BuildResult
 
-    job = prepare_build(options, process, disk, counters)
+    job = with_lock(prepare_build(options, process, disk, counters), process, locked=locked)
     context = job.run()
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder

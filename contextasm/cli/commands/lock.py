@@ -1,0 +1,98 @@
+"""`ctxasm lock`: approve the files that instruct an agent, as they are now, in `ctxasm.lock`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextasm.cli.options import QuietOption, takes_options
+from contextasm.cli.output import require_stdout, write_receipt, write_stderr
+from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.model import Document
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.snapshot import ChangedInput
+
+
+def lock(
+    options: Options,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Approve files with hidden characters, too.")] = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.
+
+    Prints each file that changed, came or went since the last time. A file with hidden characters is refused.
+    """
+    from contextasm.config.approval import drift, instructing_files, load_approved
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.settings import LOCK_FILE
+    from contextasm.text.lock_file import format_lock
+    from contextasm.workspace.editing.files import locked, open_file, save_file
+
+    if not quiet:
+        require_stdout()
+    process = process_environment()
+    workspace = open_workspace(options, process)
+    with locked(workspace):
+        approved = load_approved(workspace)
+        documents = _documents(workspace, instructing_files(workspace, options, process))
+        if _show_hidden_characters(documents) and not force:
+            return _refuse_hidden_characters()
+        digests = {document.path: document.digest for document in documents}
+        changes = drift(approved or {}, dict.fromkeys(approved or {}, "") | digests)
+        before, data = open_file(workspace, LOCK_FILE).data, format_lock(digests).encode()
+        save_file(workspace, LOCK_FILE, data)
+    if not quiet:
+        write_receipt(_receipt(changes, digests, is_new=before != data))
+    return 0
+
+
+run = takes_options(lock, ("profile", "workspace"))
+
+
+def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
+    """The files at these paths. Raises `ContextasmError` for one that can't be read."""
+    from contextasm.model import ContextasmError, Problem
+    from contextasm.text.lock_file import quoted_path
+
+    documents: list[Document] = []
+    for path in paths:
+        read = workspace.read(path)
+        if isinstance(read, Problem):
+            raise ContextasmError(quoted_path(path), read.message, "put that right; nothing has been approved")
+        if read:
+            documents.append(read)
+    return documents
+
+
+def _show_hidden_characters(documents: Sequence[Document]) -> bool:
+    """Write each run of hidden characters to standard error; returns whether there is one."""
+    from contextasm.text.cleaning import hidden_words
+    from contextasm.text.lock_file import quoted_path
+
+    runs = [(quoted_path(document.path), run) for document in documents for run in document.hidden]
+    for path, run in runs:
+        write_stderr(f"ctxasm: warning: {path}:{run.line}: {hidden_words(run)}")
+    return bool(runs)
+
+
+def _refuse_hidden_characters() -> int:
+    from contextasm.config.settings import LOCK_FILE
+
+    what = "nothing has been approved, because no reviewer can see these characters"
+    write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
+    return 1
+
+
+def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
+    from contextasm.config.settings import LOCK_FILE
+    from contextasm.text.lock_file import quoted_path
+
+    words = {"added": "new", "changed": "changed", "gone": "gone"}
+    lines = [f"{words[change.kind]} {quoted_path(change.path)}" for change in changes]
+    files = f"{len(digests):,} file{'s' * (len(digests) != 1)} approved"
+    return "".join(f"{line}\n" for line in [*lines, f"{LOCK_FILE}: {'written' if is_new else 'unchanged'}: {files}"])

@@ -1,0 +1,145 @@
+"""The approval lock: the files that instruct an agent, and how they differ from what `ctxasm.lock` approves.
+
+These are `ctxasm.yaml`, the rule files, the profile files of the workspace, and the files of locked layers. The text of
+the lock is in `text/lock_file.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from contextasm.config.layers import with_layer_changes
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.outputs import parse_outputs
+from contextasm.config.overrides import resolve_profile
+from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, Setting, load_settings_file, resolve_settings
+from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
+from contextasm.text.glob import matching_paths
+from contextasm.text.lock_file import parse_lock, quoted_path
+from contextasm.text.templates import fill_template, is_pattern, placeholders
+from contextasm.workspace.snapshot import ChangedInput, answer_digest
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.recording import RecordingWorkspace
+
+KIND_WORDS = {
+    "changed": "is not as it was when it was reviewed",
+    "added": "was never reviewed",
+    "gone": "was reviewed, and is gone",
+}
+"""The kinds of `ChangedInput` in words."""
+
+HINT = "review it, then run `ctxasm lock`"
+
+
+def load_approved(workspace: Workspace) -> dict[str, str] | None:
+    """SHA-256 of each approved file by path; None where there is no lock. Raises `ContextasmError` for a broken one."""
+    read = workspace.read(LOCK_FILE)
+    if read is None:
+        return None
+    if not isinstance(read, Document):
+        raise ContextasmError(LOCK_FILE, read.message, "put a file there that can be read, or take it away")
+    return parse_lock(read.data, LOCK_FILE)
+
+
+def require_approved(workspace: Workspace) -> dict[str, str]:
+    """SHA-256 of each approved file by path. Raises `ContextasmError` where there is no lock, and for a broken one."""
+    approved = load_approved(workspace)
+    if approved is None:
+        hint = "review the files that instruct the agent, then run `ctxasm lock`"
+        raise ContextasmError(LOCK_FILE, "is missing, and --locked needs it", hint)
+    return approved
+
+
+def instructing_files(workspace: Folder | GitWorkspace, options: Options, process: ProcessEnvironment) -> Sequence[str]:
+    """Paths of the files that instruct any agent of the workspace, in code point order.
+
+    The profiles are those of the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all
+    strategies. Raises `ContextasmError` for settings and profiles that can't be used.
+    """
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
+    listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
+    files: dict[str, str] = {}
+    layers: list[Layer] = []
+    named_in_file = resolve_settings({}, {}, settings_file)["profile"]
+    for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
+        named = {**settings, "profile": setting, "strategy": Setting("", "default")}
+        profile = resolve_profile(named, settings_file, workspace, process, files)
+        layers += profile.layers
+        layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
+    templates = (template for layer in layers if is_locked(layer) for template in _templates(layer))
+    patterns = {FILE, RULE_FILES, *(fill_template(template, {"agent": "*", "team": "*"}) for template in templates)}
+    paths = {path for pattern in patterns for path in workspace.list(pattern)}
+    return sorted({*paths, *(path for path in files if not os.path.isabs(path))})
+
+
+def _strategies(profile: Profile, changes: object) -> Iterator[Profile]:
+    for _, strategy in profile.strategies:
+        changed = with_layer_changes(strategy, changes, f"{FILE}: layers", new=False)
+        yield changed._replace(layers=tuple(layer for layer in changed.layers if layer.id not in changed.disabled))
+
+
+def is_locked(layer: Layer) -> bool:
+    """Whether a layer's files instruct the agent: as the layer says, else if it is required and shows whole files."""
+    if layer.locked is not None:
+        return layer.locked
+    return layer.limits.required and layer.query.sources == ("document",)
+
+
+def _templates(layer: Layer) -> Iterator[str]:
+    """Paths of a layer, but for the files of a request, which change with it."""
+    return (path for path in layer.query.paths if path not in {"{open}", "{changed}"})
+
+
+def drift(approved: Mapping[str, str], digests: Mapping[str, str]) -> Sequence[ChangedInput]:
+    """Files that differ from the approved ones, in path order; `digests` has "" for a file that is gone."""
+    changes = []
+    for path in sorted(digests):
+        before, now = approved.get(path, ""), digests[path]
+        if before != now:
+            changes.append(ChangedInput(path, "changed" if before and now else "added" if now else "gone"))
+    return changes
+
+
+def refuse_settings_drift(approved: Mapping[str, str], config_digests: Mapping[str, str]) -> None:
+    """Raise `ContextasmError` for a file of settings, rules or profile in the workspace that is not as approved."""
+    digests = {path: digest for path, digest in config_digests.items() if not os.path.isabs(path)}
+    gone = {path for path in matching_paths(approved, RULE_FILES) if path not in digests}
+    _refuse(drift(approved, digests | dict.fromkeys(gone, "")))
+
+
+def refuse_document_drift(
+    approved: Mapping[str, str], layers: Iterable[Layer], request: Request, recording: RecordingWorkspace
+) -> None:
+    """Raise `ContextasmError` for a file of locked layers that a build read, or missed, and that is not as approved."""
+    reads = recording.reads.copy()  # A source that is late may still be reading.
+    digests: dict[str, str] = {}
+    for layer in layers:
+        for path in _request_paths(layer, request) if is_locked(layer) else ():
+            listed = recording.lists.get(path) if is_pattern(path) else (path,)
+            if listed is not None:  # A layer that is late has listed nothing.
+                digests |= dict.fromkeys({*matching_paths(approved, path)} - {*listed}, "")
+                digests |= {name: answer_digest(reads[name]) for name in listed if name in reads}
+    _refuse(drift(approved, digests))
+
+
+def _request_paths(layer: Layer, request: Request) -> Iterator[str]:
+    """Paths and patterns of a layer for the request's agent and team; none where it names no team."""
+    names = {"agent": request.agent, "team": request.team}
+    for template in _templates(layer):
+        if all(names.get(name) for name in placeholders(template)):
+            yield fill_template(template, names)
+
+
+def _refuse(changes: Sequence[ChangedInput]) -> None:
+    if changes:
+        more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
+        first = changes[0]
+        what = f"{KIND_WORDS[first.kind]} ({LOCK_FILE}){more}"
+        raise ContextasmError(quoted_path(first.path), what, HINT, code=1)
