@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from contextasm.model import (
+    PERSONAL,
     AfterRules,
     Build,
     Context,
@@ -47,8 +48,8 @@ def assemble(build: Build) -> Context:
 
 
 def _assemble(build: Build) -> Context:
-    filters = build.request.filters
-    results = apply_filters(build.profile, retrieve(_searched(build)), filters)
+    build, results = _retrieve_for_audience(build)
+    results = apply_filters(build.profile, results, build.request.filters)
     if build.request.privacy == "drop":
         results = drop_secrets(build.profile, results)
     unmatched = (*build.problems, *unmatched_problems(build, results))
@@ -84,6 +85,16 @@ def _coherence_problems(context: Context, profile: Profile) -> Iterator[Problem]
     if coherence is not None and coherence < profile.min_coherence:
         message = f"is {coherence:g}, below {profile.min_coherence:g}: the fragments share few words, or contradict"
         yield Problem("low-coherence", "coherence", 0, message)
+
+
+def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalResult]]:
+    """The build as its audience may see it, and what it retrieves, with a receipt for each private part left out."""
+    if build.request.audience == PERSONAL:
+        return build, retrieve(_searched(build))
+    from contextasm.retrieval.audience import for_audience, with_receipts  # here: most builds are personal
+
+    build = for_audience(build)
+    return build, with_receipts(build, retrieve(_searched(build)))
 
 
 def _searched(build: Build) -> Build:

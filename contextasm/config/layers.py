@@ -48,6 +48,7 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "min_match": LayerKey("query", "min_match", values.parse_fraction),
     "max_age_days": LayerKey("query", "max_age_days", values.parse_count),
     "fallback_days": LayerKey("query", "fallback_days", values.parse_count),
+    "private": LayerKey("", "private", values.parse_flag),
     "required": LayerKey("limits", "required", values.parse_flag),
     "max_tokens": LayerKey("limits", "max_tokens", values.parse_limit),
     "share": LayerKey("limits", "share", values.parse_percent),

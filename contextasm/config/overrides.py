@@ -33,7 +33,12 @@ def resolve_profile(
     outside of it. Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
     """
     profile = resolve_all_layers(settings, settings_file, workspace, process, digests)
-    return profile._replace(layers=tuple(layer for layer in profile.layers if layer.id not in profile.disabled))
+    return profile._replace(
+        layers=tuple(layer for layer in profile.layers if layer.id not in profile.disabled),
+        private_paths=tuple(
+            dict.fromkeys(path for layer in profile.layers if layer.private for path in layer.query.paths)
+        ),
+    )
 
 
 def resolve_all_layers(

@@ -65,6 +65,9 @@ from contextasm.model.protocols import Summarizer as Summarizer
 from contextasm.model.protocols import SummarizerConfig as SummarizerConfig
 from contextasm.model.protocols import T as T
 from contextasm.model.protocols import TokenCounter as TokenCounter
+from contextasm.model.request import AUDIENCES as AUDIENCES
+from contextasm.model.request import PERSONAL as PERSONAL
+from contextasm.model.request import SHARED as SHARED
 from contextasm.model.request import Filters as Filters
 from contextasm.model.request import Request as Request
 from contextasm.model.rule import AfterRules as AfterRules

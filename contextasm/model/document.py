@@ -17,7 +17,7 @@ class Gap(NamedTuple):
     """Counted from 1."""
     last: int
     reason: str
-    """`block` for the managed block, `secret` for the further lines of a secret."""
+    """`block` for the managed block, `secret` for the further lines of a secret, `private` for private lines."""
 
 
 class Hidden(NamedTuple):
@@ -88,11 +88,19 @@ class Document(NamedTuple):
     secrets: tuple[Secret, ...] = ()
     """Secrets of the file, at their places in the text without hidden characters."""
     cleaning: Cleaning = CLEAN
+    withheld: str = ""
+    """Private parts that are left out for a shared context: `rows` for those of the text and of the values read from
+    it, `file` for everything; empty where nothing is left out."""
 
     @property
     def whole(self) -> str:
         """Text of the file from its first line on."""
         return self.head + self.text
+
+    @property
+    def lacks_private(self) -> bool:
+        """Whether private lines are left out of the text or the values."""
+        return any(gap.reason == "private" for gap in self.gaps)
 
     @property
     def digest(self) -> str:

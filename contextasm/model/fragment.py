@@ -45,6 +45,7 @@ OUTCOME = {
     "status": "excluded",
     "superseded": "excluded",
     "rule": "excluded",
+    "private": "excluded",
     "filtered": "excluded",
     "secret": "excluded",
     "below-floor": "excluded",

@@ -115,6 +115,8 @@ class Layer(NamedTuple):
     """Treatment of hidden characters: `strip`, `keep`, or `fail`, which stops the build."""
     locked: bool | None = None
     """Whether its files instruct the agent and belong in the approval lock; None for whole files that are required."""
+    private: bool = False
+    """Whether a shared context shows nothing of the layer, nor of the files in its paths wherever they are read."""
     changed_by_rules: bool = False
     """Whether rules that fired for this request may have changed it."""
 
@@ -152,3 +154,5 @@ class Profile(NamedTuple):
     """Least coherence of a finished context, 0 to 1; a context below it has a problem. 0 for any."""
     strategies: tuple[tuple[str, "Profile"], ...] = ()
     """The profile under each strategy, by the strategy's name."""
+    private_paths: tuple[str, ...] = ()
+    """Paths of private layers, those that are switched off or out of scope included."""

@@ -3,6 +3,9 @@
 from datetime import date
 from typing import NamedTuple
 
+PERSONAL, SHARED = AUDIENCES = ("personal", "shared")
+"""Audiences of a context; a shared one lacks everything private."""
+
 
 class Filters(NamedTuple):
     """Restrictions on the fragments that are shown; an empty filter restricts nothing."""
@@ -43,3 +46,5 @@ class Request(NamedTuple):
     """Treatment of secrets in texts: `mask`, `drop` for fragments of optional layers with one, or `off`."""
     prefer: tuple[str, ...] = ()
     """Ids of fragments that take precedence over others of their key."""
+    audience: str = PERSONAL
+    """One of `AUDIENCES`."""

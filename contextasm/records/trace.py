@@ -46,6 +46,8 @@ def trace_line(
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
+    # A receipt of private lines may lie inside the lines of a fragment that is shown without them.
+    decisions.sort(key=lambda decision: decision.reason.code != "private")
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
             return LineTrace(False, decision.layer, decision)

@@ -61,6 +61,7 @@ def _request_data(request: Request) -> dict[str, object]:
         "open": list(request.open),
         "changed": list(request.changed),
         "additional": request.additional,
+        "audience": request.audience,
     }
 
 
@@ -136,6 +137,7 @@ def manifest_data(context: Context) -> dict[str, object]:
         "inputs": [
             {"path": document.path, "bytes": len(document.data), "sha256": document.digest}
             for document in context.documents
+            if document.withheld != "file"
         ],
         "sections": [
             {"layer": section.layer, "heading": section.heading, "tokens": section.tokens}

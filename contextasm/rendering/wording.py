@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "status": "its status is {status}",
     "superseded": "superseded by {by}",
     "rule": "rule {rule} excludes it",
+    "private": "it is private, and this context is shared",
     "pinned": "rule {rule} includes it",
     "pin": "its field pin=true includes it",
     "secret": "holds a secret, and `privacy` is drop",
@@ -209,14 +210,15 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
 
 
 def receipt(context: Context) -> str:
-    """One line with the tokens used, their layers, fallbacks, and the number of fragments left out by outcome."""
+    """One line with the tokens used, their layers, fallbacks, private parts, and what else is left out by outcome."""
     request = context.request
     parts = " ".join(f"{name}={tokens:,}" for name, tokens in token_parts(context).items())
     size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
     fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
     spent = f"{size}, headings included: {parts}" if parts else size
-    return "; ".join(filter(None, (spent, fell_back, _left_out_words(context), _mask_words(context))))
+    left_out = (_left_out_words(context), _private_words(context))
+    return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context))))
 
 
 def _mask_words(context: Context) -> str:
@@ -225,6 +227,11 @@ def _mask_words(context: Context) -> str:
     kinds = ", ".join(f"{kind} {count}" if count > 1 else kind for kind, count in counts.items())
     total = sum(counts.values())
     return f"{total:,} secret{'s' * (total != 1)} masked ({kinds})" if counts else ""
+
+
+def _private_words(context: Context) -> str:
+    count = sum(decision.reason.code == "private" for decision in context.decisions)
+    return f"{count:,} private part{'s' if count > 1 else ''} left out, for the context is shared" if count else ""
 
 
 def token_parts(context: Context) -> dict[str, int]:

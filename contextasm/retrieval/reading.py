@@ -24,9 +24,16 @@ class CleanedWorkspace:
         return self._workspace.list(pattern)
 
     def read(self, path: str) -> Document | Problem | None:
-        """The document, made of the same bytes."""
+        """The document, made of the same bytes; without the private lines that the other one lacks."""
         read = self._workspace.read(path)
-        return decode_document(path, read.data, self._cleaning) if isinstance(read, Document) else read
+        if not isinstance(read, Document):
+            return read
+        document = decode_document(path, read.data, self._cleaning)
+        if not read.withheld or isinstance(document, Problem):
+            return document
+        from contextasm.text.private_parts import withhold_as  # here: most contexts are personal
+
+        return withhold_as(document, read)
 
 
 def with_cleaning(build: Build, hidden: str = "strip") -> Build:

@@ -136,6 +136,7 @@ LEFT_OUT: Mapping[str, str] = {
     "future": "it is dated after the day of the build",
     "filtered": "{by} leaves it out",
     "rule": "rule {rule} excludes it",
+    "private": "it is private, and this context is shared",
 }
 """Words for a target that was found and can't be included, by the code of its exclusion."""
 

@@ -58,8 +58,11 @@ def _gaps(block: Span, secrets: Sequence[Span]) -> tuple[Gap, ...]:
 def parse_data(document: Document, parse: Parse) -> Data | Problem:
     """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them.
 
-    Their texts are cleaned once more, since an escape can spell what reading removes.
+    Their texts are cleaned once more, since an escape can spell what reading removes. Private mappings are left out
+    where the document's private parts are; their lines are its gaps then.
     """
+    if document.withheld == "file":
+        return Data(document, [])
     try:
         read = load_json if document.path.endswith(".json") else parse
         value = read(document.data.decode("utf-8-sig"), document.path)
@@ -68,6 +71,14 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
         return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.hint}")
     except UnicodeDecodeError:
         return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
+    if document.withheld:
+        from contextasm.text.private_parts import without_private  # here: most contexts are personal
+
+        lines: list[int] = []
+        value = without_private(value, lines)
+        if lines:
+            gaps = tuple(Gap(line, line, "private") for line in sorted({*lines}))
+            document = document._replace(gaps=gaps, hidden=())
     hidden: list[Hidden] = []
     value = clean_value(value, document.cleaning, 1, hidden)
     return Data(document._replace(hidden=(*document.hidden, *hidden)), value)

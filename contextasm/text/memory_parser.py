@@ -67,7 +67,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
         bullets = _dated_bullets(document.text.split("\n"))
         memories = [_memory_of_bullet(document, bullet, front, report) for bullet in bullets]
     memories = [memory for memory in memories if memory.text.strip()]
-    if document.text.strip() and not memories:
+    if document.text.strip() and not memories and not document.lacks_private:
         report.add(document.line, "holds no memory", "write each as a bullet, `- [type] text`", "no-memory")
     return tuple(memories), tuple(report.problems)
 
@@ -231,14 +231,14 @@ def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
     while at < len(lines):
         line = lines[at]
         if fence := fence_opening(line):
-            at = _line_behind_fence(lines, at, fence[1])
+            at = line_behind_fence(lines, at, fence[1])
         elif title := heading(line):
             if stated := parse_leading_date(title[1]):
                 level, day = title[0], str(stated)
             elif title[0] <= level:
                 level, day = 0, ""
             at += 1
-        elif _begins_bullet(line):
+        elif begins_bullet(line):
             stop = bullet_end(lines, at)
             yield _Bullet(at, (line[1:].strip(), *_without_list_indent(lines[at + 1 : stop])), day)
             at = stop
@@ -246,7 +246,8 @@ def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
             at += 1
 
 
-def _begins_bullet(line: str) -> bool:
+def begins_bullet(line: str) -> bool:
+    """Whether a line begins a list item that is not indented."""
     return line[:1] in {"-", "*", "+"} and line[1:2] in {" ", "\t"} and bool(line[1:].strip(" \t-*"))
 
 
@@ -262,10 +263,10 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
         if indented and (fence := fence_opening(line)):
             # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
-            beyond = next((n for n in range(stop, len(lines)) if _begins_bullet(lines[n])), len(lines))
-            stop, blank = min(_line_behind_fence(lines, stop, fence[1]), beyond), False
+            beyond = next((n for n in range(stop, len(lines)) if begins_bullet(lines[n])), len(lines))
+            stop, blank = min(line_behind_fence(lines, stop, fence[1]), beyond), False
             continue
-        if not indented and line.strip() and (blank or _begins_bullet(line) or heading(line) or fence_opening(line)):
+        if not indented and line.strip() and (blank or begins_bullet(line) or heading(line) or fence_opening(line)):
             break
         blank = not line.strip()
         stop += 1
@@ -274,7 +275,8 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
     return stop
 
 
-def _line_behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
+def line_behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
+    """The line behind the fence that line `at` opens with `ticks`; the end for one that is never closed."""
     return next((n + 1 for n in range(at + 1, len(lines)) if closes_fence(lines[n], ticks)), len(lines))
 
 

@@ -129,7 +129,14 @@ def test_json_holds_the_document_and_its_figures() -> None:
         "".join(f"## {each['heading']}\n{each['text']}\n\n" for each in value["sections"]).rstrip("\n") + "\n" == text
     )
     asked = {"agent": "luna", "team": "q1", "topic": "", "date": "2025-03-14", "format": "json"}
-    assert value["request"] == {**asked, "session": "", "open": [], "changed": [], "additional": ""}
+    assert value["request"] == {
+        **asked,
+        "session": "",
+        "open": [],
+        "changed": [],
+        "additional": "",
+        "audience": "personal",
+    }
 
 
 @pytest.mark.parametrize("words", [(), ("-b", "1500"), ("-b", "0")], ids=" ".join)

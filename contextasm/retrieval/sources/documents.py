@@ -35,8 +35,9 @@ def documents(query: SourceQuery) -> RetrievalResult:
             documents.append(read)
             fragments.append(_document_fragment(read, heading, query.layer, (len(fragments),)))
             if fragments[-1].verdict.excluded and query.layer.limits.required:
+                what = "private, so a shared context lacks it" if read.lacks_private else "empty"
                 problems.append(
-                    Problem("required-empty", path, 0, f"is empty, and {query.layer.id} is a required layer")
+                    Problem("required-empty", path, 0, f"is {what}, and {query.layer.id} is a required layer")
                 )
         elif isinstance(read, Problem):
             if query.layer.limits.required:

@@ -1,0 +1,193 @@
+"""Private parts of a document: found in its text, and left out of it for a shared context.
+
+A flag that can't be understood counts as set: what is marked at all is not shown to others by a slip.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+
+from contextasm.model import ContextasmError, Document, Gap, Parse
+from contextasm.text.markdown import closes_fence, fence_opening, heading
+from contextasm.text.memory_parser import begins_bullet, bullet_end, line_behind_fence
+
+KEY = "private"
+"""Name of the flag in front matter, attributes and rows."""
+
+_UNSET = ("", "false", "no", "off", "0", "none", "null", "~")
+
+_ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"[{\s]private[ \t]*=[ \t]*\"?([^\s\"{}]*)[^{}]*\}\s*$", re.IGNORECASE)
+_DATA_NAMES = (".yaml", ".yml", ".json")
+
+
+def withhold(document: Document, parse: Parse | None) -> Document:
+    """The document without its private parts: they are gaps of its text.
+
+    Private are a file whose front matter says so, memories and other blocks that end in `{private=true}`, lines of JSON
+    that hold `"private": true`, and a file of values in which any mapping does. `parse` reads YAML.
+    """
+    if is_set(_value_of_key(document.front)) or _is_private_data(document, parse):
+        return withhold_file(document)
+    lines = document.text.split("\n")
+    return _without_lines(document, {document.line + number for number in _private_lines(lines)})
+
+
+def withhold_as(document: Document, visible: Document) -> Document:
+    """The document, decoded in another way, without the private lines that `visible`, the same file, lacks."""
+    if visible.withheld == "file":
+        return visible
+    gaps = [gap for gap in visible.gaps if gap.reason == KEY]
+    return _without_lines(document, {line for gap in gaps for line in range(gap.first, gap.last + 1)})
+
+
+def _without_lines(document: Document, private: set[int]) -> Document:
+    """The document without these lines of its file."""
+    taken = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}
+    lines = document.text.split("\n")
+    for number in private:
+        if 0 <= number - document.line < len(lines):
+            lines[number - document.line] = ""
+    gaps = [Gap(first, last, KEY) for first, last in _runs(private - taken)]
+    return document._replace(text="\n".join(lines), gaps=tuple(sorted((*document.gaps, *gaps))), withheld="rows")
+
+
+def withhold_file(document: Document) -> Document:
+    """The document with nothing of its text, front matter and values left."""
+    blank = "\n" * document.whole.count("\n")
+    last = max([document.whole.rstrip("\n").count("\n") + 1, *(gap.last for gap in document.gaps)])
+    gaps = (Gap(1, last, KEY),)
+    return document._replace(text=blank, line=1, front={}, head="", gaps=gaps, hidden=(), withheld="file")
+
+
+def is_set(value: object) -> bool:
+    """Whether the value of a flag is anything but a way to say no; a mapping or a list is no value of a flag."""
+    if value is None or isinstance(value, Mapping | list):
+        return False
+    written = ", ".join(value) if isinstance(value, tuple) else str(value)
+    return written.strip().casefold() not in _UNSET
+
+
+def without_private(value: object, lines: list[int]) -> object:
+    """The value with all private mappings in it left out, in place; the line of each is added to `lines`.
+
+    A value that is itself private becomes an empty list.
+    """
+    if isinstance(value, Mapping) and _is_private_mapping(value):
+        lines.append(getattr(value, "line", 1))
+        return []
+    if isinstance(value, list):
+        value[:] = [item for item in value if not _is_left_out(item, lines)]
+    elif isinstance(value, dict):
+        for key in [key for key, item in value.items() if _is_left_out(item, lines)]:
+            del value[key]
+    return value
+
+
+def _is_left_out(item: object, lines: list[int]) -> bool:
+    if isinstance(item, Mapping) and _is_private_mapping(item):
+        lines.append(getattr(item, "line", 1))
+        return True
+    without_private(item, lines)
+    return False
+
+
+def _is_private_mapping(value: Mapping[object, object]) -> bool:
+    return is_set(_value_of_key(value))
+
+
+def _value_of_key(values: Mapping[object, object] | Mapping[str, str | tuple[str, ...]]) -> object:
+    return next((value for key, value in values.items() if isinstance(key, str) and key.casefold() == KEY), None)
+
+
+def _holds_private(value: object) -> bool:
+    lines: list[int] = []
+    without_private(value, lines)
+    return bool(lines)
+
+
+def _is_private_data(document: Document, parse: Parse | None) -> bool:
+    """Whether the text is YAML or JSON with a private mapping; also where it should be, and can't be parsed."""
+    text = document.whole
+    if not _ROW_FLAG.search(text):
+        return False
+    value: object = None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            value = parse(text, document.path) if parse else None
+        except ContextasmError:
+            return document.path.casefold().endswith(_DATA_NAMES)
+    return _holds_private(value)
+
+
+def _private_lines(lines: Sequence[str]) -> Iterator[int]:
+    """Numbers of the private lines, counted from 0."""
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        stop = at + 1
+        fence = fence_opening(line)
+        if fence and (end := line_behind_fence(lines, at, fence[1])) and closes_fence(lines[end - 1], fence[1]):
+            stop = end
+        elif begins_bullet(line):
+            stop = bullet_end(lines, at)
+            if any(map(_says_private, lines[at:stop])):
+                yield from range(at, stop)
+        elif _says_private(line):
+            stop = _end_of_section(lines, at) if heading(line) else _end_of_paragraph(lines, at)
+            yield from range(_start_of_paragraph(lines, at), stop)
+        elif _is_private_json(line):
+            yield at
+        at = stop
+
+
+def _says_private(line: str) -> bool:
+    match = _ATTRIBUTE.search(line)
+    return match is not None and is_set(match[1])
+
+
+def _is_private_json(line: str) -> bool:
+    if not line.lstrip().startswith("{") or not _ROW_FLAG.search(line):
+        return False
+    with suppress(ValueError, RecursionError):
+        return _holds_private(json.loads(line))
+    return False
+
+
+def _end_of_section(lines: Sequence[str], at: int) -> int:
+    title = heading(lines[at])
+    level = title[0] if title else 0
+    stop = at + 1
+    while stop < len(lines):
+        if (title := heading(lines[stop])) and title[0] <= level:
+            break
+        fence = fence_opening(lines[stop])
+        stop = line_behind_fence(lines, stop, fence[1]) if fence else stop + 1
+    return stop
+
+
+def _end_of_paragraph(lines: Sequence[str], at: int) -> int:
+    return next((n for n in range(at, len(lines)) if _ends_paragraph(lines[n])), len(lines))
+
+
+def _start_of_paragraph(lines: Sequence[str], at: int) -> int:
+    if heading(lines[at]):
+        return at
+    return next((n + 1 for n in range(at, -1, -1) if _ends_paragraph(lines[n])), 0)
+
+
+def _ends_paragraph(line: str) -> bool:
+    return not line.strip() or begins_bullet(line) or bool(heading(line) or fence_opening(line))
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of consecutive numbers."""
+    for _, group in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        yield run[0], run[-1]

@@ -1,0 +1,170 @@
+"""The law of audiences: no private sentence is in a shared context, nor in anything that is written about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.config.layers import with_layer_values
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import Build, Context, Profile, Workspace
+from contextasm.pipeline import assemble
+from contextasm.records.record import BuildFacts, encode_record, make_record
+from contextasm.records.trace import trace_line
+from contextasm.rendering.formats import FORMATS, context_data, manifest_data
+from contextasm.rendering.wording import decision_table, problem_line, receipt, rule_trace_table
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.recording import RecordingWorkspace
+from tests.laws.test_profiles import VARIANTS, systems
+from tests.workspaces import DEFAULT, Content, Files, budgets, law, request
+
+MARK = "zanzibar"
+"""A word of every private sentence, and of no other."""
+
+BLOCKS = (
+    f"- [fact] {MARK} is a secret {{private=true}}",
+    f"- [decision] {MARK} on two lines\n  and a second one {{importance=0.9 private=yes key=root/style}}",
+    f"- a parent\n  - {MARK} below it {{private=true}}\n  - {MARK} beside that",
+    f"* {MARK} {{private=perhaps pin=true tags={MARK}}}",
+    f"A paragraph of {MARK}\nthat ends here. {{private=true}}",
+    f"## {MARK} {{private=true}}\n\nAll of {MARK}.\n\n```\n# {MARK}\n```\n\n### Below\n{MARK}\n\n# Public again",
+    f'{{"type": "error", "private": true, "message": "{MARK}"}}',
+    f"```\n- never closed\n\n- {MARK} {{private=true}}",
+)
+FRONTS = ("private: true", "Private: yes", f"title: {MARK}\nstatus: active\nprivate: true\ntags: [{MARK}]")
+ROWS: dict[str, str] = {
+    "graph/entities.yaml": f"  - {{name: {MARK}, type: person, private: true}}\n",
+    "graph/relations.yaml": f"  - {{source: Luna, type: {MARK}, target: Kenji, private: true}}\n",
+    "patterns.yaml": f"  - {{name: {MARK}, private: true, keywords: [harbour]}}\n",
+    "tasks.yaml": f"  - {{id: t9, goal: {MARK}, parent: t1, private: true}}\ncurrent: t9\n",
+}
+TARGETS = (
+    *("agents/luna/KNOWLEDGE.md", "agents/luna/IDENTITY.md", "agents/luna/memories/a.md", "agents/luna/memories/b.md"),
+    *("agents/luna/daily/2025-03-13.md", "teams/writers/GOALS.md", "teams/writers/memories/a.md", "PROJECT.md"),
+    *("knowledge/a.md", "knowledge/b/c.md", "threads/t.md", "memories/drawn.md", "docs/d.md", "MEMORY.md", "SOUL.md"),
+    *("sessions/s1.jsonl", "AGENTS.md"),
+)
+
+
+class Drawn(NamedTuple):
+    """A workspace with private sentences, and a profile."""
+
+    files: dict[str, Content]
+    profile: Profile
+
+
+@st.composite
+def with_private_parts(draw: st.DrawFn) -> Drawn:
+    """Private blocks, files, rows and layers, with copies of what a private layer reads."""
+    files = draw(systems())
+    profile = draw(st.sampled_from([DEFAULT, *VARIANTS.values()]))
+    for path in draw(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=6, unique=True)):
+        old = files.get(path, "")
+        public = old if isinstance(old, str) else ""
+        files[path] = f"{public.rstrip()}\n\n{draw(st.sampled_from(BLOCKS))}\n"
+    for path in draw(st.lists(st.sampled_from(TARGETS), max_size=3, unique=True)):
+        files[path] = f"---\n{draw(st.sampled_from(FRONTS))}\n---\n- [fact] {MARK} of a private file\n"
+    for path in draw(st.lists(st.sampled_from(sorted(ROWS)), unique=True)):
+        if isinstance(rows := files.get(path), str):
+            files[path] = rows + ROWS[path]
+    kept = draw(st.sampled_from(("strip", "keep")))
+    profile = profile._replace(layers=tuple(with_layer_values(each, {"hidden": kept}) for each in profile.layers))
+    if draw(st.booleans()):
+        layer = draw(st.sampled_from(profile.layers))
+        text = f"- [fact] {MARK} of a private layer\n"
+        files["diary.md"] = text
+        copies: tuple[Content, ...] = (
+            text,
+            text.replace("\n", "\r\n"),
+            f"\ufeff{text}",
+            f"---\ntitle: copy\n---\n{text}",
+            text.encode("utf-16"),
+        )
+        for path in draw(st.lists(st.sampled_from(TARGETS), max_size=4, unique=True)):
+            files[path] = draw(st.sampled_from(copies))
+        paths = ("diary.md", *layer.query.paths)
+        private = with_layer_values(layer, {"private": True, "path": paths, "heading": layer.heading[:1]})
+        others = tuple(each for each in profile.layers if each.id != layer.id)
+        is_off = draw(st.booleans()) and all(layer.id not in each.query.start_from for each in others)
+        layers = tuple(private if each.id == layer.id else each for each in profile.layers)
+        profile = profile._replace(layers=others if is_off else layers, private_paths=paths if is_off else ())
+    return Drawn(files, profile)
+
+
+def assembled(drawn: Drawn, workspace: Workspace, **asked: Any) -> Context:
+    """A build of the default agent and team."""
+    wanted = request(open=("docs/d.md", "graph/entities.yaml", "tasks.yaml"), additional="And this.", **asked)
+    return assemble(
+        Build(
+            workspace,
+            drawn.profile,
+            wanted,
+            ESTIMATE,
+            parse_yaml=load_yaml,
+            summarizer=lambda text: text[: len(text) // 2],
+        )
+    )
+
+
+def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> Iterator[str]:
+    """Everything that is written of a context, as text."""
+    yield from (write(context) for write in FORMATS.values())
+    yield json.dumps([context_data(context), manifest_data(context)], ensure_ascii=False)
+    yield from (str(decision_table(context.decisions, every=every)) for every in (False, True))
+    yield from map(problem_line, context.problems)
+    yield receipt(context) + str(rule_trace_table(context.rule_traces))
+    making = BuildFacts(versions=(("ctxasm", "1"),), table="", settings=(), profile=drawn.profile)
+    yield encode_record(make_record(context, making, recording)).data.decode()
+
+
+@law(300)
+@given(
+    with_private_parts(),
+    budgets,
+    st.sampled_from(("", "", "harbour", f"{MARK} secret")),
+    st.sampled_from(("markdown", "xml")),
+    st.sampled_from(("plain", "detailed")),
+)
+def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
+    drawn: Drawn, budget: int, topic: str, form: str, marker: str
+) -> None:
+    """In whichever format, table or record; the topic is the person's own."""
+    drawn = drawn._replace(profile=drawn.profile._replace(marker=marker))
+    recording = RecordingWorkspace(Files(drawn.files))
+    context = assembled(drawn, recording, budget=budget, topic=topic, format=form, audience="shared")
+    for text in outputs(drawn, context, recording):
+        assert MARK not in text.replace(json.dumps(topic)[1:-1] or "\0", "").casefold()
+
+
+@law(100)
+@given(with_private_parts())
+def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
+    """Its trace says `private`, but for what its file's place or date rules out already."""
+    files = Files({path: text for path, text in drawn.files.items() if path.endswith(".md")})
+    context = assembled(drawn, files, audience="shared")
+    for document in context.documents:
+        for gap in document.gaps:
+            if gap.reason == "private":
+                trace = trace_line(files, context, document.path, gap.first)
+                assert not trace.shown
+                assert trace.decision
+                assert trace.decision.reason.code in {"private", "outside-window", "future"}
+
+
+@law(60)
+@given(systems(), budgets, st.sampled_from(("", "harbour")))
+def test_an_audience_changes_nothing_where_nothing_is_private(
+    files: dict[str, Content], budget: int, topic: str
+) -> None:
+    """The text and the decisions are those of a personal context."""
+    drawn = Drawn(files, DEFAULT)
+    contexts = [
+        assembled(drawn, Files(files), budget=budget, topic=topic, audience=name) for name in ("personal", "shared")
+    ]
+    assert contexts[0].text == contexts[1].text
+    assert contexts[0].decisions == contexts[1].decisions
+    assert contexts[0].problems == contexts[1].problems

@@ -1,0 +1,89 @@
+"""Private parts of a document, by whichever mark."""
+
+import pytest
+
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import Document
+from contextasm.text.decode import decode_document, parse_data
+from contextasm.text.managed_block import with_block
+from contextasm.text.private_parts import withhold
+
+
+def seen(text: str, path: str = "a.md") -> Document:
+    """The document as a shared context sees it."""
+    document = decode_document(path, text.encode())
+    assert isinstance(document, Document)
+    return withhold(document, load_yaml)
+
+
+def spans(document: Document) -> list[tuple[int, int]]:
+    """The lines that are left out."""
+    return [(gap.first, gap.last) for gap in document.gaps if gap.reason == "private"]
+
+
+@pytest.mark.parametrize(
+    ("text", "private"),
+    [
+        ("- one\n- two {private=true}\n- three\n", [(2, 2)]),
+        ("- one\n- two\n  and more {private=yes}\n- three\n", [(2, 3)]),
+        ("- parent\n  - child {private=true}\n  - other\n- three\n", [(1, 3)]),
+        ("- two {importance=0.9 private=true tags=a,b}\n", [(1, 1)]),
+        ("- two {private=true tags=two words}\n", [(1, 1)]),
+        ("- two {private=perhaps}\n", [(1, 1)]),
+        ("- two {private=false}\n", []),
+        ("- two {tags=private}\n", []),
+        ("- the key private=true is a mark\n", []),
+        ("Above.\n\nA paragraph\nof two lines. {private=true}\n\nBelow.\n", [(3, 4)]),
+        ("1. one {private=true}\n2. two\n\nBelow.\n", [(1, 2)]),
+        ("# A {private=true}\n\nText.\n\n## Below\nMore.\n\n# B\nText.\n", [(1, 7)]),
+        ("```\n- two {private=true}\n```\n", []),
+        ("```\n- two {private=true}\n", [(2, 2)]),
+        ('{"type": "turn"}\n{"type": "turn", "private": true}\n', [(2, 2)]),
+        ('{"type": "turn", "data": {"private": 1}}\n', [(1, 1)]),
+        ("---\ntitle: a\nprivate: true\n---\nText.\n", [(1, 5)]),
+        ("---\nPrivate: Yes\n---\n- one {private=false}\n", [(1, 4)]),
+        ("---\nprivate: false\n---\nText.\n", []),
+        ("---\nprivate:\n---\nText.\n", []),
+        ("Write `private: true` into the front matter.\n", []),
+        (with_block("", "- x {private=true}\n", "a.md") + "- y {private=true}\n", [(4, 4)]),
+    ],
+    ids=range(22),
+)
+def test_private_lines_are_gaps(text: str, private: list[tuple[int, int]]) -> None:
+    """A mark that can't be understood counts as set; a closed fence holds text that only speaks of marks."""
+    document = seen(text)
+    assert spans(document) == private
+    lines = document.whole.split("\n")
+    assert all(not lines[number - 1] for first, last in private for number in range(first, last + 1))
+
+
+@pytest.mark.parametrize("path", ["graph/relations.yaml", "a.md"])
+def test_a_file_of_values_with_a_private_row_is_no_text(path: str) -> None:
+    """Whatever name it is read by, since the lines of a row are no lines of a text."""
+    document = seen("relations:\n  - {source: A, target: B}\n  - source: C\n    private: true\n", path)
+    assert spans(document) == [(1, 4)]
+    assert not document.text.strip()
+
+
+def test_private_rows_are_left_out_of_the_values() -> None:
+    """With the line of each as a gap; the others stay."""
+    raw = decode_document(
+        "r.yaml", b"rows:\n  - {a: 1}\n  - b: 2\n    private: true\n  - {c: {d: 3, private: yes}, e: 4}\n"
+    )
+    assert isinstance(raw, Document)
+    data = parse_data(raw._replace(withheld="rows"), load_yaml)
+    assert getattr(data, "value", None) == {"rows": [{"a": 1}, {"e": 4}]}
+    assert spans(data.document) == [(3, 3), (5, 5)]  # type: ignore[union-attr]
+    assert getattr(parse_data(raw, load_yaml), "value", {}).keys() == {"rows"}
+
+
+def test_an_argument_of_the_name_is_no_mark() -> None:
+    """A schema may have a property that is called so."""
+    tool = '{"tools": [{"name": "repo", "inputSchema": {"properties": {"private": {"type": "boolean"}}}}]}'
+    assert spans(seen(tool, "tools/a.json")) == []
+
+
+def test_a_file_of_values_that_cannot_be_parsed_is_private_where_it_speaks_of_it() -> None:
+    """Nothing tells which of its lines are."""
+    assert spans(seen("a: [\n- private: true\n", "a.yaml")) == [(1, 2)]
+    assert spans(seen("a: [\n", "a.yaml")) == []
