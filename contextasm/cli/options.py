@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Build, Context
+    from contextasm.workspace.outputs import OutputFile
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages except errors.")]
 LockedOption = Annotated[
@@ -26,7 +27,7 @@ LockedOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
-COMPLETED = ("agent", "team", "profile", "tokenizer", "format")
+COMPLETED = ("agent", "team", "profile", "tokenizer", "format", "audience")
 """Fields of `Options` whose values a shell completes."""
 
 _HINTS: Mapping[str, Any] = get_type_hints(Options, include_extras=True)
@@ -97,18 +98,24 @@ def record_argument(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, help=text, autocompletion=completer("record"))
 
 
-def prepare_request(options: Options) -> PreparedBuild:
-    """The build that the options ask for, in the environment of this process. Raises `ContextasmError`."""
+def prepare_request(options: Options, targets: Sequence[OutputFile] = ()) -> PreparedBuild:
+    """The build that the options ask for, in the environment of this process. Raises `ContextasmError`.
+
+    `targets` are the files that its text goes to.
+    """
     from contextasm.config.resolve import prepare_build, process_environment
 
-    return prepare_build(options, process_environment())
+    return prepare_build(options, process_environment(), targets=targets)
 
 
-def prepare_context(options: Options, *, locked: bool) -> PreparedBuild:
-    """The build of a command that shows a context; `locked` or `CTXASM_LOCKED` asks for approved files only."""
+def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, locked: bool) -> PreparedBuild:
+    """The build of a command that shows a context; `locked` or `CTXASM_LOCKED` asks for approved files only.
+
+    `targets` are the files that its text goes to.
+    """
     from contextasm.config.resolve import process_environment
 
-    return with_lock(prepare_request(options), process_environment(), locked=locked)
+    return with_lock(prepare_request(options, targets), process_environment(), locked=locked)
 
 
 def with_lock(prepared: PreparedBuild, process: ProcessEnvironment, *, locked: bool) -> PreparedBuild:

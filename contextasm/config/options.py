@@ -50,6 +50,9 @@ class Options(NamedTuple):
     privacy: Annotated[
         str | None, Flag("", "MODE", "Secrets in texts: mask them, drop what holds one, or off, which shows them.")
     ] = None
+    audience: Annotated[
+        str | None, Flag("", "NAME", "The readers: personal, or shared to leave out everything private.")
+    ] = None
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
 

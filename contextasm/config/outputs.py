@@ -5,15 +5,17 @@ It is only parsed here; `check` reports outputs that are out of date.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from contextasm.config import values
 from contextasm.config.settings import SETTINGS
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping
-from contextasm.model import ContextasmError
+from contextasm.model import PERSONAL, ContextasmError
+from contextasm.workspace.outputs import OutputFile, file_identity
 
-OUTPUT_SETTINGS = ("agent", "team", "profile", "budget", "format")
+OUTPUT_SETTINGS = ("agent", "team", "profile", "budget", "format", "audience")
 """The settings that an output may have; all others are those of any build."""
 
 
@@ -37,6 +39,23 @@ def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
         hint = "write `- file: FILE`, and below it what the file is built with"
         raise ContextasmError(f"{table.where('outputs')}: outputs", "is no list of files", hint)
     return tuple(map(_parse_output, entries))
+
+
+def sharing_option(settings_file: YamlMapping, root: str, targets: Sequence[OutputFile]) -> str:
+    """The option or setting by which a text that goes to these files is a shared one; empty for none.
+
+    `--into` is, and an output of the workspace at `root`, unless its entry says that it is personal.
+    """
+    if any(target.managed for target in targets):
+        return "--into"
+    try:
+        outputs = parse_outputs(settings_file) if targets else ()
+    except ContextasmError:  # `check` reports it, and no build depends on it.
+        return ""
+    shared = {
+        file_identity(f"{root}/{output.file}") for output in outputs if dict(output.words).get("audience") != PERSONAL
+    }
+    return "outputs" if any(target.identity in shared for target in targets) else ""
 
 
 def _parse_output(table: YamlMapping) -> Output:

@@ -6,7 +6,7 @@ Nothing is left open in it: neither a default nor the clock.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,9 +22,10 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
+from contextasm.config.outputs import sharing_option
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.settings import DEFAULTS, Setting, load_settings_file, resolve_settings
+from contextasm.config.settings import Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import Build, Cleaning, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
     from contextasm.workspace.cache import TokenCountCache
     from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.outputs import OutputFile
 
 
 def process_environment() -> ProcessEnvironment:
@@ -63,17 +65,18 @@ def prepare_build(
     counters: Counters | None = None,
     restrict_profile: Callable[[Profile], Profile] = lambda profile: profile,
     stored_profile: Profile | None = None,
+    targets: Sequence[OutputFile] = (),
 ) -> PreparedBuild:
     """The build for the options. Raises `ContextasmError` for options, settings and files that can't be used.
 
     `workspace` is one that is open already. `counters` are those loaded before; a new one is added. `restrict_profile`
     changes the profile before anything else is resolved. `stored_profile` takes the place of the one that the settings
-    name.
+    name. `targets` are the files that the text goes to: where no audience is named, they decide it.
     """
     seconds = parse_deadline(options.deadline)
     workspace = workspace or open_workspace(options, process)
     config = RecordingWorkspace(workspace)
-    configuration = _load_configuration(options, process, workspace, config, stored_profile)
+    configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
     # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
     recording = RecordingWorkspace(workspace)
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
@@ -129,10 +132,11 @@ def _load_configuration(
     workspace: Folder | GitWorkspace,
     config: Workspace,
     stored_profile: Profile | None,
+    targets: Sequence[OutputFile],
 ) -> _Configuration:
     settings_file = load_settings_file(config)
-    by_name = {key: getattr(options, key) for key in (*DEFAULTS, "budget")}
-    settings = resolve_settings(by_name, process.environment, settings_file)
+    shared_by = sharing_option(settings_file, workspace.root, targets)
+    settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
     digests: dict[str, str] = {}
     whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
     return _Configuration(settings_file, settings, whole, whole, digests)
@@ -170,10 +174,10 @@ def _resolve_request(
     def clean(text: str) -> str:
         return clean_text(text, cleaning).text
 
-    return Request(
+    request = Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=clean(options.topic or current_goal(profile, recording, load_yaml)),
+        topic=clean(options.topic or ""),
         date=day,
         budget=values.parse_tokens(settings["budget"].value, "budget"),
         tokenizer=str(settings["tokenizer"].value),
@@ -190,7 +194,9 @@ def _resolve_request(
         ),
         privacy=privacy,
         prefer=options.prefer,
+        audience=str(settings["audience"].value),
     )
+    return request._replace(topic=request.topic or clean(current_goal(profile, recording, load_yaml, request)))
 
 
 def id_or_path(workspace: Folder | GitWorkspace, typed: str) -> str:
@@ -209,13 +215,15 @@ def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...
     return load_rules(workspace, load_settings_file(workspace))
 
 
-def current_goal(profile: Profile, workspace: Workspace, parse: Parse) -> str:
-    """The goal of the current task; empty where no layer shows it, or there is none."""
+def current_goal(profile: Profile, workspace: Workspace, parse: Parse, request: Request) -> str:
+    """The goal of the current task as the request's audience may see it; empty where no layer shows it."""
     paths = [path for layer in profile.layers if "current-goal" in layer.query.sources for path in layer.query.paths]
     if not paths:
         return ""
+    from contextasm.retrieval.audience import visible_workspace
     from contextasm.text.task_stack import parse_task_stack
 
+    workspace = visible_workspace(workspace, profile, request, parse)
     for path in paths:
         document = workspace.read(path)
         data = parse_data(document, parse) if isinstance(document, Document) else None

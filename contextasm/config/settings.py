@@ -7,7 +7,7 @@ from typing import NamedTuple
 from contextasm.config import values
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping, load_mapping
-from contextasm.model import ContextasmError, Document, Workspace
+from contextasm.model import AUDIENCES, PERSONAL, SHARED, ContextasmError, Document, Workspace
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import TOKENIZERS
 
@@ -46,8 +46,12 @@ SETTINGS: dict[str, ParseValue] = {
     "tz": values.parse_text,
     "format": _parse_format,
     "privacy": values.one_of(PRIVACY),
+    "audience": values.one_of(AUDIENCES),
 }
 """The settings of options, of variables `CTXASM_*` and of `ctxasm.yaml`, with the parsers of their values."""
+
+FILE_SETTINGS: Mapping[str, ParseValue] = {**SETTINGS, "audience": values.one_of((SHARED,))}
+"""The settings of `ctxasm.yaml`: a file that may come from others never adds what is private to a context."""
 
 FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder")
 
@@ -61,6 +65,7 @@ DEFAULTS: Mapping[str, object] = {
     "tz": "",
     "format": "markdown",
     "privacy": PRIVACY[0],
+    "audience": PERSONAL,
 }
 
 
@@ -95,11 +100,15 @@ def load_settings_file(workspace: Workspace) -> YamlMapping:
 
 
 def resolve_settings(
-    options: Mapping[str, str | None], environment: Mapping[str, str], settings_file: YamlMapping
+    options: Mapping[str, str | None],
+    environment: Mapping[str, str],
+    settings_file: YamlMapping,
+    shared_by: str = "",
 ) -> dict[str, Setting]:
     """Each setting from the option, else the variable, else the file, else the default.
 
-    A budget that none of them sets is left to the profile. Raises `ContextasmError` for a value that can't be used.
+    A budget that none of them sets is left to the profile. `shared_by` is the option or setting that makes a context
+    shared where no audience is named; empty for none. Raises `ContextasmError` for a value that can't be used.
     """
     settings: dict[str, Setting] = {}
     for key, parse in SETTINGS.items():
@@ -113,7 +122,9 @@ def resolve_settings(
             settings[key] = Setting(_source_date_epoch_day(environment["SOURCE_DATE_EPOCH"]), "SOURCE_DATE_EPOCH")
         elif settings_file.get(key) is not None:
             where = settings_file.where(key)
-            settings[key] = Setting(parse(settings_file[key], f"{where}: {key}"), where)
+            settings[key] = Setting(FILE_SETTINGS[key](settings_file[key], f"{where}: {key}"), where)
+        elif key == "audience" and shared_by:
+            settings[key] = Setting(SHARED, shared_by)
         elif key in DEFAULTS:
             settings[key] = Setting(DEFAULTS[key], "default")
     return settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -11,13 +12,14 @@ from contextasm.cli.build_files import RequestedFiles, manifest_text, write_file
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 from contextasm.config.options import Options
+from contextasm.model import SHARED
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.model import Build, Context
     from contextasm.records.answers import RecordingServices
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.recording import RecordingWorkspace
+    from contextasm.workspace.recording import Read, RecordingWorkspace
 
 
 class BuildFlags(NamedTuple):
@@ -77,7 +79,7 @@ def build(options: Options, *, flags: BuildFlags) -> int:
     _refuse_contradictions(flags)
     files = RequestedFiles.named(flags.output, flags.into or (), flags.manifest, check=flags.check)
     started = _seconds()
-    job = prepare_context(options, locked=flags.locked)
+    job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
     recording = _start_recording(job.build) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
@@ -201,8 +203,14 @@ def _write_record(job: PreparedBuild, context: Context, recording: _Recording, *
     from contextasm.records.replay import build_facts, save_record
 
     record = make_record(context, build_facts(job), recording.workspace, recording.services.answers)
-    # A copy: a source that is late may still be reading.
-    return save_record(Path(job.workspace.root), record, recording.workspace.reads.copy() if inputs else {})
+    return save_record(Path(job.workspace.root), record, _stored_reads(context, recording) if inputs else {})
+
+
+def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]:
+    """The files to store with a record; of a shared context, those that hold nothing private."""
+    if context.request.audience == SHARED:
+        return {document.path: document for document in context.documents if not document.lacks_private}
+    return recording.workspace.reads.copy()  # a copy: a source that is late may still be reading
 
 
 def _touch_memories(workspace: Folder, context: Context) -> None:

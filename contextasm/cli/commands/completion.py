@@ -61,11 +61,12 @@ def known_values(field: str, workspace: str | None) -> Sequence[str]:
     from contextasm.config.owners import owner_names
     from contextasm.config.profile_loader import shipped
     from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.model import AUDIENCES
     from contextasm.records.replay import record_paths
     from contextasm.rendering.formats import FORMATS
     from contextasm.selection.tokens import TOKENIZERS
 
-    values = {"profile": shipped(), "tokenizer": [*TOKENIZERS], "format": [*FORMATS]}
+    values = {"profile": shipped(), "tokenizer": [*TOKENIZERS], "format": [*FORMATS], "audience": AUDIENCES}
     if field in values:
         return values[field]
     options = Options(workspace=workspace and expanduser(workspace))

@@ -108,7 +108,7 @@ def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     }
     workspace = {"workspace": str(opened.root)} if opened.root else {}
     typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {**variables, **typed, "topic": record.request.topic, **workspace}
+    return {**variables, **typed, "topic": record.request.topic, "audience": record.request.audience, **workspace}
 
 
 def _typed_profile(opened: OpenedRecord) -> Profile | None:

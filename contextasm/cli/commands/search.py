@@ -91,9 +91,11 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
 def _search_layers(job: PreparedBuild, top: int) -> tuple[Sequence[Hit], int, Sequence[Problem]]:
     """The best hits of all layers, the number of memories searched, and the problems of their files."""
     from contextasm.model import SourceQuery
+    from contextasm.retrieval.audience import for_audience
     from contextasm.retrieval.memory_search import topic_hits
 
-    results = [topic_hits(SourceQuery(job.build, layer)) for layer in job.build.profile.layers]
+    build = for_audience(job.build)
+    results = [topic_hits(SourceQuery(build, layer)) for layer in build.profile.layers]
     hits = [hit for result in results for hit in result.found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)

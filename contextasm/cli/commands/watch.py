@@ -83,7 +83,7 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
 def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool) -> WatchSpec:
     """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import process_environment
+    from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.workspace.folder import Folder, find_workspace
     from contextasm.workspace.watch.rebuild import WatchSpec
 
@@ -94,25 +94,28 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
+
+    def prepare(disk: Rescan) -> PreparedBuild:
+        job = prepare_build(options, process, disk, counters, targets=targets)
+        return with_lock(job, process, locked=locked)
+
     return WatchSpec(
         root=root,
-        build=lambda disk: _build_once(options, process, disk, counters, locked=locked),
+        build=lambda disk: _build_once(prepare(disk), process, disk),
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
     )
 
 
 def _build_once(
-    options: Options, process: ProcessEnvironment, disk: Rescan, counters: Counters, *, locked: bool
+    job: PreparedBuild, process: ProcessEnvironment, disk: Rescan
 ) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import prepare_build
     from contextasm.rendering.formats import FORMATS
     from contextasm.workspace.watch.rebuild import BuildResult
 
-    job = with_lock(prepare_build(options, process, disk, counters), process, locked=locked)
     context = job.run()
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
