@@ -84,7 +84,8 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     options = options._replace(**dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
     process = inspection.process._replace(folder=Path(root))
-    prepared = prepare_build(options, process, inspection.workspace.folder)
+    target = OutputFile.named("text", f"{root}/{output.file}")
+    prepared = prepare_build(options, process, inspection.workspace.folder, targets=(target,))
     context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
     return FORMATS[prepared.build.request.format](context)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import approval, budget, config, dates, memories, names, outputs, rules, text
+from contextasm.checks import approval, budget, config, dates, memories, names, outputs, private_blocks, rules, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 from contextasm.text.cleaning import clean_text
@@ -44,6 +44,7 @@ CHECKS: Mapping[str, Check] = {
     "rule-condition": rules.check_rule_conditions,
     "stale-output": outputs.check_stale_outputs,
     "managed-block": outputs.check_managed_blocks,
+    "private-block": private_blocks.check_private_blocks,
 }
 """Each check by the id of its findings. An id never changes its meaning."""
 

@@ -57,6 +57,8 @@ BLOCK = with_block("Ours.\n", "Text.\n", "AGENTS.md")
 """A file with a managed block, as it was written."""
 
 LOCK = format_lock({path: sha256(text.encode()).hexdigest() for path, text in {**DAY, **SMALL}.items()})
+PRIVATE = "- [fact] Nobody may know this {private=true}\n"
+"""A file with a private memory."""
 
 CASES = {
     "yaml": Case("config", {"ctxasm.yaml": "budget: [\n"}, "error", "ctxasm.yaml", 2, "not valid YAML", DAY),
@@ -514,6 +516,15 @@ CASES = {
         3,
         "OUT.md can't be built: --agent: unknown agent z",
         DAY,
+    ),
+    "block with a private line": Case(
+        "private-block",
+        {"AGENTS.md": with_block("Ours.\n", "## M\n- [fact] Nobody may know this\n", "AGENTS.md"), MEMORY: PRIVATE},
+        "warning",
+        "AGENTS.md",
+        5,
+        f"the managed block shows a line that is private in {MEMORY}",
+        {"AGENTS.md": BLOCK, MEMORY: PRIVATE},
     ),
     "name that is nearly right": Case(
         "file-name",
