@@ -107,9 +107,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool
     )
 
 
-def _build_once(
-    job: PreparedBuild, process: ProcessEnvironment, disk: Rescan
-) -> BuildResult:
+def _build_once(job: PreparedBuild, process: ProcessEnvironment, disk: Rescan) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profile_loader import profile_files
