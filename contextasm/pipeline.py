@@ -30,6 +30,7 @@ from contextasm.retrieval.retrieve import retrieve, with_fallback_tops
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
 from contextasm.text.cleaning import hidden_problems
+from contextasm.text.placement import place
 
 
 def assemble(build: Build) -> Context:
@@ -56,7 +57,10 @@ def _assemble(build: Build) -> Context:
     build = build._replace(profile=with_fallback_tops(build.profile, results))
     after_rules = _apply_rules(build, results)
     profile = after_rules.profile
-    ranked = {layer.id: rank(after_rules.results[layer.id].fragments, layer) for layer in profile.layers}
+    ranked = {
+        layer.id: rank([place(fragment, layer) for fragment in after_rules.results[layer.id].fragments], layer)
+        for layer in profile.layers
+    }
     shown = _show_each_once(build, profile, ranked)
     selection, text, tokens = shown.selection, shown.text, shown.tokens
     problems = (*after_rules.problems, *shown.problems)

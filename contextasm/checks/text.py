@@ -12,7 +12,8 @@ from contextasm.checks.inspection import Inspection, error_finding, note_finding
 from contextasm.config.settings import FILE
 from contextasm.model import Document
 from contextasm.text.cleaning import hidden_words
-from contextasm.text.markdown import closes_fence, fence_opening, heading, list_mark
+from contextasm.text.literals import closes_fence, fence_opening
+from contextasm.text.markdown import heading, list_mark
 from contextasm.text.matching import list_names
 
 HARMFUL_KINDS = {"tag", "bidi"}

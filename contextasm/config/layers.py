@@ -30,6 +30,8 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "path": LayerKey("query", "paths", values.parse_inner_paths),
     "item": LayerKey("display", "item_template", values.parse_text),
     "group": LayerKey("display", "group_template", values.parse_text),
+    "headings": LayerKey("display", "headings", values.one_of(("nest", "keep"))),
+    "comments": LayerKey("display", "comments", values.one_of(("keep", "strip"))),
     "order": LayerKey("ranking", "order", values.one_of(("given", *ORDERS))),
     "keep": LayerKey("overflow", "keep", values.one_of(("start", "end"))),
     "group_order": LayerKey("display", "group_order", values.parse_texts),

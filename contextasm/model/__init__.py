@@ -43,6 +43,7 @@ from contextasm.model.fragment import Fragment as Fragment
 from contextasm.model.fragment import FragmentDisplay as FragmentDisplay
 from contextasm.model.fragment import Labels as Labels
 from contextasm.model.fragment import Location as Location
+from contextasm.model.fragment import Nesting as Nesting
 from contextasm.model.fragment import Reason as Reason
 from contextasm.model.fragment import RetrievalResult as RetrievalResult
 from contextasm.model.fragment import Verdict as Verdict

@@ -95,6 +95,10 @@ class LayerDisplay(NamedTuple):
     """Template of a fragment as a list item, such as `- [{type}] {text}`; empty for running text."""
     group_template: str = ""
     """Template of the heading above fragments of one day or key; empty for none."""
+    headings: str = "nest"
+    """`nest` for headings below the section's, `keep` for headings as written."""
+    comments: str = "keep"
+    """`keep` or `strip` for HTML comments."""
     group_order: tuple[str, ...] = ()
     """Keys in the order in which their groups are shown; other groups come behind, by name."""
 

@@ -72,7 +72,8 @@ class _Candidate(NamedTuple):
 
     def paragraph(self, paragraph: Paragraph) -> Copy:
         location = self.fragment.location
-        return self.copy._replace(line=location.line + (0 if location.rows else paragraph.body), is_paragraph=True)
+        line = location.line if location.rows else location.file_line(paragraph.body)
+        return self.copy._replace(line=line, is_paragraph=True)
 
 
 def deduplicate(

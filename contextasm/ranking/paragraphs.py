@@ -85,7 +85,7 @@ def without_paragraphs(fragment: Fragment, reasons: Mapping[Paragraph, Reason]) 
 
 
 def _part(fragment: Fragment, number: int, line: int, text: str, reason: Reason | None) -> Fragment:
-    first_line = fragment.location.line + line
+    first_line = fragment.location.file_line(line)
     part = fragment._replace(
         id=f"{fragment.id}:{first_line}" if number else fragment.id,
         part_of=fragment.id,

@@ -24,8 +24,8 @@ class LineTrace(NamedTuple):
     code: str = ""
     """The cause where there is no decision.
 
-    One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `not-read` and `left-out`, or the code of
-    the problem that kept the file from being read.
+    One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `taken-out`, `not-read` and `left-out`, or the
+    code of the problem that kept the file from being read.
     """
 
 
@@ -50,7 +50,8 @@ def trace_line(
     decisions.sort(key=lambda decision: decision.reason.code != "private")
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
-            return LineTrace(False, decision.layer, decision)
+            code = "taken-out" if decision.outcome == "included" and decision.kept else ""
+            return LineTrace(False, decision.layer, None if code else decision, code)
     layer = decisions[0].layer if decisions else ""
     code = _code_without_decision(context, document, line)
     if code == "not-read" and not layer and (left_out := _reading_layer(workspace, context, path, layers())):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from contextasm.model import Omission, Section, SectionFormat
 from contextasm.text.markdown import heading
+from contextasm.text.templates import one_line
 
 MARKER = "... [truncated]"
 """Marker in place of omitted text (digest 1.1)."""
@@ -45,7 +46,7 @@ def _omitted_words(omission: Omission, count: Callable[[str], int]) -> str:
     titles = [title[1] for line in text.split("\n") if (title := heading(line)) and title[1]]
     more = f"; {'; '.join(titles[:5])}" if titles else ""
     rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
-    path = omission.path.encode(errors="backslashreplace").decode()
+    path = one_line(omission.path)
     return f"{path}:{omission.line}, {count(text)} tokens left out{more}{rest}"
 
 

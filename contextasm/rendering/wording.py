@@ -93,6 +93,7 @@ LINE_TRACES: Mapping[str, str] = {
     "managed-block": "ctxasm wrote this managed block, and never reads one",
     "front-matter": "front matter is never shown",
     "blank-line": "a blank line between fragments",
+    "taken-out": "a comment, or a line that made a heading of the one above it: not shown",
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
     "not-text": "this file could not be decoded: it is no text in UTF-8 or UTF-16",

@@ -16,7 +16,7 @@ from contextasm.model import (
 )
 from contextasm.selection.allocation import LaidOutSection, LayerResult
 from contextasm.selection.detail import LEVELS
-from contextasm.selection.layout import Excerpt, shown_text, source_span
+from contextasm.selection.layout import Excerpt, shown_text, source_span, whole_excerpt
 
 
 def emitted_sections(result: LayerResult) -> list[Section]:
@@ -55,7 +55,7 @@ def layer_decisions(result: LayerResult) -> list[Decision]:
 
 def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) -> Decision:
     count = result.layer_input.counter.count
-    before = None if fragment.verdict.excluded else count(fragment.text)
+    before = None if fragment.verdict.excluded else count(shown_text(whole_excerpt(fragment)))
     after = 0 if excerpt is None else before if excerpt.whole and before else count(shown_text(excerpt))
     return Decision(
         fragment=fragment.id,

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from contextasm.text.markdown import TextBlock, blocks, list_mark
+from contextasm.text.markdown import TextBlock, blocks, is_structural, is_underline, list_mark
 
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
@@ -54,13 +54,23 @@ def detail_levels(text: str) -> tuple[DetailForm, ...]:
 
 def _shorter(fuller: DetailForm, level: str, shown: Sequence[tuple[int, str]]) -> DetailForm:
     """The form that these lines make, if it is one and no longer than the fuller one; else that one."""
-    own = [*shown]
+    own = _apart(shown)
     while own and not own[-1][1].strip():
         own.pop()
     text = "\n".join(line for _, line in own)
     if not text.strip() or len(text) > len(fuller.text):
         return fuller._replace(level=level)
     return DetailForm(level, text, tuple(number for number, line in own if line.strip()))
+
+
+def _apart(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The lines with a blank one above each that would make a heading of a line that stood elsewhere."""
+    own: list[tuple[int, str]] = []
+    for number, line in shown:
+        if own and own[-1][1].strip() and own[-1][0] != number - 1 and is_underline(line):
+            own.append((number - 1, ""))
+        own.append((number, line))
+    return own
 
 
 def _brief(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -87,7 +97,7 @@ def _sentence(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str
             return
         mark = list_mark(line) if number == block.body else 0
         end = _sentence_end(line, mark)
-        yield number, line[:end] if end else line
+        yield number, line[:end] if end and not is_structural(line[:end]) else line
         if end:
             return
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from contextasm.model import Fragment, Location, Marker, Omission, Span
 from contextasm.selection.detail import DetailForm
+from contextasm.text.literals import open_literal
+from contextasm.text.markdown import is_underline
 
 
 class LineRange(NamedTuple):
@@ -112,11 +114,13 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
     for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.fragment.display.place):
         is_new_group = not parts or excerpt.fragment.display.group != group
         group = excerpt.fragment.display.group
+        pieces = _fenced(excerpt)
         if parts:
-            parts.append("\n\n" if is_new_group else joint)
+            is_apart = not is_new_group and _must_stand_apart(parts[-1], pieces[0])
+            parts.append("\n\n" if is_new_group or is_apart else joint)
         if is_new_group and group:
-            parts.append(group + "\n")
-        parts += _fenced(excerpt)
+            parts.append(group + "\n" * (1 + _must_stand_apart(group, pieces[0])))
+        parts += pieces
     if parts:
         _end_with_omission(parts, omitted, sum(bool(excerpt.form) for excerpt in excerpts))
     return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
@@ -134,22 +138,45 @@ def _fenced(excerpt: Excerpt) -> list[str | Omission]:
 
 
 def _pieces(excerpt: Excerpt) -> list[str | Omission]:
-    """The shown text of a fragment, with each omission where it is."""
+    """The shown text of a fragment, with each omission where it is. Nothing that a piece opens is open behind it."""
+    pieces = _bare_pieces(excerpt)
+    if excerpt.fragment.display.fence:
+        return pieces
+    return [_closed(piece) if isinstance(piece, str) else piece for piece in pieces]
+
+
+def _closed(text: str) -> str:
+    part = open_literal(text)
+    return f"{text}\n{part.closing}" if part and part.closing else text
+
+
+def _must_stand_apart(above: str | Omission, below: str | Omission) -> bool:
+    """Whether a blank line must stand between two pieces, or the first line of the second would be another thing."""
+    if isinstance(below, Omission):
+        return False
+    is_open = isinstance(above, str) and open_literal(above) is not None
+    return is_open or is_underline(below.partition("\n")[0])
+
+
+def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
     fragment = excerpt.fragment
     if excerpt.whole or excerpt.form:
         return [excerpt.text if excerpt.form else fragment.text]
     location = fragment.location
     lines = fragment.text.split("\n")
     pieces: list[str | Omission] = []
-    line = 0
+    line, last_text = 0, ""
     for part in (*excerpt.ranges, LineRange(len(lines), len(lines))):
         if part.first > line:
             pieces += ["\n"] * bool(pieces)
             pieces.append(Omission(location.path, location.file_line(line), tuple(lines[line : part.first])))
         if part.first < part.stop or part.words:
-            pieces += ["\n"] * bool(pieces)
             text = "\n".join([*lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
-            pieces.append(text if part.stop == len(lines) else text.rstrip("\n"))
+            if pieces:
+                is_apart = _must_stand_apart(last_text, text)
+                pieces.append("\n\n" if is_apart else "\n")
+            last_text = text if part.stop == len(lines) else text.rstrip("\n")
+            pieces.append(last_text)
         line = part.stop
     return pieces
 

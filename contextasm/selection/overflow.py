@@ -23,6 +23,7 @@ from contextasm.selection.detail import detail_levels
 from contextasm.selection.expand import truncated_section, with_longer_parts, with_more_detail, with_one_cut
 from contextasm.selection.layout import Excerpt, excerpt_at_level, shown_text, summary_excerpt, whole_excerpt
 from contextasm.text.markdown import list_lead
+from contextasm.text.outline import nest
 
 
 class Attempt(NamedTuple):
@@ -118,6 +119,8 @@ def _summary(layer_input: LayerInput, excerpt: Excerpt, problems: list[Problem])
         problems.append(summary)
         return ""
     summary = mark + summary.replace("\n", "\n  ") if mark else summary
+    if nesting := excerpt.fragment.display.nesting:
+        summary = nest(summary, *nesting).text
     units = layer_input.counter.units
     return summary if units(summary) < units(shown_text(excerpt)) else ""
 

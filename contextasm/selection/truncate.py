@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment
 from contextasm.selection.layout import Excerpt, LineRange
-from contextasm.text.markdown import TextBlock, keep_order, list_mark
+from contextasm.text.markdown import TextBlock, is_structural, keep_order, list_mark
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
 
-LEAST_LINES = {"text": 1, "table": 3, "fence": 2}
+LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 Size = Callable[[str], int]
@@ -160,10 +160,14 @@ def _part(
     at = by_line.stop if by_line else block.body
     line = lines[at]
     if _has_tokens_of_several_letters(line, size):
-        parts = (LineRange(block.first, at, line[:end]) for _, end in _words(line))
+        parts = (LineRange(block.first, at, line[:end]) for _, end in _words(line) if not is_structural(line[:end]))
         return _furthest_by_doubling(parts, fits) or by_line
     left -= sum(size(shown) for shown in lines[block.first : at])
-    words = ((LineRange(block.first, at, line[:end]), size(line[start:end])) for start, end in _words(line))
+    words = (
+        (LineRange(block.first, at, line[:end]), size(line[start:end]))
+        for start, end in _words(line)
+        if not is_structural(line[:end])
+    )
     return _furthest(words, left, fits) or by_line
 
 

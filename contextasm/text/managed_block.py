@@ -13,7 +13,7 @@ from contextasm.model import ContextasmError, Span
 _MARKER = re.compile(r"^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$", re.MULTILINE)
 """A marker line without its line feed, however its tail was changed by hand."""
 
-_ESCAPED = re.compile(r"^(?=\\*<!-- ctxasm:(?:begin|end)\b)", re.MULTILINE)
+_ESCAPED = re.compile(r"^(?=\ufeff?\\*<!-- ctxasm:(?:begin|end)\b)", re.MULTILINE)
 """The start of a line of content that would be taken for a marker, or for one with a backslash before it."""
 
 _DIGEST = re.compile(r" ([0-9a-f]{16})\b")

@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from contextasm.text.literals import fence_opening, literal_at
+
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
-_FENCE = re.compile(r"([ \t]*(?:[-*+][ \t]+)?)(`{3,}|~{3,})(.*)$")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 
 
 class TextBlock(NamedTuple):
@@ -21,13 +23,13 @@ class TextBlock(NamedTuple):
     stop: int
     """Half open: the block is `lines[first:stop]`."""
     kind: str
-    """`text`, `table`, `fence`, or `heading` where nothing follows the headings."""
+    """`text`, `table`, `fence`, `raw` for HTML, or `heading` where nothing follows the headings."""
     levels: tuple[int, ...] = ()
     """The levels of the headings that it begins with."""
     body: int = 0
     """The first line below those headings."""
     fence: str = ""
-    """The line that closes the fence."""
+    """The line that closes the fence or the HTML where it is cut."""
 
 
 def heading(line: str) -> tuple[int, str] | None:
@@ -76,19 +78,18 @@ def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
 
 def _block_body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
     """Kind, end and closing fence of the block that begins at line `at`."""
-    if opening := fence_opening(lines[at]):
-        indent, ticks = opening
-        stop = at + 1
-        while stop < len(lines) and not closes_fence(lines[stop], ticks):
-            stop += 1
-        return "fence", min(stop + 1, len(lines)), " " * len(indent) + ticks
+    part = literal_at(lines, at)
+    if part and part.kind == "fence":
+        return "fence", part.stop, part.closing
+    if part and part.kind != "doubtful" and part.stop > at + 1:
+        return "raw", part.stop, part.closing
     if "|" in lines[at] and at + 1 < len(lines) and _is_table_rule(lines[at + 1]):
         stop = at + 2
         while stop < len(lines) and "|" in lines[stop]:
             stop += 1
         return "table", stop, ""
     stop = at + 1
-    while stop < len(lines) and lines[stop].strip() and not _interrupts_paragraph(lines[stop]):
+    while stop < len(lines) and lines[stop].strip() and not _interrupts_paragraph(lines, stop):
         stop += 1
     return "text", stop, ""
 
@@ -97,24 +98,24 @@ def _is_table_rule(line: str) -> bool:
     return "-" in line and not line.strip(" \t|:-")
 
 
-def _interrupts_paragraph(line: str) -> bool:
-    return bool(_ITEM.match(line) or heading(line) or fence_opening(line))
+def _interrupts_paragraph(lines: Sequence[str], at: int) -> bool:
+    if _ITEM.match(lines[at]) or heading(lines[at]):
+        return True
+    part = literal_at(lines, at)
+    return part is not None and (part.kind == "fence" or (part.kind in {"comment", "raw"} and part.stop > at + 1))
 
 
-def fence_opening(line: str) -> tuple[str, str] | None:
-    """Indent and ticks of a line that opens a fence; None for any other line."""
-    if "```" not in line and "~~~" not in line:
-        return None
-    match = _FENCE.match(line)
-    if not match or (match[2][0] == "`" and "`" in match[3]):
-        return None
-    return match[1], match[2]
+def is_underline(line: str) -> bool:
+    """Whether a line makes a heading of a paragraph above it."""
+    return line[:4].strip(" ")[:1] in {"=", "-"} and bool(_UNDERLINE.match(line))
 
 
-def closes_fence(line: str, ticks: str) -> bool:
-    """Whether a line closes a fence opened with these ticks."""
-    bare = line.strip()
-    return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)
+def is_structural(line: str) -> bool:
+    """Whether a line is, or opens, a part that plain text has none of: a heading, an underline, a fence, raw HTML."""
+    if heading(line) or is_underline(line) or fence_opening(line):
+        return True
+    part = literal_at([line], 0)
+    return part is not None and (part.kind == "doubtful" or not part.is_closed)
 
 
 def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.front_matter import Value, attributes, broken_attributes
-from contextasm.text.markdown import closes_fence, fence_opening, heading, trimmed
+from contextasm.text.literals import closes_fence, fence_opening
+from contextasm.text.markdown import heading, trimmed
 from contextasm.text.matching import nearest
 
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]

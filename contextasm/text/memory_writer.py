@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from contextasm.text.front_matter import PAIR, attributes, broken_attributes, front_matter
-from contextasm.text.markdown import fence_opening, heading, list_mark
+from contextasm.text.literals import fence_opening
+from contextasm.text.markdown import heading, list_mark
 from contextasm.text.memory_parser import FIELDS, TASK_MARKS, TYPE, bullet_end
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")

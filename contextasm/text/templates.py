@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from contextasm.model import Request, Workspace
 
 _NAME = re.compile(r"\{(\w+)\}")
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def placeholders(template: str) -> list[str]:
@@ -18,6 +19,20 @@ def placeholders(template: str) -> list[str]:
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with each name replaced by its value; a name without a value stays, and no value is filled again."""
     return _NAME.sub(lambda match: values.get(match[1], match[0]), template)
+
+
+def one_line(value: str) -> str:
+    """A value without line breaks and other control characters; what can't be encoded is spelled out."""
+    return _CONTROLS.sub(" ", value).encode(errors="backslashreplace").decode()
+
+
+def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] = ()) -> str:
+    """The template of a list item with each name replaced by its value in one line; `texts` may have several.
+
+    The further lines of these are indented, so that none of them begins another item.
+    """
+    shown = {name: value.replace("\n", "\n  ") if name in texts else one_line(value) for name, value in values.items()}
+    return fill_template(template, shown)
 
 
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:

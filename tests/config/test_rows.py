@@ -152,10 +152,10 @@ def test_row_04_larger_budget_never_shows_less_of_the_text_layers() -> None:
 
 @pytest.mark.parametrize("budget", [0, 1, 50, 16_000, 1_000_000])
 def test_row_05_identity_and_instructions_stand_byte_for_byte_at_any_budget(budget: int) -> None:
-    """Tabs, trailing blanks and runs of blank lines inside included."""
+    """Tabs, trailing blanks and runs of blank lines inside included; headings stand below the section's."""
     identity, instructions = "# Luna\t \n\n\n\n  indented  \n日本 😀 </section>", LONG
     context = build(agent(identity, instructions) | log(DAY, "A log."), budget=budget)
-    assert section(context, "Identity") == identity
+    assert section(context, "Identity") == f"##{identity}"
     assert section(context, "Instructions") == instructions
     assert {*outcomes(context, "L1").values()} == {"included: required"}
 
@@ -362,7 +362,7 @@ def test_row_21_oldest_day_is_lost_first() -> None:
         agent() | log(ago(1), "Old " * 50) | log(ago(0), "## Morning\n\n" + "Talk " * 50 + "\n\n## Evening\n\nDone.")
     )
     shown = section(build(files, limited(L3={"max_tokens": 22})), "Recent Activity")
-    assert shown == f"### 2025-03-14\n{MARKER}\n## Evening\n\nDone.\n{MARKER}"
+    assert shown == f"### 2025-03-14\n{MARKER}\n#### Evening\n\nDone.\n{MARKER}"
 
 
 @pytest.mark.parametrize(

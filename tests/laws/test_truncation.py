@@ -10,7 +10,8 @@ from contextasm.rendering.frame import MARKER, MARKERS
 from contextasm.selection.layout import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
-from contextasm.text.markdown import blocks, closes_fence, fence_opening
+from contextasm.text.literals import closes_fence, fence_opening
+from contextasm.text.markdown import blocks
 from tests.laws.lines import is_beginning, lines_of
 from tests.workspaces import BLOCKS, OPEN_FENCES, law
 

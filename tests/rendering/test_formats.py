@@ -179,7 +179,7 @@ def test_text_can_not_close_its_element(tmp_path: Path, budget: str) -> None:
     identity = HOSTILE.rstrip("\n")
     for letter in "\x00\x07\x0b\x1f\x85\u2028":
         identity = identity.replace(letter, " ")
-    identity = identity.replace("\ufffe", "\ufffd")
+    identity = identity.replace("\ufffe", "\ufffd").replace("\n## ", "\n### ")
     assert root[0].text == f"\n{identity}\n"
 
 

@@ -17,6 +17,7 @@ from contextasm.pipeline import assemble
 from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown import heading
+from contextasm.text.outline import nest
 from tests.command import ends, fill, inside
 from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, law, memory_files, request
 
@@ -237,9 +238,10 @@ def test_shortened_document_is_a_whole_level_and_not_a_cut() -> None:
     )
     own = Profile("page", "", 0, "plain", (page,))
     context = build({"page.md": PAGE}, own, 50)
-    assert context.text == f"## Page\n{MICRO}\n... [truncated]\n"
-    assert [title for line in MICRO.split("\n") if (title := heading(line))] == [(1, "Title"), (2, "Part")]
-    assert build({"page.md": PAGE}, own, 30).text == f"## Page\n{MACRO}\n... [truncated]\n"
+    micro, macro = nest(MICRO, 2).text, nest(MACRO, 2).text
+    assert context.text == f"## Page\n{micro}\n... [truncated]\n"
+    assert [title for line in micro.split("\n") if (title := heading(line))] == [(3, "Title"), (4, "Part")]
+    assert build({"page.md": PAGE}, own, 30).text == f"## Page\n{macro}\n... [truncated]\n"
     assert build({"page.md": PAGE}, own, 14).truncated
 
 

@@ -20,7 +20,7 @@ from contextasm.model import (
 from contextasm.retrieval.reading import read_data
 from contextasm.text.matching import mentions
 from contextasm.text.rows import Row, parse_rows
-from contextasm.text.templates import fill_template
+from contextasm.text.templates import fill_item
 
 LINE = "**{type}**: {name}{fields}"
 """Template of an entity where the layer has no `item` (digest 2.1)."""
@@ -104,7 +104,7 @@ def _entity_fields(row: Row) -> tuple[tuple[str, str], ...]:
 def _entity_fragment(entity: Entity, query: SourceQuery, place: int, *, named: bool) -> Fragment:
     fields = ", ".join(f"{key}: {value}" for key, value in entity.fields)
     values = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
-    text = fill_template(query.layer.display.item_template or LINE, values)
+    text = fill_item(query.layer.display.item_template or LINE, values)
     return Fragment(
         entity.id,
         Location(entity.path, entity.line, rows=1),

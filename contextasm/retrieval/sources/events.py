@@ -25,7 +25,7 @@ from contextasm.model import (
 from contextasm.retrieval.query_signals import half_life
 from contextasm.retrieval.reading import read_documents
 from contextasm.text.session_events import Event, event_text, parse_events
-from contextasm.text.templates import fill_template
+from contextasm.text.templates import fill_item, fill_template
 
 OTHERS = 5
 """Number of other sessions that show their highlights, the latest first."""
@@ -203,7 +203,7 @@ def _event_fragment(event: Event, session: str, place: tuple[int, int], query: S
 
 def _fill_item(layer: Layer, text: str, event: Event) -> str:
     return (
-        fill_template(layer.display.item_template, {"type": event.type, "text": text.replace("\n", "\n  ")})
+        fill_item(layer.display.item_template, {"type": event.type, "text": text}, {"text"})
         if layer.display.item_template
         else text
     )

@@ -31,7 +31,7 @@ from contextasm.retrieval.memory_pool import ReadPool, future_reason, index_entr
 from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores
 from contextasm.retrieval.reading import query_paths
 from contextasm.text.matching import mentions
-from contextasm.text.templates import fill_template
+from contextasm.text.templates import fill_item, fill_template
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.hybrid import HybridHit
@@ -132,7 +132,7 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
     """A memory as the layer shows it; with an `exclusion`, it is excluded."""
     memory = member.memory
     template = layer.display.item_template
-    text = fill_template(template, _item_values(memory)) if template else memory.text
+    text = fill_item(template, _item_values(memory), _LINES) if template else memory.text
     key = memory_key(memory)
     return Fragment(
         memory.id,
@@ -157,8 +157,11 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
     )
 
 
+_LINES = frozenset({"text", "rest"})
+"""Fields that may have several lines."""
+
+
 def _item_values(memory: Memory) -> dict[str, str]:
-    text = memory.text.replace("\n", "\n  ")
-    title, line_end, rest = text.partition("\n")
+    title, line_end, rest = memory.text.partition("\n")
     confidence = f"{memory.confidence:.2f}"
-    return {"type": memory.type, "text": text, "title": title, "rest": line_end + rest, "confidence": confidence}
+    return {"type": memory.type, "text": memory.text, "title": title, "rest": line_end + rest, "confidence": confidence}

@@ -22,7 +22,7 @@ from contextasm.model import (
 from contextasm.retrieval.query_signals import intent, keywords
 from contextasm.retrieval.reading import read_data
 from contextasm.text.rows import parse_rows
-from contextasm.text.templates import fill_template
+from contextasm.text.templates import fill_item
 
 LINE = "**{name}**: {text}"
 """Template of a pattern where the layer has no `item`."""
@@ -108,7 +108,7 @@ def _pattern_fragment(pattern: Pattern, query: SourceQuery, number: int, *, fits
     return Fragment(
         f"{pattern.path}#{number}",
         Location(pattern.path, pattern.line, rows=1),
-        fill_template(query.layer.display.item_template or LINE, values),
+        fill_item(query.layer.display.item_template or LINE, values),
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=(("rate", pattern.rate),) if fits else (),
         verdict=Verdict(excluded=None if fits else Reason("no-match")),

@@ -22,7 +22,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading import read_data
 from contextasm.text.rows import parse_rows
-from contextasm.text.templates import fill_template
+from contextasm.text.templates import fill_item
 
 LINE = "{source} --[{type}]--> {target}"
 """Template of a relation where the layer has no `item` (digest 2.1)."""
@@ -131,7 +131,7 @@ def _relation_fragment(relation: Relation, query: SourceQuery, step: int, exclus
     return Fragment(
         f"{relation.path}:{relation.line}",
         Location(relation.path, relation.line, rows=1),
-        fill_template(query.layer.display.item_template or LINE, values) if exclusion is None else "",
+        fill_item(query.layer.display.item_template or LINE, values) if exclusion is None else "",
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
         score=score,
         labels=Labels(kind=relation.type, entities=tuple(dict.fromkeys((relation.source, relation.target)))),

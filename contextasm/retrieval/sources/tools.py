@@ -21,7 +21,7 @@ from contextasm.model import (
     SourceQuery,
 )
 from contextasm.retrieval.reading import read_data
-from contextasm.text.templates import fill_template
+from contextasm.text.templates import fill_item
 
 LINE = "**{name}**: {text}{arguments}"
 """Template of a tool where the layer has no `item`."""
@@ -128,6 +128,6 @@ def _tool_fragment(tool: Tool, query: SourceQuery, number: int) -> Fragment:
     return Fragment(
         f"{tool.path}#{number}",
         Location(tool.path, tool.line, rows=1),
-        fill_template(query.layer.display.item_template or LINE, values),
+        fill_item(query.layer.display.item_template or LINE, values),
         FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
     )

@@ -1,0 +1,147 @@
+"""Literal parts of a Markdown text: fenced code and raw HTML, in which no heading, list or paragraph stands.
+
+They are told apart as CommonMark has it, but for indented code, whose lines can be nothing else. A fence is the same
+wherever an excerpt begins: its lines are indented as its opening is, or it opens at the margin (`text.outline` sees to
+that).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+_FENCE = re.compile(r"((?:[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*[ \t]*)(`{3,}|~{3,})(.*)$")
+_CLOSED_TAG = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_CLOSING_TAG = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(
+    r"</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl"
+    r"|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main"
+    r"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|source|summary|table|tbody|td|tfoot|th"
+    r"|thead|title|tr|track|ul)(?=[\s/>]|$)",
+    re.IGNORECASE,
+)
+_LONE_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:[\s/][^<]*)?>[ \t]*$")
+_DECLARATION = {"<?": "?>", "<![CDATA[": "]]>", "<!": ">"}
+_BLANKS = " \t"
+
+
+class Literal(NamedTuple):
+    """A part of a text that is no Markdown."""
+
+    first: int
+    stop: int
+    """Half open: the part is `lines[first:stop]`."""
+    kind: str
+    """`fence`; `comment` or `raw` for HTML up to its end; `tag` for HTML up to a blank line.
+
+    `doubtful` for one line that opens a fence or a part of HTML for some readers only.
+    """
+    indent: int = 0
+    """Columns before its opening."""
+    closing: str = ""
+    """The line that closes it; empty where a blank line does."""
+    is_closed: bool = True
+    is_loose: bool = False
+    """Whether a line of it is indented less than its opening is."""
+
+
+def fence_opening(line: str) -> tuple[str, str] | None:
+    """Indent, list marks included, and ticks of a line that opens a fence; None for any other line."""
+    if "```" not in line and "~~~" not in line:
+        return None
+    match = _FENCE.match(line)
+    if not match or (match[2][0] == "`" and "`" in match[3]):
+        return None
+    return match[1], match[2]
+
+
+def closes_fence(line: str, ticks: str) -> bool:
+    """Whether a line closes a fence opened with these ticks, whatever its indent."""
+    bare = line.strip(_BLANKS)
+    return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)
+
+
+def indent_of(line: str) -> int:
+    """Columns of blanks that a line begins with."""
+    return len(line[: len(line) - len(line.lstrip(_BLANKS))].expandtabs(4))
+
+
+def literal_at(lines: Sequence[str], at: int) -> Literal | None:
+    """The literal part that begins at line `at`; None where none does."""
+    line = lines[at]
+    if opening := fence_opening(line):
+        return _fence(lines, at, *opening)
+    bare = line.lstrip(" ")
+    if not bare.startswith("<") or len(line) - len(bare) > 3:
+        return None
+    return _html(lines, at, bare)
+
+
+def literals(lines: Sequence[str]) -> Iterator[Literal]:
+    """The literal parts of a text, in its order."""
+    at = 0
+    while at < len(lines):
+        part = literal_at(lines, at)
+        if part:
+            yield part
+        at = part.stop if part else at + 1
+
+
+def _fence(lines: Sequence[str], at: int, lead: str, ticks: str) -> Literal:
+    width, is_item = len(lead.expandtabs(4)), bool(lead.strip())
+    is_loose = False
+    for stop in range(at + 1, len(lines)):
+        indent = indent_of(lines[stop])
+        if width and not is_loose and indent < width and lines[stop].strip(_BLANKS):
+            if is_item or width > 3:
+                return Literal(at, at + 1, "doubtful", width)
+            is_loose = True
+        least, most = (0, 3) if is_loose else (width, width + 3)
+        if least <= indent <= most and closes_fence(lines[stop], ticks):
+            return Literal(at, stop + 1, "fence", width, " " * width + ticks, is_loose=is_loose)
+    closing = ticks if is_loose else " " * width + ticks
+    return Literal(at, len(lines), "fence", width, closing, is_closed=False, is_loose=is_loose)
+
+
+def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
+    if tag := _CLOSED_TAG.match(bare):
+        return _raw(lines, at, "raw", _CLOSING_TAG, f"</{tag[1]}>")
+    if bare.startswith("<!--"):
+        return _raw(lines, at, "comment", re.compile("-->"), "-->")
+    if end := next((end for start, end in _DECLARATION.items() if bare.startswith(start)), ""):
+        return None if end in bare else Literal(at, at + 1, "doubtful", len(lines[at]) - len(bare))
+    if not (is_block := _BLOCK_TAG.match(bare)) and not _LONE_TAG.match(bare):
+        return None
+    stop = next((n for n in range(at, len(lines)) if not lines[n].strip(_BLANKS)), len(lines))
+    part = _part(lines, Literal(at, stop, "tag", is_closed=stop < len(lines)))
+    if not is_block and any(map(_opens_another, lines[at + 1 : stop])):
+        return part._replace(stop=at + 1, kind="doubtful")
+    return part
+
+
+def _opens_another(line: str) -> bool:
+    bare = line.lstrip(_BLANKS)
+    return bool(fence_opening(line) or _CLOSED_TAG.match(bare) or bare.startswith(("<!", "<?")))
+
+
+def _raw(lines: Sequence[str], at: int, kind: str, end: re.Pattern[str], closing: str) -> Literal:
+    last = next((n for n in range(at, len(lines)) if end.search(lines[n])), None)
+    stop = len(lines) if last is None else last + 1
+    return _part(lines, Literal(at, stop, kind, closing=closing, is_closed=last is not None))
+
+
+def _part(lines: Sequence[str], part: Literal) -> Literal:
+    width = indent_of(lines[part.first])
+    own = (line for line in lines[part.first : part.stop] if line.strip(_BLANKS))
+    return part._replace(indent=width, is_loose=any(indent_of(line) < width for line in own))
+
+
+@lru_cache(maxsize=4096)
+def open_literal(text: str) -> Literal | None:
+    """The literal part that a text leaves open at its end; None where it leaves none."""
+    if not any(mark in text for mark in ("```", "~~~", "<")):
+        return None
+    *_, last = (None, *literals(text.split("\n")))
+    return last if last and not last.is_closed else None

@@ -1,0 +1,27 @@
+"""HTML comments of a text."""
+
+from __future__ import annotations
+
+import pytest
+
+from contextasm.text.comments import without_comments
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a <!-- b --> c", "a  c"),
+        ("<!-- a\n\nb --> c", "\n\n c"),
+        ("a <!-- b\nc --> d", "a \n d"),
+        ("a <!-- b\n\nc -->", "a <!-- b\n\nc -->"),
+        ("<!-- never closed\n\n# a", "<!-- never closed\n\n# a"),
+        ("`<!-- a -->` ``<!-- ` -->`` <!-- b -->", "`<!-- a -->` ``<!-- ` -->`` "),
+        ("```\n<!-- a -->\n```", "```\n<!-- a -->\n```"),
+        ("a\n\n    <!-- b -->", "a\n\n    <!-- b -->"),
+        ("- a\n\n    <!-- b -->", "- a\n\n    "),
+        ("<!-- a --><!-- b -->c", "c"),
+    ],
+)
+def test_comments_go_and_code_stays(text: str, shown: str) -> None:
+    """A comment that is never closed is text, and one in a paragraph ends with it."""
+    assert without_comments(text)[0] == shown
