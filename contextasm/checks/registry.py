@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import approval, budget, config, dates, memories, names, outputs, private_blocks, rules, text
+from contextasm.checks import (
+    approval,
+    budget,
+    config,
+    content,
+    dates,
+    memories,
+    names,
+    outputs,
+    private_blocks,
+    rules,
+    text,
+)
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 from contextasm.text.cleaning import clean_text
@@ -37,6 +49,8 @@ CHECKS: Mapping[str, Check] = {
     "duplicate": memories.check_duplicates,
     "hidden": text.check_hidden_characters,
     "secret": text.check_secrets,
+    "comment": content.check_comments,
+    "orders": content.check_orders,
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
     "lock-drift": approval.check_lock,
