@@ -24,8 +24,8 @@ class LineTrace(NamedTuple):
     code: str = ""
     """The cause where there is no decision.
 
-    One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `taken-out`, `not-read` and `left-out`, or
-    the code of the problem that kept the file from being read.
+    One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `taken-out`, `not-read` and `left-out`,
+    or the code of the problem that kept the file from being read.
     """
 
 
