@@ -12,7 +12,8 @@ from contextlib import suppress
 from itertools import groupby
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
-from contextasm.text.markdown import closes_fence, fence_opening, heading
+from contextasm.text.literals import closes_fence, fence_opening
+from contextasm.text.markdown import heading
 from contextasm.text.memory_parser import begins_bullet, bullet_end, line_behind_fence
 
 KEY = "private"
