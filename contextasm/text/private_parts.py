@@ -5,13 +5,13 @@ A flag that can't be understood counts as set: what is marked at all is not show
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
+from contextasm.text.json_reader import load_json
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import heading
 from contextasm.text.memory_parser import begins_bullet, bullet_end, line_behind_fence
@@ -118,8 +118,8 @@ def _is_private_data(document: Document, parse: Parse | None) -> bool:
         return False
     value: object = None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = load_json(text, document.path)
+    except ContextasmError:
         try:
             value = parse(text, document.path) if parse else None
         except ContextasmError:
@@ -156,8 +156,8 @@ def _says_private(line: str) -> bool:
 def _is_private_json(line: str) -> bool:
     if not line.lstrip().startswith("{") or not _ROW_FLAG.search(line):
         return False
-    with suppress(ValueError, RecursionError):
-        return _holds_private(json.loads(line))
+    with suppress(ContextasmError):
+        return _holds_private(load_json(line, "line"))
     return False
 
 

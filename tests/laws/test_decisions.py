@@ -12,7 +12,7 @@ from contextasm.ranking.order import rank
 from contextasm.rendering.frame import MARKER
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.tokens import ESTIMATE
-from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of
+from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of, unmarked
 from tests.workspaces import (
     Content,
     Files,
@@ -107,8 +107,3 @@ def test_text_that_is_shown_stands_in_a_file(files: Mapping[str, Content], profi
             added = line.startswith((MARKER, "### 2025-")) or bool(regex.fullmatch(r"\s*(`{3,}|~{3,})", line))
             shown = unmarked(line)
             assert added or shown in known or any(is_beginning(shown, each) for each in known), line
-
-
-def unmarked(line: str) -> str:
-    """A line without the marks that make it a heading; a rule of stars as one of dashes."""
-    return "---" if line == "***" else regex.sub(r"^ {0,3}#{1,6}(?: +|$)", "", line)
