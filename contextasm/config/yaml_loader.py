@@ -16,7 +16,8 @@ from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEv
 from yaml.reader import ReaderError
 
 from contextasm.config.values import ParseValue, describe_value, require_known
-from contextasm.model import ContextasmError
+from contextasm.model import CLEAN, ContextasmError, Hidden
+from contextasm.text.cleaning import clean_value, hidden_words
 from contextasm.text.json_reader import DEEPEST
 from contextasm.workspace.reading import too_large
 
@@ -99,8 +100,15 @@ def load_mapping(text: str | bytes, path: str) -> YamlMapping:
 
 
 def load_config(text: str | bytes, path: str) -> object:
-    """The value that a file of settings, rules or a profile holds. Raises as `load_yaml`, and above `MAX_CONFIG`."""
-    return load_yaml(text, path, MAX_CONFIG)
+    """The value that a file of settings, rules or a profile holds, but for secrets, which are masked.
+
+    Raises as `load_yaml`, above `MAX_CONFIG`, and for hidden and control characters in a key or a value.
+    """
+    hidden: list[Hidden] = []
+    value = clean_value(load_yaml(text, path, MAX_CONFIG), CLEAN, 1, hidden)
+    if found := next((run for run in hidden if run.kind != "blank"), None):
+        raise ContextasmError(f"{path}:{found.line}", f"a value holds {hidden_words(found)}", "delete it")
+    return value
 
 
 def load_yaml(text: str | bytes, path: str, limit: int = MAX_DATA) -> object:

@@ -45,7 +45,7 @@ class Secret(NamedTuple):
     column: int
     """Counted from 1, in code points."""
     masked: str
-    """The prefix that all secrets of the kind share, four characters of it at most, and the length."""
+    """The prefix of all secrets of the kind, four characters of it at most; the length; four digits of a hash."""
     placeholder: bool
     """Whether manuals print this text, or one like it, in place of a secret."""
 

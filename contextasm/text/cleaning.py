@@ -50,6 +50,23 @@ def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
     return CleanText(masked.text, hidden, masked.secrets, masked.gaps)
 
 
+def shown_name(path: str) -> str:
+    """A path as it may be shown: escapes for line ends, hidden and control characters, masks for secrets.
+
+    The path itself where there is nothing of that; bytes that are no UTF-8 stay.
+    """
+    readable = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if clean_text(readable).text == readable and not {"\n", "\t"} & {*path}:
+        return path
+    escaped = (
+        character.encode("unicode_escape").decode()
+        if character in "\n\t" or clean_text(character).text != character
+        else character
+        for character in readable
+    )
+    return mask_secrets("".join(escaped)).text
+
+
 def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
     """The value with all texts in it cleaned, mappings and lists in place; what was removed is added to `hidden`.
 
@@ -64,9 +81,9 @@ def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidde
     if isinstance(value, list):
         value[:] = [clean_value(item, cleaning, line, hidden) for item in value]
     elif isinstance(value, dict):
-        line = getattr(value, "line", line)
+        line, lines = getattr(value, "line", line), getattr(value, "lines", {})
         items = [
-            (clean_value(key, cleaning, line, hidden), _clean_item(key, item, cleaning, line, hidden))
+            (clean_value(key, cleaning, line, hidden), _clean_item(key, item, cleaning, lines.get(key, line), hidden))
             for key, item in value.items()
         ]
         value.clear()

@@ -14,6 +14,9 @@ from contextasm.text.front_matter import front_matter
 from contextasm.text.json_reader import load_json
 from contextasm.text.managed_block import without_block
 
+MAX_FRONT_MATTER = 65_536
+"""Characters of the longest front matter."""
+
 _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
@@ -46,6 +49,10 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
     lines = text.split("\n")
     front = front_matter(lines)
     head = "".join(f"{line}\n" for line in lines[: front.lines])
+    if len(head) > MAX_FRONT_MATTER:
+        return Problem(
+            "too-large", path, 1, f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
+        )
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
 
 

@@ -59,3 +59,23 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
     loads = {"yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.load_all", "yaml.parse", "yaml.compose"}
     # The text that is composed there has passed the strict reader first.
     assert {module for module, call in users if call in loads} == {"workspace.editing.yaml_text"}
+
+
+STEPS = ("retrieval", "rules", "ranking", "selection", "rendering", "pipeline")
+
+
+def test_no_step_sees_the_bytes_of_a_file() -> None:
+    """P21 and P27: steps see documents, whose text is clean; one module makes them anew."""
+    decoders = {
+        (module, ast.unparse(node))
+        for module, tree in trees().items()
+        if module.split(".")[0] in STEPS and not module.startswith("retrieval.embeddings")
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr == "data")
+        or (isinstance(node, ast.Name) and node.id in {"decode_document", "AS_WRITTEN"})
+    }
+    assert decoders == {
+        ("retrieval.reading", "decode_document"),
+        ("retrieval.reading", "read.data"),
+        ("rendering.formats", "document.data"),  # its length
+    }

@@ -385,7 +385,7 @@ CASES = {
         "error",
         KNOWN,
         2,
-        "github-token: ghp_... (40 characters)",
+        "github-token: ghp_... (40 characters, #",
         {KNOWN: f"Text {TOKEN} <!-- ctxasm: allow-secret -->\n"},
     ),
     "placeholder": Case(
@@ -394,7 +394,7 @@ CASES = {
         "note",
         KNOWN,
         1,
-        "a placeholder with the shape of a secret (aws-access-key-id: AKIA... (20 characters))",
+        "a placeholder with the shape of a secret (aws-access-key-id: AKIA... (20 characters, #",
         {KNOWN: "The key is AKIA....\n"},
     ),
     "link to no file": Case(

@@ -200,3 +200,78 @@ def test_a_task_with_a_secret_keeps_it(tmp_path: Path) -> None:
     assert text.count(TOKEN) == 1
     assert text.startswith("# mine\n")
     assert TOKEN not in done.out + inside("task", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("name", [f"{TOKEN}.md", "a\x1b[2Jb.md", "a\u202eb.md", "a\nb.md", "a\u200bb.md"])
+def test_a_file_whose_name_hides_something_is_told_and_not_read(tmp_path: Path, name: str) -> None:
+    """P20 and P27: a name is input, too; it is shown with escapes and masks."""
+    fill(tmp_path, {**AGENT, "knowledge/ok.md": "Nothing.\n", f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
+    done = inside("build", *DAY, "-f", "json", "--explain", cwd=tmp_path)
+    assert done.code == 0
+    assert "[bad-name]" in done.err
+    assert "Tea at four" not in done.out
+    assert not {"\x1b", "\u202e", "\u200b"} & {*done.out, *done.err}
+    assert TOKEN[4:12] not in done.out + done.err
+    check = inside("check", cwd=tmp_path)
+    assert TOKEN[4:12] not in check.out + check.err
+
+
+@pytest.mark.parametrize("name", ["caf\u00e9.md", "\u65e5\u8a18.md", "a b.md", "x\u2764\ufe0f.md"])
+def test_a_file_of_any_script_is_read(tmp_path: Path, name: str) -> None:
+    """Blanks, accents and emoji hide nothing."""
+    fill(tmp_path, {**AGENT, f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
+    assert "Tea at four" in inside("build", *DAY, cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("ctxasm.yaml", 'layers:\n  - {id: L7, heading: "Know\\e[2Jledge"}\n'),
+        ("ctxasm.yaml", 'layers:\n  - {id: L7, heading: "Know\u202eledge"}\n'),
+        ("rules/r.yaml", '- name: "a\\u200bb"\n  then: {exclude: [x.md]}\n'),
+    ],
+)
+def test_a_setting_with_a_hidden_character_is_refused(tmp_path: Path, file: str, text: str) -> None:
+    """P20: with its place; nobody meant it, and a heading of it would reach the model."""
+    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": "x\n", file: text})
+    done = inside("build", *DAY, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert f"{file}:" in done.err
+    assert "hidden character" in done.err
+
+
+def test_a_heading_with_a_secret_is_masked(tmp_path: Path) -> None:
+    """P27: settings are text of a file as well."""
+    settings = f"layers:\n  - {{id: L7, heading: {TOKEN}}}\n"
+    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": "x\n", "ctxasm.yaml": settings})
+    assert "## [masked:github-token]\nx" in inside("build", *DAY, cwd=tmp_path).out
+
+
+def test_recorded_inputs_lack_files_with_secrets(tmp_path: Path) -> None:
+    """P27: a stored copy would be one more place to clean; the replay reads the file itself."""
+    secret_workspace(tmp_path)
+    assert inside("build", *DAY, "--record-inputs", cwd=tmp_path).code == 0
+    stored = [path.read_bytes() for path in (tmp_path / ".ctxasm/inputs").iterdir()]
+    assert stored
+    assert not [data for data in stored if TOKEN.encode() in data or PASSWORD.encode() in data]
+    (record,) = (tmp_path / ".ctxasm/records").iterdir()
+    assert inside("replay", record, cwd=tmp_path).code == 0
+
+
+def test_a_baseline_accepts_one_secret_and_not_the_next(tmp_path: Path) -> None:
+    """It holds four digits of a salted hash: a new token in the same place is a new finding."""
+    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": f"Key {TOKEN}.\n"})
+    assert inside("check", "--baseline", "b.json", "--update-baseline", cwd=tmp_path).code == 0
+    assert TOKEN[4:12] not in (tmp_path / "b.json").read_text()
+    assert inside("check", "--baseline", "b.json", cwd=tmp_path).code == 0
+    other = TOKEN[:4] + TOKEN[:3:-1]
+    (tmp_path / "agents/a/KNOWLEDGE.md").write_text(f"Key {other}.\n")
+    assert inside("check", "--baseline", "b.json", cwd=tmp_path).code == 1
+
+
+def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
+    """P17: sixty-four thousand characters are enough for anybody."""
+    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": f"---\nkey: {'x' * 70_000}\n---\nText.\n"})
+    done = inside("build", *DAY, cwd=tmp_path)
+    assert done.code == 0
+    assert "[too-large]" in done.err

@@ -452,7 +452,7 @@ def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
         ({"command": ""}, ("names no program",)),
         ({"command": "x 'y"}, ("ends inside quotes",)),
         ({"command": [["x"]]}, ("is no text",)),
-        ({"command": "a\0b"}, ("names no program",)),
+        ({"command": "a\0b"}, ("hidden character",)),
         ({"url": "http://localhost/v1"}, ("no model is named",)),
         ({"url": "file:///etc/passwd", "model": "m"}, ("no http or https address",)),
         ({"url": "http://", "model": "m"}, ("no http or https address",)),

@@ -228,7 +228,7 @@ def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
     for paths in ("[docs/a.md, 'docs/a.md#B']", "['docs/a.md#B', docs/a.md]"):
         folder = workspace(tmp_path, f"then: {{always_include: {paths}}}\n", **files)
         out = inside("build", "-w", folder, "-a", "a").out
-        assert out.endswith("## Pinned\n# A\n\nIntro.\n\n## B\n\nThe part.\n\n## C\n\nMore.\n")
+        assert out.endswith("## Pinned\n### A\n\nIntro.\n\n### B\n\nThe part.\n\n### C\n\nMore.\n")
 
 
 def test_section_of_higher_priority_outlasts_its_file(tmp_path: Path) -> None:

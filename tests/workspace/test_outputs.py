@@ -246,7 +246,7 @@ def test_length_of_a_block_changes_no_context(tmp_path: Path) -> None:
     for rows in (0, 1, 400):
         block = f"<!-- ctxasm:begin {digest} -->\n" + "row\n" * rows + f"<!-- ctxasm:end {digest} -->\n"
         fill(tmp_path, {**OPENCLAW, "AGENTS.md": text.format(block)}, base={})
-        outs.add(re.sub(r"AGENTS\.md:\d+", "AGENTS.md", openclaw(tmp_path, "-b", "500").out))
+        outs.add(re.sub(r"AGENTS\.md:\d+", "AGENTS.md", openclaw(tmp_path, "-b", "503").out))
     assert len(outs) == 1
     assert "row\n" not in outs.pop()
 

@@ -207,10 +207,15 @@ def _write_record(job: PreparedBuild, context: Context, recording: _Recording, *
 
 
 def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]:
-    """The files to store with a record; of a shared context, those that hold nothing private."""
+    """The files to store with a record: none with a secret that is masked; of a shared context, nothing private."""
+    from contextasm.model import Document
+
+    # A copy: a source that is late may still be reading.
+    reads = {path: read for path, read in recording.workspace.reads.copy().items() if isinstance(read, Document)}
     if context.request.audience == SHARED:
-        return {document.path: document for document in context.documents if not document.lacks_private}
-    return recording.workspace.reads.copy()  # a copy: a source that is late may still be reading
+        reads = {document.path: document for document in context.documents if not document.lacks_private}
+    shows_secrets = context.request.privacy == "off"
+    return {path: document for path, document in reads.items() if shows_secrets or not document.secrets}
 
 
 def _touch_memories(workspace: Folder, context: Context) -> None:
