@@ -20,9 +20,12 @@ def strip_hidden(text: str, *, only_controls: bool = False) -> tuple[str, tuple[
     `blank` are reported and stay. Lines keep their numbers; the columns are those of `text`. With `only_controls`, the
     other kinds are neither removed nor reported.
     """
-    unseen = _CONTROL if only_controls or text.isascii() else _UNSEEN
-    if not unseen.search(text):
+    characters = _CONTROL if only_controls else _UNSEEN
+    # Most texts hold nothing but plain bytes, or few others: to delete these is much faster than a search.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
+    if not rest or not re.search(characters, rest.decode("utf-8", "surrogatepass")):
         return text, ()
+    unseen = re.compile(characters)
     found: list[Hidden] = []
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
@@ -61,11 +64,11 @@ def _hidden_run(kind: str, line: int, column: int, run: str) -> Hidden:
 
 def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each run."""
-    unseen = _CONTROL if text.isascii() else _UNSEEN
+    unseen = re.compile(_CONTROL if text.isascii() else _UNSEEN)
     at = 0
     while first := unseen.search(text, at):
         start = first.start()
-        kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := row.match(text, start)))
+        kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := re.compile(row).match(text, start)))
         if not _KINDS[kind].is_excused(text, start, at):
             yield kind, start, at
 
@@ -97,35 +100,33 @@ _IDEOGRAPH = r"\u3400-\u9FFF\uF900-\uFAFF\U00020000-\U0003FFFD"
 
 _HANGUL = r"\u1100-\u11FF\u3130-\u318F\uA960-\uA97F\uAC00-\uD7FF\uFFA0-\uFFDC"
 
-_USEFUL_CHARACTER = re.compile(
-    "|".join(
-        (
-            rf"(?<=[{_EMOJI}\uFE0F\u20E3])\u200D(?=[{_EMOJI}])",
-            rf"(?<=[{_JOINING}])[\u200C\u200D]|[\u200C\u200D](?=[{_JOINING}])",
-            rf"(?<=[{_SPACELESS}])\u200B(?=[{_SPACELESS}])",
-            r"(?<=[\u1800-\u18AF])\u180E",  # Mongolian sets a final vowel off with it
-        )
+# Patterns are texts here: `re` compiles each on first need, and keeps it. To compile them all takes 8 ms.
+
+_USEFUL_CHARACTER = "|".join(
+    (
+        rf"(?<=[{_EMOJI}\uFE0F\u20E3])\u200D(?=[{_EMOJI}])",
+        rf"(?<=[{_JOINING}])[\u200C\u200D]|[\u200C\u200D](?=[{_JOINING}])",
+        rf"(?<=[{_SPACELESS}])\u200B(?=[{_SPACELESS}])",
+        r"(?<=[\u1800-\u18AF])\u180E",  # Mongolian sets a final vowel off with it
     )
 )
 
-_USEFUL_SELECTOR = re.compile(
-    "|".join(
-        (
-            # The form of an emoji, of a sign that has both forms, and of a key such as 1 in a box.
-            rf"(?<=[{_EMOJI}\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u3030\u303D\u3297\u3299])[\uFE0E\uFE0F]",
-            r"(?<=[0-9#*])[\uFE0E\uFE0F]",
-            # The form of an ideograph, of punctuation beside it, of a sign of mathematics, of some letters of Asia.
-            rf"(?<=[{_IDEOGRAPH}])[\uFE00-\uFE02\U000E0100-\U000E01EF]",
-            r"(?<=[\u2200-\u22FF\u2A00-\u2AFF\u3001\u3002\uFF01\uFF0C\uFF0E\uFF1A\uFF1B\uFF1F])[\uFE00\uFE01]",
-            r"(?<=[\u1000-\u109F\uA840-\uA87F\uAA60-\uAA7F])\uFE00",
-        )
+_USEFUL_SELECTOR = "|".join(
+    (
+        # The form of an emoji, of a sign that has both forms, and of a key such as 1 in a box.
+        rf"(?<=[{_EMOJI}\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u3030\u303D\u3297\u3299])[\uFE0E\uFE0F]",
+        r"(?<=[0-9#*])[\uFE0E\uFE0F]",
+        # The form of an ideograph, of punctuation beside it, of a sign of mathematics, of some letters of Asia.
+        rf"(?<=[{_IDEOGRAPH}])[\uFE00-\uFE02\U000E0100-\U000E01EF]",
+        r"(?<=[\u2200-\u22FF\u2A00-\u2AFF\u3001\u3002\uFF01\uFF0C\uFF0E\uFF1A\uFF1B\uFF1F])[\uFE00\uFE01]",
+        r"(?<=[\u1000-\u109F\uA840-\uA87F\uAA60-\uAA7F])\uFE00",
     )
 )
 
-_FLAG = re.compile(r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]{2,6}\U000E007F")
+_FLAG = r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]{2,6}\U000E007F"
 """The code of a region after a black flag. Anything longer is no flag, whatever it begins with."""
 
-_USEFUL_BLANK = re.compile(
+_USEFUL_BLANK = (
     rf"(?<=[{_HANGUL}])[\u115F\u1160\u3164\uFFA0]+|[\u115F\u1160\u3164\uFFA0]+(?=[{_HANGUL}])"
     r"|\u2800+(?=[\u2801-\u28FF])|(?<=[\u2801-\u28FF])\u2800+|\u00AD"
 )
@@ -133,19 +134,19 @@ _USEFUL_BLANK = re.compile(
 
 
 def _spells_flag(text: str, start: int, end: int) -> bool:
-    return bool(_FLAG.fullmatch(text, start, end))
+    return bool(re.compile(_FLAG).fullmatch(text, start, end))
 
 
 def _is_one_useful_character(text: str, start: int, end: int) -> bool:
-    return end - start == 1 and bool(_USEFUL_CHARACTER.match(text, start))
+    return end - start == 1 and bool(re.compile(_USEFUL_CHARACTER).match(text, start))
 
 
 def _is_one_useful_selector(text: str, start: int, end: int) -> bool:
-    return end - start == 1 and bool(_USEFUL_SELECTOR.match(text, start))
+    return end - start == 1 and bool(re.compile(_USEFUL_SELECTOR).match(text, start))
 
 
 def _is_useful_blank(text: str, start: int, end: int) -> bool:
-    match = _USEFUL_BLANK.match(text, start)
+    match = re.compile(_USEFUL_BLANK).match(text, start)
     return bool(match) and match.end() >= end  # type: ignore[union-attr]
 
 
@@ -182,14 +183,14 @@ def _decode_bits(run: str) -> str:
         bits = run.translate(dict(zip(map(ord, order), "01 ", strict=False)))
         letters = [word[at : at + 8] for word in bits.split() for at in range(0, len(word), 8)]
         # One letter alone comes about by chance.
-        if len(letters) > 1 and all(_LETTER.fullmatch(letter) for letter in letters):
+        if len(letters) > 1 and all(re.fullmatch(_LETTER, letter) for letter in letters):
             message = "".join(chr(int(letter, 2)) for letter in letters)
             if message.strip() and message.replace("\n", "").replace("\t", "").isprintable():
                 return _printable(message)
     return ""
 
 
-_LETTER = re.compile("0[01]{7}|1[01]{5,6}")
+_LETTER = "0[01]{7}|1[01]{5,6}"
 
 
 def _printable(message: str) -> str:
@@ -229,6 +230,9 @@ _KINDS = {
 }
 
 # One character at a time, without a repeat: that is the form which `re` searches for fastest.
-_UNSEEN = re.compile(f"[{''.join(kind.characters for kind in _KINDS.values())}]")
-_CONTROL = re.compile(f"[{_KINDS['control'].characters}]")
-_RUNS = {name: re.compile(f"[{kind.characters}]+") for name, kind in _KINDS.items()}
+_UNSEEN = f"[{''.join(kind.characters for kind in _KINDS.values())}]"
+_CONTROL = f"[{_KINDS['control'].characters}]"
+_RUNS = {name: f"[{kind.characters}]+" for name, kind in _KINDS.items()}
+
+_PLAIN_BYTES = b"\t\n" + bytes(range(0x20, 0x7F))
+"""Bytes of UTF-8 that are no part of a hidden character."""

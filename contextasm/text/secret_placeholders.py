@@ -5,29 +5,27 @@ from __future__ import annotations
 import re
 from math import log2
 
-_STAND_IN = re.compile(
-    r"example|placeholder|changeme|redacted|x{4}|your[-_]|insert[-_]|(.)\1{7}|eby8vdm02xno", re.IGNORECASE
-)
+# Patterns are texts here: `re` compiles each on first need, and keeps it.
+
+_STAND_IN = r"(?i)example|placeholder|changeme|redacted|x{4}|your[-_]|insert[-_]|(.)\1{7}|eby8vdm02xno"
 """Words of manuals, repeated characters, and the key that every Azure emulator shares."""
 
-_BLANK = re.compile(
-    r"(?:my|your|the|some|db|user)?[-_]?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)"
-    r"|\$\w+|\$?\{.*\}|\$\(.*\)|%\w+%?|%\(.*\)s|\[.*\]|(.)\1*",
-    re.IGNORECASE,
+_BLANK = (
+    r"(?i)(?:my|your|the|some|db|user)?[-_]?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)"
+    r"|\$\w+|\$?\{.*\}|\$\(.*\)|%\w+%?|%\(.*\)s|\[.*\]|(.)\1*"
 )
 """Texts in a URL in place of a password: a word for it, a variable, a template, one character again and again."""
 
-_NO_HOST = re.compile(
-    r"(?:.*\.)?(?:example(?:\.(?:com|org|net))?|test|invalid|localhost)|127\.\d+\.\d+\.\d+|\[::1\]?|host(?:name)?"
-    r"|sha(?:256|512)",  # docker://image:tag@sha256:...
-    re.IGNORECASE,
+_NO_HOST = (
+    r"(?i)(?:.*\.)?(?:example(?:\.(?:com|org|net))?|test|invalid|localhost)|127\.\d+\.\d+\.\d+|\[::1\]?|host(?:name)?"
+    r"|sha(?:256|512)"  # docker://image:tag@sha256:...
 )
 """Hosts reserved for examples, and one's own machine."""
 
-_NAME = re.compile(r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+|_?[A-Za-z]+(?:_[A-Za-z]+)+_?")
+_NAME = r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+|_?[A-Za-z]+(?:_[A-Za-z]+)+_?"
 """A path, or a name of a program's code: words without a digit between them."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*", re.ASCII)
+_IDENTIFIER = r"(?a)[A-Za-z_]\w*(?:\.\w+)*"
 """What stands before the bracket of a call."""
 
 _LEAST_ENTROPY = 2.5
@@ -39,7 +37,7 @@ _LEAST_ENTROPY_OF_VALUE = 3.3
 
 def is_stand_in(body: str) -> bool:
     """Whether a text is one that manuals print in place of a secret."""
-    return bool(_STAND_IN.search(body)) or _bits_per_character(body) < _LEAST_ENTROPY
+    return bool(re.search(_STAND_IN, body)) or _bits_per_character(body) < _LEAST_ENTROPY
 
 
 def _bits_per_character(body: str) -> float:
@@ -61,21 +59,21 @@ def has_random_body(match: re.Match[str]) -> bool:
 def is_password_of_real_host(match: re.Match[str]) -> bool:
     """Whether the group `secret` may be a password, and `host` is not reserved for examples."""
     # Any word can be a password, so its entropy says nothing.
-    blank = _BLANK.fullmatch(match["secret"]) or _STAND_IN.search(match["secret"])
-    return not blank and not _NO_HOST.fullmatch(match["host"])
+    blank = re.fullmatch(_BLANK, match["secret"]) or re.search(_STAND_IN, match["secret"])
+    return not blank and not re.fullmatch(_NO_HOST, match["host"])
 
 
 def is_random_value(match: re.Match[str]) -> bool:
     """Whether the characters of the group `secret` differ as much as those of a key, and are no program's code."""
     value = match["secret"]
-    if _NAME.fullmatch(value) or (match["call"] and _IDENTIFIER.fullmatch(value)):
+    if re.fullmatch(_NAME, value) or (match["call"] and re.fullmatch(_IDENTIFIER, value)):
         return False
     return len(set(value)) >= 10 and _bits_per_character(value) >= _LEAST_ENTROPY_OF_VALUE
 
 
 def is_real_value(match: re.Match[str]) -> bool:
     """Whether an assigned value is no placeholder."""
-    return not _STAND_IN.search(match["secret"])
+    return not re.search(_STAND_IN, match["secret"])
 
 
 def is_jwt(match: re.Match[str]) -> bool:

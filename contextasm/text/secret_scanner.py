@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Secret, Span
-from contextasm.text.secret_blocks import block_spans
-from contextasm.text.secret_shapes import FAMILIES, SecretSpan, shape_spans
+from contextasm.text.secret_families import FAMILIES
+from contextasm.text.secret_shapes import SecretSpan, shape_spans
 
 _MASK = re.compile(r"\[masked:([a-z-]+)\]")
 
@@ -140,12 +140,20 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 def _spans(text: str) -> list[SecretSpan]:
     """The secrets, none of which overlap, without those that a comment allows."""
-    shapes = [shape for may_hold, shapes in FAMILIES if may_hold(text) for shape in shapes]
-    spans = list(block_spans(text))
+    shapes = [shape for may_hold, family in FAMILIES if may_hold(text) for shape in family()]
+    spans = list[SecretSpan]()
+    if _may_hold_block(text):
+        from contextasm.text.secret_blocks import block_spans  # here: few texts hold one
+
+        spans += block_spans(text)
     if shapes:
         folded_text = _fold(text)
         spans += [span for shape in shapes for span in shape_spans(text, folded_text, shape)]
     return _without_allowed(text, _merge(spans))
+
+
+def _may_hold_block(text: str) -> bool:
+    return ("-" in text and "-----BEGIN" in text) or (":" in text and "Secret" in text)
 
 
 def _fold(text: str) -> str:
@@ -168,7 +176,7 @@ def _merge(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
     return merged
 
 
-_ALLOWED = re.compile(r"(?:<!--\s*ctxasm: allow-secret\s*-->|#\s*ctxasm: allow-secret)\s*\Z")
+_ALLOWED = r"(?:<!--\s*ctxasm: allow-secret\s*-->|#\s*ctxasm: allow-secret)\s*\Z"
 
 
 def _without_allowed(text: str, spans: Sequence[SecretSpan]) -> list[SecretSpan]:
@@ -182,7 +190,7 @@ def _without_allowed(text: str, spans: Sequence[SecretSpan]) -> list[SecretSpan]
             stop = text.find("\n", span.end)
             stop = len(text) if stop < 0 else stop
             begin = text.rfind("\n", 0, stop) + 1
-            allowed = bool(_ALLOWED.search(text, max(begin, stop - 80), stop))
+            allowed = bool(re.compile(_ALLOWED).search(text, max(begin, stop - 80), stop))
         if not allowed:
             kept.append(span)
     return kept

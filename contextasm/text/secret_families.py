@@ -1,0 +1,267 @@
+"""The table of secrets that stand in one line: families of shapes, each behind a test of what all of them have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+
+from contextasm.text.secret_placeholders import (
+    always,
+    has_random_body,
+    is_jwt,
+    is_password_of_real_host,
+    is_random_value,
+    is_real_jwt,
+    is_real_value,
+)
+from contextasm.text.secret_shapes import EDGE, Shape, common, wider
+
+# Each family is made on first need: few texts hold anything like a secret, and to compile all patterns takes 6 ms.
+
+
+@cache
+def _underscore_shapes() -> tuple[Shape, ...]:
+    return (
+        common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+(?!\w)"),
+        wider("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}+"),
+        common("github-token", "github_pat_", r"github_pat_\w{60,}+"),
+        wider("github-token", "github_pat_", r"\w{36,}+"),
+        common("stripe-key", "sk_ rk_", r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}+"),
+        common("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34}(?!\w)"),
+        wider("huggingface-token", "hf_", r"[A-Za-z0-9]{34,}+"),
+        common("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?!\w)"),
+        common("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}(?!\w)"),
+        common("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{27,}+"),
+        common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}(?!\w)"),
+        common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}(?!\w)"),
+        common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}(?!\w)"),
+        common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}(?!\w)"),
+    )
+
+
+@cache
+def _hyphen_shapes() -> tuple[Shape, ...]:
+    # In order of preference: an Anthropic key also begins as an OpenAI key does.
+    return (
+        common(
+            "gitlab-token",
+            "glpat- glptt- gldt- glrt- glcbt- glagent- gloas- glft- glimt- glsoat-",
+            r"gl(?:pat|ptt|dt|rt|cbt|agent|oas|ft|imt|soat)-[\w-]{20,}+",
+        ),
+        common("slack-token", "xox", r"xox[abeoprs](?:\.xox[bp])?-[\w-]{10,}+"),
+        wider(
+            "slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9.-]{10,}+"
+        ),
+        common("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d{2}-[\w-]{80,}+"),
+        wider("anthropic-key", "sk-ant-", r"[\w-]{20,}+"),
+        common("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)?[\w-]{20,100}T3BlbkFJ[\w-]{20,}+"),
+        wider("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{20,}+"),
+        wider("openai-key", "sk-", r"[A-Za-z0-9]{32,}+"),
+        common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}(?![\w-])"),
+        common("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,}+"),
+        common("mailgun-key", "key-", r"key-[0-9a-f]{32}(?!\w)"),
+        common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}(?!\w)", r"-us\d"),
+        common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}(?!\w)"),
+    )
+
+
+@cache
+def _dot_shapes() -> tuple[Shape, ...]:
+    return (
+        common("sendgrid-key", "SG.", r"SG\.[\w-]{20,24}+\.[\w-]{39,}+"),
+        common("discord-token", "", r"[MNO][A-Za-z\d_-]{23,27}+\.[\w-]{6}\.[\w-]{27,}+", r"\.[\w-]{6}\.[\w-]{27}"),
+        common("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{80,}+"),
+        Shape(
+            "jwt",
+            ("eyJ",),
+            re.compile(
+                rf"{EDGE}(?P<head>eyJ[\w-]{{15,2000}}+)\.(?P<claims>eyJ[\w-]{{15,4000}}+)\.[\w-]{{20,}}+", re.ASCII
+            ),
+            is_jwt,
+            is_real_jwt,
+        ),
+        Shape(
+            "jwt",
+            ("eyJ",),
+            # No hyphen before it: a long run of them would be read anew from each place on.
+            re.compile(rf"(?<!-){EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII),
+            always,
+            is_real_jwt,
+            wider=True,
+        ),
+    )
+
+
+@cache
+def _capitals_shapes() -> tuple[Shape, ...]:
+    return (
+        common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?!\w)"),
+        wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}(?!\w)"),
+        common("google-api-key", "AIza", r"AIza[\w-]{35}(?![\w-])"),
+    )
+
+
+@cache
+def _twilio_shapes() -> tuple[Shape, ...]:
+    return (common("twilio-key", "SK", r"SK[0-9a-f]{32}(?!\w)"),)
+
+
+@cache
+def _databricks_shapes() -> tuple[Shape, ...]:
+    return (common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?(?!\w)"),)
+
+
+@cache
+def _slack_webhook_shapes() -> tuple[Shape, ...]:
+    return (
+        Shape(
+            "slack-webhook",
+            ("https://hooks.slack.com/",),
+            re.compile(r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)"),
+            always,
+            has_random_body,
+        ),
+        wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
+    )
+
+
+@cache
+def _aws_secret_shapes() -> tuple[Shape, ...]:
+    return (
+        Shape(
+            "aws-secret-key",
+            ("aws",),
+            re.compile(
+                r"(?i:aws.{0,20}(?:secret|key).{0,12})['\"=:\s](?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+=])"
+            ),
+            always,
+            has_random_body,
+            folded=True,
+        ),
+    )
+
+
+_KEY_NAMES = ("api_key", "apikey", "access_key", "accesskey")
+
+
+@cache
+def _assigned_shapes() -> tuple[Shape, ...]:
+    return (
+        Shape(
+            "azure-storage-key",
+            ("AccountKey=",),
+            re.compile(r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
+            always,
+            has_random_body,
+        ),
+        common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}(?![\w-])", r":AA[\w-]{33}"),
+        Shape(
+            "authorization-header",
+            ("authorization",),
+            re.compile(
+                r"(?i:authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?:bearer|token|basic)\s{1,3})"
+                r"(?P<secret>(?P<body>[A-Za-z0-9_.~+/=-]{20,}+))"
+            ),
+            always,
+            has_random_body,
+            folded=True,
+        ),
+        Shape(
+            "assigned-secret",
+            ("secret", "token", "password", "passwd", "passphrase", "credential", *_KEY_NAMES),
+            re.compile(
+                r"(?i:secret|token|passw(?:or)?d|passphrase|api_?key|access_?key|credential)[\w.-]{0,20}+['\"]?\s{0,3}"
+                r"(?::=|=>|=|:)\s{0,3}['\"]?(?P<secret>[A-Za-z0-9+/_.~=-]{16,256}+)(?P<call>\(?)"
+            ),
+            is_random_value,
+            is_real_value,
+            folded=True,
+            long=True,
+        ),
+    )
+
+
+@cache
+def _url_shapes() -> tuple[Shape, ...]:
+    return (
+        Shape(
+            "url-password",
+            ("://",),
+            re.compile(
+                r"://[^\s:/@'\"<>]{0,64}+:(?P<secret>[^\s:/@'\"<>$]{3,128}+)@(?=[\w.-])(?P<host>[\w.${%-]++)",
+            ),
+            always,
+            is_password_of_real_host,
+        ),
+        Shape(
+            "url-password",
+            ("://",),
+            re.compile(
+                r"(?<=[A-Za-z0-9])://[^\s:@/\"'<>`]*+:(?P<secret>[^\s@/\"'<>`]++)@"
+                r"(?P<host>\[[0-9A-Fa-f:.]*+\]|[\w.${%-]++)",
+            ),
+            always,
+            is_password_of_real_host,
+            wider=True,
+        ),
+    )
+
+
+# --- Tests -----------------------------------------------------------------------------------------------------------
+
+_BEHIND_UNDERSCORE = (
+    r"_(?=[\w-]{10})(?:(?<=gh[pousr]_)|(?<=[sr]k_|hf_)|(?<=npm_|ntn_)|(?<=do[opr]_)|(?<=dckr_|glsa_)|(?<=shp[acps][ats]_)"
+    r"|(?<=github_pat_)|(?<=lin_api_|api_org_))"
+)
+_BEHIND_HYPHEN = (
+    r"-(?:us[0-9]|(?<=gl[pcio][tbma][ts]-)|(?<=gl[drf]t-)|(?<=glsoat-)|(?<=glagent-)|(?<=xox[abcdeoprs]-|xapp-)"
+    r"|(?<=sk-)|(?<=key-|AGE-)|(?<=pypi-)|(?<=GOCSPX-))"
+)
+_BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=hv[sbr]\.)|[\w-]{6}\.[\w-]{27})"
+
+_VALUE = r"\s{0,3}['\"]?(?:(?i:bearer|token|basic)\s{1,3})?[A-Za-z0-9+/_.~=-]{16}"
+_AWS = r"(?<=[aA][wW])[sS].{0,20}(?i:secret|key)"
+
+
+def _has(mark: str, pattern: str, text: str) -> bool:
+    """Whether the pattern is found in a text; `mark` is a character of all its matches."""
+    # Most texts have no such character at all, and to see that takes no time.
+    return mark in text and bool(re.search(pattern, text))
+
+
+def _has_hyphen_token(text: str) -> bool:
+    long_word = _has("-", r"-(?!-{10})(?:[\w.-]{10}|us[0-9])", text)
+    return long_word and (_has("-", _BEHIND_HYPHEN, text) or "xoxe." in text)
+
+
+def _has_dot_token(text: str) -> bool:
+    return _has(".", r"\.[\w-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
+
+
+def _has_aws_secret(text: str) -> bool:
+    return _has("w", f"w{_AWS}", text) or _has("W", f"W{_AWS}", text)
+
+
+def _has_assignment(text: str) -> bool:
+    colon = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
+    return _has(":", colon, text) or _has("=", f"=>?{_VALUE}", text)
+
+
+FAMILIES: tuple[tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]], ...] = (
+    (partial(_has, "_", _BEHIND_UNDERSCORE), _underscore_shapes),
+    (_has_hyphen_token, _hyphen_shapes),
+    (_has_dot_token, _dot_shapes),
+    (partial(_has, "A", r"A(?:[KSB]IA|CCA|Iza)"), _capitals_shapes),
+    (partial(_has, "K", r"SK[0-9a-f]{32}"), _twilio_shapes),
+    (lambda text: "dapi" in text, _databricks_shapes),
+    (lambda text: "/" in text and "slack.com/" in text, _slack_webhook_shapes),
+    (_has_aws_secret, _aws_secret_shapes),
+    (_has_assignment, _assigned_shapes),
+    (lambda text: "@" in text and "://" in text, _url_shapes),
+)
+"""Shapes, in order of preference, behind a test that every text with one of them passes.
+
+Most files have no secret. A search for one literal character, with a long word behind it, costs a tenth of a search
+for each anchor.
+"""
