@@ -13,6 +13,7 @@ from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, enabled_rules, error_finding, note_finding, warning_finding
 from contextasm.config.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
+from contextasm.rules.pins import PINS
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""
@@ -140,7 +141,8 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
 
 def _layer_builds(inspection: Inspection) -> Iterator[_LayerBuild]:
     # Required layers are left out: they have no limit to reach.
-    by_id = {layer.id: layer for layer in inspection.prepared.build.profile.layers} if inspection.prepared else {}
+    layers = inspection.prepared.build.profile.layers if inspection.prepared else ()
+    by_id = {layer.id: layer for layer in (*layers, PINS)}
     for context in inspection.contexts:
         decisions: dict[str, list[Decision]] = {}
         for decision in context.decisions:

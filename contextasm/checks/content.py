@@ -11,6 +11,7 @@ from unicodedata import category, normalize
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, note_finding
+from contextasm.rules.pins import PINS
 from contextasm.text.comments import DIRECTIVES, comments
 
 MAX_QUOTED_LENGTH = 60
@@ -32,12 +33,12 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
 
 def _paths_with_comments(inspection: Inspection) -> set[str]:
     """The files of which layers that keep comments show anything."""
-    keeping = {layer.id for layer in inspection.layers if layer.display.comments == "keep"}
+    keeping = {layer.id for layer in (*inspection.layers, PINS) if layer.display.comments == "keep"}
     return {
         decision.path
         for context in inspection.contexts
         for decision in context.decisions
-        if decision.kept and (decision.layer in keeping or decision.layer == "pins")
+        if decision.kept and decision.layer in keeping
     }
 
 

@@ -221,7 +221,10 @@ _BEHIND_HYPHEN = (
 _BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=hv[sbr]\.)|[\w-]{6}\.[\w-]{27})"
 
 _VALUE = r"\s{0,3}['\"]?(?:(?i:bearer|token|basic)\s{1,3})?[A-Za-z0-9+/_.~=-]{16}"
-_AWS = r"(?<=[aA][wW])[sS].{0,20}(?i:secret|key)"
+_COLON = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
+_EQUALS_SIGN = f"=>?{_VALUE}"
+_SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
+_CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
 
 
 def _has(mark: str, pattern: str, text: str) -> bool:
@@ -240,12 +243,11 @@ def _has_dot_token(text: str) -> bool:
 
 
 def _has_aws_secret(text: str) -> bool:
-    return _has("w", f"w{_AWS}", text) or _has("W", f"W{_AWS}", text)
+    return _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text)
 
 
 def _has_assignment(text: str) -> bool:
-    colon = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
-    return _has(":", colon, text) or _has("=", f"=>?{_VALUE}", text)
+    return _has(":", _COLON, text) or _has("=", _EQUALS_SIGN, text)
 
 
 FAMILIES: tuple[tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]], ...] = (

@@ -181,7 +181,7 @@ _ALLOWED = r"(?:<!--\s*ctxasm: allow-secret\s*-->|#\s*ctxasm: allow-secret)\s*\Z
 
 def _without_allowed(text: str, spans: Sequence[SecretSpan]) -> list[SecretSpan]:
     """The spans but for those whose last line ends in the comment."""
-    if "ctxasm: allow-secret" not in text:
+    if not spans or "ctxasm: allow-secret" not in text:
         return list(spans)
     kept, stop, allowed = [], -1, False
     for span in spans:
