@@ -13,7 +13,6 @@ from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, enabled_rules, error_finding, note_finding, warning_finding
 from contextasm.config.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
-from contextasm.rules.pins import PINS
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""
@@ -140,16 +139,15 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _layer_builds(inspection: Inspection) -> Iterator[_LayerBuild]:
-    # Required layers are left out: they have no limit to reach.
-    layers = inspection.prepared.build.profile.layers if inspection.prepared else ()
-    by_id = {layer.id: layer for layer in (*layers, PINS)}
+    # Required layers are left out, and files that no layer reads but a rule includes: they have no limit to reach.
+    by_id = {layer.id: layer for layer in inspection.prepared.build.profile.layers} if inspection.prepared else {}
     for context in inspection.contexts:
         decisions: dict[str, list[Decision]] = {}
         for decision in context.decisions:
             decisions.setdefault(decision.layer, []).append(decision)
         for usage in context.allowances:
-            layer = by_id[usage.layer]
-            if usage.wanted and not layer.limits.required:
+            layer = by_id.get(usage.layer)
+            if layer and usage.wanted and not layer.limits.required:
                 cap = _smallest_cap(inspection, context, layer)
                 if cap:
                     layer = layer._replace(limits=layer.limits._replace(max_tokens=cap.tokens))

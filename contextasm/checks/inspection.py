@@ -114,7 +114,10 @@ def inspect(
     prepared, error = _prepare(options, process, workspace.folder, owners.complete_agents)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
-    paths = sorted({*extra_paths, *(path for pattern in patterns for path in workspace.list(pattern))})
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else ()
+    listed_paths = (path for pattern in patterns for path in workspace.list(pattern))
+    # A rule may include a file that no layer reads.
+    paths = sorted({*extra_paths, *listed_paths, *_shown_paths(contexts)})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
     memory_paths = _paths_of_folder_or_source(workspace, layers, "memories", {"recent", "search", "memories"})
@@ -128,7 +131,7 @@ def inspect(
         teams=owners.teams,
         prepared=prepared,
         error=error,
-        contexts=tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else (),
+        contexts=contexts,
         layers=layers,
         options=options,
         process=process,
@@ -179,6 +182,10 @@ def _layers_of_outputs(folder: Folder | GitWorkspace) -> Iterator[Layer]:
 
 def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
     return tuple(sorted({path.split("/")[1] for path in workspace.list(f"{parent}/**/*") if path.count("/") > 1}))
+
+
+def _shown_paths(contexts: Iterable[Context]) -> set[str]:
+    return {decision.path for context in contexts for decision in context.decisions if decision.kept}
 
 
 def any_owner_pattern(template: str) -> str:

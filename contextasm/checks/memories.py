@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date
 
 from contextasm.checks.finding import Finding
@@ -98,7 +98,7 @@ def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
     duplicates: dict[tuple[_Place, str], None] = {}
     for context in inspection.contexts:
         first_places: dict[str, _Place] = {}
-        for path in _shown_paths(context):
+        for path in _shown_files(inspection, context):
             if path not in sentences:
                 sentences[path] = [*_long_sentences(inspection.documents[path])]
             for line, sentence in sentences[path]:
@@ -110,10 +110,10 @@ def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
         yield warning_finding(path, line, f"a sentence stands here and in {first_path}", hint)
 
 
-def _shown_paths(context: Context) -> Mapping[str, None]:
-    return dict.fromkeys(
-        decision.path for decision in context.decisions if decision.outcome in {"included", "truncated"}
-    )
+def _shown_files(inspection: Inspection, context: Context) -> Iterable[str]:
+    # Not all texts have a file: `--additional` gives one.
+    paths = (decision.path for decision in context.decisions if decision.outcome in {"included", "truncated"})
+    return (path for path in dict.fromkeys(paths) if path in inspection.documents)
 
 
 def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:

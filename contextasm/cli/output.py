@@ -115,7 +115,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     """
     rows = [[shown(cell) for cell in row] for row in rows]
     if not is_rich_terminal():
-        from contextasm.rendering.wording import format_columns
+        from contextasm.rendering.tables import format_columns
 
         return format_columns(header, rows, right)
     from io import StringIO

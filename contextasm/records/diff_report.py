@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from contextasm.model import Decision
 from contextasm.records.diff import Difference, Shift
-from contextasm.rendering.wording import Rows, reason_words
+from contextasm.rendering.tables import Rows
+from contextasm.rendering.wording import reason_words
 
 SCHEMA = "ctxasm.diff/1"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from contextasm.model import Context, Decision, Request, RuleTrace, Section
@@ -153,3 +153,21 @@ FORMATS: Mapping[str, Callable[[Context], str]] = {
     "messages": _messages,
 }
 """Functions that write a context, by format."""
+
+
+def plan_data(contexts: Sequence[Context]) -> dict[str, object]:
+    """The plan as data for JSON, schema `ctxasm.plan/1`."""
+    return {
+        "schema": "ctxasm.plan/1",
+        "budgets": [
+            {
+                "budget": context.request.budget,
+                "tokens": context.tokens,
+                "layers": [
+                    {"layer": usage.layer, "wanted": usage.wanted, "used": usage.used} for usage in context.allowances
+                ],
+                "problems": [problem.code for problem in context.problems],
+            }
+            for context in contexts
+        ],
+    }

@@ -1,15 +1,10 @@
-"""The wording of decisions, rules, problems and tables: every sentence about a build stands here."""
+"""The wording of decisions, rules and problems: every sentence about a part of a build stands here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
-from contextasm.model import Context, Decision, Memory, Problem, Reason, RuleTrace, TokenCounter
-from contextasm.rendering.frame import SECTIONS
-from contextasm.text.secret_scanner import count_masks
-
-Rows = Sequence[Sequence[str]]
+from contextasm.model import Decision, Problem, Reason, RuleTrace
 
 REASONS: Mapping[str, str] = {
     "required": "its layer is required",
@@ -82,12 +77,6 @@ def rule_trace_words(trace: RuleTrace) -> str:
     return "; ".join(RULE_TRACES[reason.code].format(**dict(reason.facts)) for reason in reasons)
 
 
-def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and numeric columns of the table of rules, in order of precedence."""
-    rows = [(trace.rule, f"{trace.path}:{trace.line}", rule_trace_words(trace)) for trace in traces]
-    return ("rule", "where", "what became of it"), rows, ()
-
-
 LINE_TRACES: Mapping[str, str] = {
     "masked": "is part of a secret, which is masked",
     "managed-block": "ctxasm wrote this managed block, and never reads one",
@@ -110,36 +99,6 @@ def line_trace_words(decision: Decision | None, code: str) -> str:
     return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else LINE_TRACES[code]
 
 
-def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and numeric columns of the table of decisions.
-
-    Three or more unopened files with one layer and reason share a row, unless `every` is set.
-    """
-    rows: list[Sequence[str]] = []
-    for (unopened, _, _), group in groupby(decisions, key=_row_group):
-        members = [*group]
-        if every or not unopened or len(members) < 3:
-            rows += map(_decision_row, members)
-        else:
-            first, last = sorted((members[0].path, members[-1].path))
-            span = f"{first} .. {last.rpartition('/')[2]}"
-            why = f"{len(members)} files: {_common_reason_words(members)}"
-            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why))
-    return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
-
-
-def _row_group(decision: Decision) -> tuple[bool, str, str]:
-    unopened = decision.lines == (0, 0) and "count" not in dict(decision.reason.facts)
-    return unopened, decision.layer, decision.reason.code
-
-
-def _common_reason_words(decisions: Sequence[Decision]) -> str:
-    facts = dict(decisions[0].reason.facts)
-    if decisions[0].reason.code != "outside-window":
-        return reason_words(decisions[0].reason)
-    return f"older than the {facts['days']} days that are shown"
-
-
 def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = ()) -> str:
     """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty without a total.
 
@@ -153,163 +112,7 @@ def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = 
     return "" if total is None else f"{total:.2f} of {parts}"
 
 
-def _decision_row(decision: Decision) -> tuple[str, ...]:
-    place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
-    before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
-    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
-    score = score_words(decision.score, decision.boosted_by)
-    why = "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
-    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
-
-
-def section_rows(context: Context, counter: TokenCounter) -> Rows:
-    """Rows of the emitted sections: layer, heading, tokens, and `cut` where truncated.
-
-    The tokens of a layer's sections add up to those of the layer.
-    """
-    parts = token_parts(context)
-    tokens = {
-        layer: iter(_apportion(units, parts[layer], counter.units_per_token))
-        for layer, units in _section_units(context, counter).items()
-    }
-    return [
-        (section.layer, section.heading, f"{next(tokens[section.layer]):,}", "cut" if section.truncated else "")
-        for section in context.sections
-    ]
-
-
-def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
-    """Units of each section with its heading, by layer."""
-    units: dict[str, list[int]] = {}
-    write_section = SECTIONS[context.request.format]
-    for section in context.sections:
-        text = write_section(section.layer, section.heading, section.text)
-        units.setdefault(section.layer, []).append(counter.units(text))
-    return units
-
-
-def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:
-    """Tokens of parts with `step` units a token; begun ones go to the largest remainders until `total` is reached."""
-    tokens = [size // step for size in units]
-    rest = total - sum(tokens) if step > 1 else 0
-    for place in sorted(range(len(units)), key=lambda place: -(units[place] % step))[:rest]:
-        tokens[place] += 1
-    return tokens
-
-
-def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and numeric columns of the tokens that each layer uses under several budgets."""
-    header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
-    rows: list[Sequence[str]] = []
-    for usages in zip(*(context.allowances for context in contexts), strict=True):
-        cells = (f"{usage.used:,}{' cut' if usage.used < usage.wanted else ''}" for usage in usages)
-        rows.append([usages[0].layer, f"{usages[0].wanted:,}", *cells])
-    rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
-    codes = (dict.fromkeys(problem.code for problem in context.problems) for context in contexts)
-    rows.append(["problems", "", *(", ".join(distinct) or "-" for distinct in codes)])
-    return header, rows, range(1, len(header))
-
-
-def receipt(context: Context) -> str:
-    """One line with the tokens used, their layers, fallbacks, private parts, and what else is left out by outcome."""
-    request = context.request
-    parts = " ".join(f"{name}={tokens:,}" for name, tokens in token_parts(context).items())
-    size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
-    fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
-    fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
-    spent = f"{size}, headings included: {parts}" if parts else size
-    left_out = (_left_out_words(context), _private_words(context))
-    return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context))))
-
-
-def _mask_words(context: Context) -> str:
-    """The number of masked secrets in the document, and how many there are of each kind."""
-    counts = count_masks(context.text)
-    kinds = ", ".join(f"{kind} {count}" if count > 1 else kind for kind, count in counts.items())
-    total = sum(counts.values())
-    return f"{total:,} secret{'s' * (total != 1)} masked ({kinds})" if counts else ""
-
-
-def _private_words(context: Context) -> str:
-    count = sum(decision.reason.code == "private" for decision in context.decisions)
-    return f"{count:,} private part{'s' if count > 1 else ''} left out, for the context is shared" if count else ""
-
-
-def token_parts(context: Context) -> dict[str, int]:
-    """Tokens of each layer that is shown, by id, and of `joints`, if they have any; they add up to the document's.
-
-    A layer has the tokens that it has everywhere: those of its text alone. `joints` is the rest: where two layers meet,
-    the whole may have more tokens than its parts, or fewer, since a token that both begin is one.
-    """
-    tokens = {usage.layer: usage.used for usage in context.allowances if usage.used}
-    joints = context.tokens - sum(tokens.values())
-    return {**tokens, "joints": joints} if joints else tokens
-
-
-def _left_out_words(context: Context) -> str:
-    """The numbers of fragments that are not shown whole, by outcome; those that are shortened count as truncated."""
-    counts = dict.fromkeys(("merged", "shortened", "truncated", "dropped", "excluded"), 0)
-    for decision in context.decisions:
-        if decision.outcome in counts:
-            counts[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
-    shortened = counts.pop("shortened")
-    counts["truncated"] += shortened
-    words = {outcome: f"{count:,} {outcome}" for outcome, count in counts.items() if count}
-    if shortened:
-        words["truncated"] += f" ({shortened:,} of them shortened)"
-    return ", ".join(words.values())
-
-
-def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tuple[Sequence[str], Rows, Sequence[int]]:
-    """Header, rows and numeric columns of the hits of a search: score, its parts, and the memory."""
-    parts = [name for name, _ in hits[0][1] if name != "total"]
-    rows = [
-        (
-            f"{dict(score)['total']:.3f}",
-            *(f"{dict(score)[name]:.2f}" for name in parts),
-            memory.id,
-            f"{memory.path}:{memory.line}",
-            memory.type,
-            " ".join(memory.text.split()),
-        )
-        for memory, score in hits
-    ]
-    return ("score", *parts, "id", "where", "type", "text"), rows, range(1 + len(parts))
-
-
 def problem_line(problem: Problem) -> str:
     """A problem in one line, with its place and code."""
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
     return f"{place}: {problem.advice} [{problem.code}]"
-
-
-def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
-    """Rows in columns, two blanks between them. `right` holds the columns that are aligned to the right."""
-    lines = [tuple(header), *(tuple(row) for row in rows)]
-    widths = [max(len(line[n]) for line in lines) for n in range(len(header))]
-    shown = (
-        "  ".join(
-            cell.rjust(width) if n in right else cell.ljust(width)
-            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    )
-    return "".join(line.rstrip() + "\n" for line in shown)
-
-
-def plan_data(contexts: Sequence[Context]) -> dict[str, object]:
-    """The plan as data for JSON, schema `ctxasm.plan/1`."""
-    return {
-        "schema": "ctxasm.plan/1",
-        "budgets": [
-            {
-                "budget": context.request.budget,
-                "tokens": context.tokens,
-                "layers": [
-                    {"layer": usage.layer, "wanted": usage.wanted, "used": usage.used} for usage in context.allowances
-                ],
-                "problems": [problem.code for problem in context.problems],
-            }
-            for context in contexts
-        ],
-    }

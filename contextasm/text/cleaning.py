@@ -40,7 +40,8 @@ def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
 
     Cleaning it again changes nothing.
     """
-    text = text.replace("\r\n", "\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
     hidden: tuple[Hidden, ...] = ()
     if cleaning.hidden != "raw":
         text, hidden = strip_hidden(text, only_controls=cleaning.hidden == "keep")

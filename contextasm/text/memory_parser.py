@@ -150,6 +150,9 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
     return _memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
 
 
+_FieldValue = float | bool | date | None
+
+
 def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: _Report) -> Memory:
     """A memory from its text and its fields as written; a field that can't be read is reported and left out."""
 

@@ -65,7 +65,7 @@ def _with_level(line: str, level: int) -> str:
 
 
 class _Outline:
-    """What there is to change in a text."""
+    """The headings of a text, and the changes that its other lines need."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.headings: list[_Heading] = []

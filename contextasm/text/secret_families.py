@@ -230,12 +230,15 @@ _CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
 def _has(mark: str, pattern: str, text: str) -> bool:
     """Whether the pattern is found in a text; `mark` is a character of all its matches."""
     # Most texts have no such character at all, and to see that takes no time.
-    return mark in text and bool(re.search(pattern, text))
+    return mark in text and _compiled(pattern).search(text) is not None
+
+
+_compiled = cache(re.compile)
 
 
 def _has_hyphen_token(text: str) -> bool:
-    long_word = _has("-", r"-(?!-{10})(?:[\w.-]{10}|us[0-9])", text)
-    return long_word and (_has("-", _BEHIND_HYPHEN, text) or "xoxe." in text)
+    begins = "-" in text and (_has("-", _BEHIND_HYPHEN, text) or "xoxe." in text)
+    return begins and _has("-", r"-(?!-{10})(?:[\w.-]{10}|us[0-9])", text)
 
 
 def _has_dot_token(text: str) -> bool:

@@ -1020,3 +1020,38 @@ def test_a_path_of_a_rule_that_matches_nothing_is_a_finding(tmp_path: Path) -> N
     (finding,) = found(tmp_path, files)
     assert (finding.id, finding.path, finding.line) == ("rule-target", "rules/r.yaml", 1)
     assert finding.hint == f"did you mean {KNOWN}?"
+
+
+PINNED = "docs/pinned.md"
+"""A file that no layer reads."""
+
+
+def test_a_file_that_only_a_rule_shows_is_checked_as_others_are(tmp_path: Path) -> None:
+    """What a layer shows too is a sentence that one document shows twice."""
+    rules = f"- name: r\n  then: {{always_include: [{PINNED}]}}\n"
+    files = {"rules/r.yaml": rules, PINNED: TWICE + "Two words <!-- aside -->.\n", KNOWN: TWICE}
+    findings = [(finding.id, finding.path, finding.line) for finding in found(tmp_path, files)]
+    assert findings == [("duplicate", PINNED, 1), ("comment", PINNED, 2)]
+
+
+def test_a_pinned_file_without_room_is_told_once(tmp_path: Path) -> None:
+    """By the build; no finding advises a limit for a layer that no profile has."""
+    files = {"rules/r.yaml": f"- name: r\n  then: {{always_include: [{PINNED}]}}\n", PINNED: f"{TWICE}\n" * 900}
+    (finding,) = found(tmp_path, files, budget="2000")
+    assert finding.id == "build"
+    assert PINNED in finding.message
+
+
+def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: Path) -> None:
+    """The first has no file, and the second is one that no pattern of the profile names."""
+    files = {"docs/open.md": TWICE, "ctxasm.yaml": "date: 2025-03-14\nprofile: own.yaml\n"}
+    layers = [
+        {"id": "O", "heading": "Open", "source": "document", "path": "{open}"},
+        {"id": "A", "heading": "More", "source": "additional"},
+    ]
+    files["own.yaml"] = json.dumps({"layers": layers})
+    fill(tmp_path, files, base=SMALL)
+    options = Options(workspace=str(tmp_path), open=("docs/open.md",), additional=TWICE)
+    inspected = inspect(options, ProcessEnvironment({"HOME": str(tmp_path)}, tmp_path, lambda: NOW))
+    assert "docs/open.md" in inspected.documents
+    assert "duplicate" not in {finding.id for finding in run_checks(inspected)}

@@ -16,7 +16,9 @@ from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, encode_record, make_record
 from contextasm.records.trace import trace_line
 from contextasm.rendering.formats import FORMATS, context_data, manifest_data
-from contextasm.rendering.wording import decision_table, problem_line, receipt, rule_trace_table
+from contextasm.rendering.receipt import receipt
+from contextasm.rendering.tables import decision_table, rule_trace_table
+from contextasm.rendering.wording import problem_line
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems

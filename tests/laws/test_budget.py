@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 
 from contextasm.model import Document, Layer, Profile, TokenCounter
-from contextasm.rendering.wording import token_parts
+from contextasm.rendering.receipt import token_parts
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, words_of_lines
 from tests.workspaces import (

@@ -12,7 +12,7 @@ from contextasm.config.profile_loader import load_profile
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import Build, Context, Layer, Profile
 from contextasm.pipeline import assemble
-from contextasm.rendering.wording import decision_table
+from contextasm.rendering.tables import decision_table
 from contextasm.selection.tokens import ESTIMATE
 from tests.workspaces import Content, Files, request
 

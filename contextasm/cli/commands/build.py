@@ -152,13 +152,8 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
 
 def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
-    from contextasm.rendering.wording import (
-        decision_table,
-        format_columns,
-        receipt,
-        rule_trace_table,
-        section_rows,
-    )
+    from contextasm.rendering.receipt import receipt
+    from contextasm.rendering.tables import decision_table, format_columns, rule_trace_table, section_rows
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)

@@ -69,7 +69,8 @@ run = takes_options(explain)
 def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
     from contextasm.rendering.formats import context_data, decision_data
-    from contextasm.rendering.wording import decision_table, receipt, rule_trace_table
+    from contextasm.rendering.receipt import receipt
+    from contextasm.rendering.tables import decision_table, rule_trace_table
 
     if fragment is not None:
         context = _only_fragment(context, fragment)

@@ -20,7 +20,8 @@ def plan(
 ) -> int:
     """Show the tokens of each layer under several budgets."""
     from contextasm.config.values import parse_tokens
-    from contextasm.rendering.wording import plan_data, plan_table
+    from contextasm.rendering.formats import plan_data
+    from contextasm.rendering.tables import plan_table
 
     sizes = [parse_tokens(budget, "--budgets") for budget in budgets.split(",")]
     job = prepare_context(options, locked=locked)

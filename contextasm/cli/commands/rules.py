@@ -58,7 +58,7 @@ def _rule_list(options: Options, *, as_json: bool) -> str:
 
 def _rule_traces(options: Options, *, as_json: bool) -> str:
     from contextasm.rendering.formats import rule_trace_data
-    from contextasm.rendering.wording import rule_trace_table
+    from contextasm.rendering.tables import rule_trace_table
 
     evaluation = prepare_request(options).build.rules
     traces: Sequence[RuleTrace] = ()

@@ -116,7 +116,7 @@ def _hit_table(hits: Sequence[Hit]) -> str:
     import sys
     from shutil import get_terminal_size
 
-    from contextasm.rendering.wording import format_columns, hit_rows
+    from contextasm.rendering.tables import format_columns, hit_rows
 
     header, rows, right = hit_rows(hits)
     if not (sys.stdout and sys.stdout.isatty()):

@@ -1,0 +1,137 @@
+"""Tables about builds: the header, rows and columns of each, and rows as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
+from contextasm.rendering.frame import SECTIONS
+from contextasm.rendering.receipt import token_parts
+from contextasm.rendering.wording import reason_words, rule_trace_words, score_words
+
+Rows = Sequence[Sequence[str]]
+
+
+def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and numeric columns of the table of rules, in order of precedence."""
+    rows = [(trace.rule, f"{trace.path}:{trace.line}", rule_trace_words(trace)) for trace in traces]
+    return ("rule", "where", "what became of it"), rows, ()
+
+
+def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and numeric columns of the table of decisions.
+
+    Three or more unopened files with one layer and reason share a row, unless `every` is set.
+    """
+    rows: list[Sequence[str]] = []
+    for (unopened, _, _), group in groupby(decisions, key=_row_group):
+        members = [*group]
+        if every or not unopened or len(members) < 3:
+            rows += map(_decision_row, members)
+        else:
+            first, last = sorted((members[0].path, members[-1].path))
+            span = f"{first} .. {last.rpartition('/')[2]}"
+            why = f"{len(members)} files: {_common_reason_words(members)}"
+            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why))
+    return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
+
+
+def _row_group(decision: Decision) -> tuple[bool, str, str]:
+    unopened = decision.lines == (0, 0) and "count" not in dict(decision.reason.facts)
+    return unopened, decision.layer, decision.reason.code
+
+
+def _common_reason_words(decisions: Sequence[Decision]) -> str:
+    facts = dict(decisions[0].reason.facts)
+    if decisions[0].reason.code != "outside-window":
+        return reason_words(decisions[0].reason)
+    return f"older than the {facts['days']} days that are shown"
+
+
+def _decision_row(decision: Decision) -> tuple[str, ...]:
+    place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
+    before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
+    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    score = score_words(decision.score, decision.boosted_by)
+    why = "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
+    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
+
+
+def section_rows(context: Context, counter: TokenCounter) -> Rows:
+    """Rows of the emitted sections: layer, heading, tokens, and `cut` where truncated.
+
+    The tokens of a layer's sections add up to those of the layer.
+    """
+    parts = token_parts(context)
+    tokens = {
+        layer: iter(_apportion(units, parts[layer], counter.units_per_token))
+        for layer, units in _section_units(context, counter).items()
+    }
+    return [
+        (section.layer, section.heading, f"{next(tokens[section.layer]):,}", "cut" if section.truncated else "")
+        for section in context.sections
+    ]
+
+
+def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
+    """Units of each section with its heading, by layer."""
+    units: dict[str, list[int]] = {}
+    write_section = SECTIONS[context.request.format]
+    for section in context.sections:
+        text = write_section(section.layer, section.heading, section.text)
+        units.setdefault(section.layer, []).append(counter.units(text))
+    return units
+
+
+def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:
+    """Tokens of parts with `step` units a token; begun ones go to the largest remainders until `total` is reached."""
+    tokens = [size // step for size in units]
+    rest = total - sum(tokens) if step > 1 else 0
+    for place in sorted(range(len(units)), key=lambda place: -(units[place] % step))[:rest]:
+        tokens[place] += 1
+    return tokens
+
+
+def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and numeric columns of the tokens that each layer uses under several budgets."""
+    header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
+    rows: list[Sequence[str]] = []
+    for usages in zip(*(context.allowances for context in contexts), strict=True):
+        cells = (f"{usage.used:,}{' cut' if usage.used < usage.wanted else ''}" for usage in usages)
+        rows.append([usages[0].layer, f"{usages[0].wanted:,}", *cells])
+    rows.append(["document", "", *(f"{context.tokens:,}" for context in contexts)])
+    codes = (dict.fromkeys(problem.code for problem in context.problems) for context in contexts)
+    rows.append(["problems", "", *(", ".join(distinct) or "-" for distinct in codes)])
+    return header, rows, range(1, len(header))
+
+
+def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+    """Header, rows and numeric columns of the hits of a search: score, its parts, and the memory."""
+    parts = [name for name, _ in hits[0][1] if name != "total"]
+    rows = [
+        (
+            f"{dict(score)['total']:.3f}",
+            *(f"{dict(score)[name]:.2f}" for name in parts),
+            memory.id,
+            f"{memory.path}:{memory.line}",
+            memory.type,
+            " ".join(memory.text.split()),
+        )
+        for memory, score in hits
+    ]
+    return ("score", *parts, "id", "where", "type", "text"), rows, range(1 + len(parts))
+
+
+def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+    """Rows in columns, two blanks between them. `right` holds the columns that are aligned to the right."""
+    lines = [tuple(header), *(tuple(row) for row in rows)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(header))]
+    shown = (
+        "  ".join(
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+    return "".join(line.rstrip() + "\n" for line in shown)
