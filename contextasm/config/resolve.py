@@ -22,7 +22,6 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
-from contextasm.config.outputs import sharing_option
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import Setting, load_settings_file, resolve_settings
@@ -135,7 +134,11 @@ def _load_configuration(
     targets: Sequence[OutputFile],
 ) -> _Configuration:
     settings_file = load_settings_file(config)
-    shared_by = sharing_option(settings_file, workspace.root, targets)
+    shared_by = ""
+    if targets:
+        from contextasm.config.outputs import sharing_option  # here: most builds write no file
+
+        shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
     digests: dict[str, str] = {}
     whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)

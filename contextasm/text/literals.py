@@ -13,16 +13,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _FENCE = re.compile(r"((?:[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*[ \t]*)(`{3,}|~{3,})(.*)$")
-_CLOSED_TAG = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
-_CLOSING_TAG = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
-_BLOCK_TAG = re.compile(
-    r"</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl"
+
+# Patterns of HTML are texts here: `re` compiles each on first need, and keeps it.
+
+_CLOSED_TAG = r"(?i)<(pre|script|style|textarea)(?=[\s>]|$)"
+_CLOSING_TAG = r"(?i)</(?:pre|script|style|textarea)>"
+_BLOCK_TAG = (
+    r"(?i)</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl"
     r"|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main"
     r"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|source|summary|table|tbody|td|tfoot|th"
-    r"|thead|title|tr|track|ul)(?=[\s/>]|$)",
-    re.IGNORECASE,
+    r"|thead|title|tr|track|ul)(?=[\s/>]|$)"
 )
-_LONE_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:[\s/][^<]*)?>[ \t]*$")
+_LONE_TAG = r"</?[A-Za-z][\w-]*(?:[\s/][^<]*)?>[ \t]*$"
 _DECLARATION = {"<?": "?>", "<![CDATA[": "]]>", "<!": ">"}
 _BLANKS = " \t"
 
@@ -106,13 +108,13 @@ def _fence(lines: Sequence[str], at: int, lead: str, ticks: str) -> Literal:
 
 
 def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
-    if tag := _CLOSED_TAG.match(bare):
-        return _raw(lines, at, "raw", _CLOSING_TAG, f"</{tag[1]}>")
+    if tag := re.match(_CLOSED_TAG, bare):
+        return _raw(lines, at, "raw", re.compile(_CLOSING_TAG), f"</{tag[1]}>")
     if bare.startswith("<!--"):
         return _raw(lines, at, "comment", re.compile("-->"), "-->")
     if end := next((end for start, end in _DECLARATION.items() if bare.startswith(start)), ""):
         return None if end in bare else Literal(at, at + 1, "doubtful", len(lines[at]) - len(bare))
-    if not (is_block := _BLOCK_TAG.match(bare)) and not _LONE_TAG.match(bare):
+    if not (is_block := re.match(_BLOCK_TAG, bare)) and not re.match(_LONE_TAG, bare):
         return None
     stop = next((n for n in range(at, len(lines)) if not lines[n].strip(_BLANKS)), len(lines))
     part = _part(lines, Literal(at, stop, "tag", is_closed=stop < len(lines)))
@@ -123,7 +125,7 @@ def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
 
 def _opens_another(line: str) -> bool:
     bare = line.lstrip(_BLANKS)
-    return bool(fence_opening(line) or _CLOSED_TAG.match(bare) or bare.startswith(("<!", "<?")))
+    return bool(fence_opening(line) or re.match(_CLOSED_TAG, bare) or bare.startswith(("<!", "<?")))
 
 
 def _raw(lines: Sequence[str], at: int, kind: str, end: re.Pattern[str], closing: str) -> Literal:
