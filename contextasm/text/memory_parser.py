@@ -31,6 +31,9 @@ TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
 TASK_MARKS = {"x", "X", "-"}
 
 
+_FieldParser = Callable[[str], float | bool | date | None]
+
+
 class _Report:
     """The problems of one file."""
 
@@ -148,9 +151,6 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
         lines[0] = lines[0][kind.end() :]
     fields |= {name: value for name, value in stated.items() if name in FIELDS}
     return _memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
-
-
-_FieldValue = float | bool | date | None
 
 
 def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: _Report) -> Memory:
