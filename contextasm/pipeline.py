@@ -14,6 +14,7 @@ from contextasm.model import (
     ContextasmError,
     Document,
     Fragment,
+    Layer,
     Problem,
     Profile,
     RetrievalResult,
@@ -51,16 +52,11 @@ def assemble(build: Build) -> Context:
 def _assemble(build: Build) -> Context:
     build, results = _retrieve_for_audience(build)
     results = apply_filters(build.profile, results, build.request.filters)
-    if build.request.privacy == "drop":
-        results = drop_secrets(build.profile, results)
     unmatched = (*build.problems, *unmatched_problems(build, results))
     build = build._replace(profile=with_fallback_tops(build.profile, results))
     after_rules = _apply_rules(build, results)
     profile = after_rules.profile
-    ranked = {
-        layer.id: rank([place(fragment, layer) for fragment in after_rules.results[layer.id].fragments], layer)
-        for layer in profile.layers
-    }
+    ranked = {layer.id: rank(_placed(build, layer, after_rules.results), layer) for layer in profile.layers}
     shown = _show_each_once(build, profile, ranked)
     selection, text, tokens = shown.selection, shown.text, shown.tokens
     problems = (*after_rules.problems, *shown.problems)
@@ -78,6 +74,15 @@ def _assemble(build: Build) -> Context:
         rule_traces=after_rules.traces,
     )
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile)))
+
+
+def _placed(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> Sequence[Fragment]:
+    """The fragments of a layer as they are shown, without secrets where the request drops them."""
+    placed = [place(fragment, layer) for fragment in results[layer.id].fragments]
+    if build.request.privacy != "drop":
+        return placed
+    documents = {document.path: document for result in results.values() for document in result.documents}
+    return drop_secrets(placed, layer, documents)
 
 
 def _coherence_problems(context: Context, profile: Profile) -> Iterator[Problem]:

@@ -89,8 +89,8 @@ class Document(NamedTuple):
     """Secrets of the file, at their places in the text without hidden characters."""
     cleaning: Cleaning = CLEAN
     withheld: str = ""
-    """Private parts that are left out for a shared context: `rows` for those of the text and of the values read from
-    it, `file` for everything; empty where nothing is left out."""
+    """How it is read for a shared context: `rows` without the private parts of its text and values, if it has any;
+    `file` with nothing of it, since all is private. Empty where it is read for a personal one."""
 
     @property
     def whole(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from contextasm.model import Filters, Fragment, Layer, Profile, Reason, RetrievalResult
+from contextasm.model import Document, Filters, Fragment, Layer, Profile, Reason, RetrievalResult
 from contextasm.text.glob import wildcard_matches
 from contextasm.text.secret_scanner import count_masks
 
@@ -34,19 +34,23 @@ def apply_filters(
     return filtered
 
 
-def drop_secrets(profile: Profile, results: Mapping[str, RetrievalResult]) -> Mapping[str, RetrievalResult]:
-    """The results with the fragments excluded that hold a masked secret, but for those of required layers."""
-    dropped = {}
-    for layer in profile.layers:
-        result = results[layer.id]
-        fragments = tuple(
-            fragment.exclude(Reason("secret"))
-            if not (fragment.verdict.excluded or layer.limits.required) and count_masks(fragment.text)
-            else fragment
-            for fragment in result.fragments
-        )
-        dropped[layer.id] = result._replace(fragments=fragments)
-    return dropped
+def drop_secrets(fragments: Sequence[Fragment], layer: Layer, documents: Mapping[str, Document]) -> Sequence[Fragment]:
+    """The fragments of a layer, those with a masked secret excluded, but for a required layer.
+
+    `documents` are the files that were opened, by path. A text that shows a mask in a file without secrets has none.
+    """
+    if layer.limits.required:
+        return fragments
+    return [
+        fragment.exclude(Reason("secret"))
+        if not fragment.verdict.excluded and _holds_secret(fragment, documents.get(fragment.location.path))
+        else fragment
+        for fragment in fragments
+    ]
+
+
+def _holds_secret(fragment: Fragment, document: Document | None) -> bool:
+    return bool(count_masks(fragment.text)) and (document is None or bool(document.secrets))
 
 
 def _apply_to_fragment(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:

@@ -57,6 +57,7 @@ def _request_data(request: Request) -> dict[str, object]:
         "topic": request.topic,
         "date": request.date.isoformat(),
         "format": request.format,
+        "privacy": request.privacy,
         "session": request.session,
         "open": list(request.open),
         "changed": list(request.changed),

@@ -116,7 +116,8 @@ def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
     problems = result.problems
     if layer.private and layer.limits.required and (fragments or documents):
         what = "is a private layer, so a shared context lacks it although it is required"
-        problems = (Problem("required-private", layer.id, 0, what),)
+        others = (problem for problem in problems if problem.code != "required-empty")
+        problems = (*others, Problem("required-private", layer.id, 0, what))
     return result._replace(fragments=(*fragments, *receipts), problems=problems)
 
 

@@ -36,9 +36,10 @@ def comments(text: str) -> Iterator[Comment]:
     lines = text.split("\n")
     code = _code_lines(lines)
     at, start = 0, 0
+    open_ends = _OpenEnds()
     while at < len(lines):
         found = None if at in code else next((m for m in _START.finditer(lines[at], start) if not m[1]), None)
-        end = _comment_end(lines, code, at, found.start()) if found else None
+        end = _comment_end(lines, code, at, found.start(), open_ends) if found else None
         if found and end:
             yield Comment(at, found.start(), *end)
             at, start = end
@@ -48,17 +49,32 @@ def comments(text: str) -> Iterator[Comment]:
             at, start = at + 1, 0
 
 
-def _comment_end(lines: Sequence[str], code: set[int], at: int, start: int) -> tuple[int, int] | None:
+class _OpenEnds:
+    """Where comments have been seen to have no end, so that no line is searched for each of many."""
+
+    paragraph = -1
+    """Line at which the paragraph ends that has none from here on."""
+    text = False
+    """Whether the rest of the text has none."""
+
+
+def _comment_end(
+    lines: Sequence[str], code: set[int], at: int, start: int, open_ends: _OpenEnds
+) -> tuple[int, int] | None:
     """Line and character behind the comment that begins there; None where it is never closed."""
     is_block = not lines[at][:start].strip(" ") and start < 4
+    if open_ends.text or (not is_block and at < open_ends.paragraph):
+        return None
     begin = start + 4
     for last in range(at, len(lines)):
         if not is_block and last > at and (not lines[last].strip() or last in code):
+            open_ends.paragraph = last
             return None  # a paragraph ends there
         end = lines[last].find(_END, begin)
         if end >= 0:
             return last, end + len(_END)
         begin = 0
+    open_ends.text = True
     return None
 
 
@@ -66,8 +82,11 @@ def _code_lines(lines: Sequence[str]) -> set[int]:
     """The lines of fenced and of indented code."""
     code: set[int] = set()
     at, is_list, is_after_blank = 0, False, True
+    has_open_comment = False
     while at < len(lines):
-        part = literal_at(lines, at)
+        is_searched = not (has_open_comment and lines[at].lstrip(" ").startswith("<!--"))
+        part = literal_at(lines, at) if is_searched else None
+        has_open_comment = has_open_comment or bool(part and part.kind == "comment" and not part.is_closed)
         if part and part.kind in {"fence", "comment"}:
             if part.kind == "fence":
                 code |= {*range(part.first, part.stop)}

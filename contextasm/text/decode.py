@@ -88,4 +88,6 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
             document = document._replace(gaps=gaps, hidden=())
     hidden: list[Hidden] = []
     value = clean_value(value, document.cleaning, 1, hidden)
-    return Data(document._replace(hidden=(*document.hidden, *hidden)), value)
+    written = {run.codes for run in document.hidden}
+    spelled = tuple(run for run in hidden if run.codes not in written)  # by escapes; the others are known
+    return Data(document._replace(hidden=(*document.hidden, *spelled)), value)

@@ -28,6 +28,9 @@ _LONE_TAG = r"</?[A-Za-z][\w-]*(?:[\s/][^<]*)?>[ \t]*$"
 _DECLARATION = {"<?": "?>", "<![CDATA[": "]]>", "<!": ">"}
 _BLANKS = " \t"
 
+MAX_LOOKAHEAD = 300
+"""Lines that are read ahead to see how readers take an indented fence or a lone tag; beyond them it is doubtful."""
+
 
 class Literal(NamedTuple):
     """A part of a text that is no Markdown."""
@@ -94,10 +97,13 @@ def literals(lines: Sequence[str]) -> Iterator[Literal]:
 def _fence(lines: Sequence[str], at: int, lead: str, ticks: str) -> Literal:
     width, is_item = len(lead.expandtabs(4)), bool(lead.strip())
     is_loose = False
+    is_certain = not is_item and width < 4
     for stop in range(at + 1, len(lines)):
+        if not is_certain and stop - at > MAX_LOOKAHEAD:
+            return Literal(at, at + 1, "doubtful", width)
         indent = indent_of(lines[stop])
         if width and not is_loose and indent < width and lines[stop].strip(_BLANKS):
-            if is_item or width > 3:
+            if not is_certain:
                 return Literal(at, at + 1, "doubtful", width)
             is_loose = True
         least, most = (0, 3) if is_loose else (width, width + 3)
@@ -116,11 +122,11 @@ def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
         return None if end in bare else Literal(at, at + 1, "doubtful", len(lines[at]) - len(bare))
     if not (is_block := re.match(_BLOCK_TAG, bare)) and not re.match(_LONE_TAG, bare):
         return None
-    stop = next((n for n in range(at, len(lines)) if not lines[n].strip(_BLANKS)), len(lines))
-    part = _part(lines, Literal(at, stop, "tag", is_closed=stop < len(lines)))
-    if not is_block and any(map(_opens_another, lines[at + 1 : stop])):
-        return part._replace(stop=at + 1, kind="doubtful")
-    return part
+    end_of_search = len(lines) if is_block else min(len(lines), at + MAX_LOOKAHEAD)
+    stop = next((n for n in range(at, end_of_search) if not lines[n].strip(_BLANKS)), end_of_search)
+    if not is_block and (stop == at + MAX_LOOKAHEAD or any(map(_opens_another, lines[at + 1 : stop]))):
+        return Literal(at, at + 1, "doubtful", indent_of(lines[at]))
+    return _part(lines, Literal(at, stop, "tag", is_closed=stop < len(lines)))
 
 
 def _opens_another(line: str) -> bool:

@@ -54,7 +54,13 @@ def _without_lines(document: Document, private: set[int]) -> Document:
         if 0 <= number - document.line < len(lines):
             lines[number - document.line] = ""
     gaps = [Gap(first, last, KEY) for first, last in _runs(private - taken)]
-    return document._replace(text="\n".join(lines), gaps=tuple(sorted((*document.gaps, *gaps))), withheld="rows")
+    return document._replace(
+        text="\n".join(lines),
+        gaps=tuple(sorted((*document.gaps, *gaps))),
+        hidden=tuple(run for run in document.hidden if run.line not in private),
+        secrets=tuple(secret for secret in document.secrets if secret.line not in private),
+        withheld="rows",
+    )
 
 
 def withhold_file(document: Document) -> Document:
@@ -62,7 +68,7 @@ def withhold_file(document: Document) -> Document:
     blank = "\n" * document.whole.count("\n")
     last = max([document.whole.rstrip("\n").count("\n") + 1, *(gap.last for gap in document.gaps)])
     gaps = (Gap(1, last, KEY),)
-    return document._replace(text=blank, line=1, front={}, head="", gaps=gaps, hidden=(), withheld="file")
+    return document._replace(text=blank, line=1, front={}, head="", gaps=gaps, hidden=(), secrets=(), withheld="file")
 
 
 def is_set(value: object) -> bool:
@@ -130,11 +136,11 @@ def _is_private_data(document: Document, parse: Parse | None) -> bool:
 def _private_lines(lines: Sequence[str]) -> Iterator[int]:
     """Numbers of the private lines, counted from 0."""
     at = 0
+    unclosed: set[str] = set()
     while at < len(lines):
         line = lines[at]
         stop = at + 1
-        fence = fence_opening(line)
-        if fence and (end := line_behind_fence(lines, at, fence[1])) and closes_fence(lines[end - 1], fence[1]):
+        if end := _end_of_fence(lines, at, unclosed):
             stop = end
         elif begins_bullet(line):
             stop = bullet_end(lines, at)
@@ -148,8 +154,26 @@ def _private_lines(lines: Sequence[str]) -> Iterator[int]:
         at = stop
 
 
+def _end_of_fence(lines: Sequence[str], at: int, unclosed: set[str]) -> int:
+    """Line behind the fence that opens at a line; 0 for none, and for one that is never closed.
+
+    `unclosed` holds the ticks of such fences: no later fence of these ticks is closed, either.
+    """
+    fence = fence_opening(lines[at])
+    if not fence or fence[1] in unclosed:
+        return 0
+    end = line_behind_fence(lines, at, fence[1])
+    if end and closes_fence(lines[end - 1], fence[1]):
+        return end
+    unclosed.add(fence[1])
+    return 0
+
+
 def _says_private(line: str) -> bool:
-    match = _ATTRIBUTE.search(line)
+    bare = line.rstrip()
+    if not bare.endswith("}"):
+        return False
+    match = _ATTRIBUTE.search(bare, max(bare.rfind("{"), bare.rfind("}", 0, -1), 0))
     return match is not None and is_set(match[1])
 
 

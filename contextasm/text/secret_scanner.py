@@ -16,7 +16,7 @@ from contextasm.model import Secret, Span
 from contextasm.text.secret_families import FAMILIES
 from contextasm.text.secret_shapes import SecretSpan, shape_spans
 
-_MASK = re.compile(r"\[masked:([a-z-]+)\]")
+_MASK = re.compile(r"\[masked:([a-z0-9-]+)\]")
 
 
 def count_masks(text: str) -> dict[str, int]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
-from contextasm.text.cleaning import clean_value, hidden_problem
+from contextasm.text.cleaning import MAX_REPORTED, clean_value, hidden_problem
 from contextasm.text.dates import moment
 from contextasm.text.json_reader import load_json
 
@@ -67,7 +67,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
             continue
         hidden: list[Hidden] = []
         clean_value(value, cleaning, number, hidden)
-        problems += (hidden_problem(path, run) for run in hidden)
+        problems += (hidden_problem(path, run) for run in hidden[:MAX_REPORTED] if run.kind != "blank")
         events.append(_event_of_object(path, number, value, problems))
     return tuple(events), tuple(problems)
 

@@ -41,9 +41,7 @@ def state_folder(root: str | Path, name: str) -> Path:
         _make_folder(folder, 0o700)
     except OSError as error:
         where = str(error.filename or root)
-        raise ContextasmError(
-            where, f"can't be made: {error.strerror}", "make the workspace writable, or build without --record"
-        ) from error
+        raise ContextasmError(where, f"can't be made: {error.strerror}", "make the workspace writable") from error
     return folder
 
 

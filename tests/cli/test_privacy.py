@@ -275,3 +275,26 @@ def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
     done = inside("build", *DAY, cwd=tmp_path)
     assert done.code == 0
     assert "[too-large]" in done.err
+
+
+def test_drop_reaches_what_a_rule_includes_and_spares_what_only_shows_a_mask(tmp_path: Path) -> None:
+    """A pinned file with a secret was shown with its mask, and prose about masks was dropped."""
+    fill(
+        tmp_path,
+        {
+            **AGENT,
+            "docs/key.md": f"The pinned key is {TOKEN}.\n",
+            "rules/r.yaml": "- name: pin\n  then: {always_include: [docs/key.md]}\n",
+            "agents/a/KNOWLEDGE.md": "We write [masked:github-token] in our papers.\n",
+        },
+    )
+    done = inside("build", *DAY, "--privacy", "drop", cwd=tmp_path)
+    assert "pinned key" not in done.out
+    assert "in our papers" in done.out
+
+
+@pytest.mark.parametrize("unit", ["<x>\n", "<!-- a\n", "    ```x\n", "- ```x\n", "~~~~\nx\n```\n", "a <!-- b\n"])
+def test_openings_without_an_end_cost_no_more_than_their_number(tmp_path: Path, unit: str) -> None:
+    """Each was read to the end of the file: the runner's limit of 30 s ended the build."""
+    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
+    assert inside("build", *DAY, "-q", "--audience", "shared", cwd=tmp_path).code == 0
