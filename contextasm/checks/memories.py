@@ -12,13 +12,8 @@ from contextasm.model import Context, Document, Memory
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import blocks
 from contextasm.text.matching import nearest
-from contextasm.text.memory_parser import (
-    ACTIVE_STATUSES,
-    INACTIVE_STATUSES,
-    distinct_memories,
-    memory_id,
-    superseded_by,
-)
+from contextasm.text.memory_ids import distinct_memories, memory_id
+from contextasm.text.memory_parser import ACTIVE_STATUSES, INACTIVE_STATUSES, superseded_by
 
 MIN_DUPLICATE_LENGTH = 40
 """Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""

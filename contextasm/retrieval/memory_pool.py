@@ -26,7 +26,8 @@ from contextasm.model import (
     recency,
     weighted_total,
 )
-from contextasm.text.memory_parser import ACTIVE_STATUSES, distinct_memories, parse_memories
+from contextasm.text.memory_ids import distinct_memories
+from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories
 from contextasm.text.templates import fill_template, placeholders
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from contextasm.pipeline import assemble
 from contextasm.retrieval.memory_pool import MANY
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.front_matter import front_matter
-from contextasm.text.memory_parser import unique_ids
+from contextasm.text.memory_ids import unique_ids
 from tests.command import fill, inside
 from tests.workspaces import DAY, Content, Files, agent, build, codes, law, limited, log, request, team
 

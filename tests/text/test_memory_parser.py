@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.memory_parser import distinct_memories, parse_memories
+from contextasm.text.memory_ids import distinct_memories
+from contextasm.text.memory_parser import parse_memories
 from tests.workspaces import Files, agent, build, outcomes, section
 
 

@@ -27,7 +27,7 @@ from contextasm.retrieval.memory_index.schema import (
 from contextasm.retrieval.memory_pool import count_reasons, exclusion_reasons, index_entry, score_inputs
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.inverted_index import count_terms
-from contextasm.text.memory_parser import duplicate_id_problem, memory_id, unique_ids
+from contextasm.text.memory_ids import duplicate_id_problem, memory_id, unique_ids
 
 _HOLES = 1000
 """Rows of removed files stay empty; with more of them than rows in use, and than this, the index is made again."""

@@ -12,13 +12,8 @@ from datetime import date
 from contextasm.model import AS_WRITTEN, CLEAN, Cleaning, Context, ContextasmError, Decision, Document, Memory
 from contextasm.text.decode import decode_document
 from contextasm.text.matching import nearest
-from contextasm.text.memory_parser import (
-    ACTIVE_STATUSES,
-    distinct_memories,
-    is_one_memory,
-    parse_memories,
-    superseded_by,
-)
+from contextasm.text.memory_ids import distinct_memories
+from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file

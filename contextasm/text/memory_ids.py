@@ -1,0 +1,46 @@
+"""Ids of memories: those that name none get one, and no two have the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from contextasm.model import Memory, Problem
+
+
+def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
+    """The memories, each with an id of its own: the id of a second memory with one id ends in `~2`.
+
+    An id that two memories were given by hand is a problem; two equal bullets of a file are none.
+    """
+    parsed = [*memories]
+    distinct: list[Memory] = []
+    problems: list[Problem] = []
+    for memory, unique_id in zip(parsed, unique_ids([memory.id for memory in parsed]), strict=True):
+        if unique_id != memory.id and memory.id != memory_id(memory.path, memory.text):
+            problems.append(duplicate_id_problem(memory.id, memory.path, memory.line))
+        distinct.append(memory if unique_id == memory.id else memory._replace(id=unique_id))
+    return tuple(distinct), tuple(problems)
+
+
+def unique_ids(ids: Iterable[str]) -> list[str]:
+    """Ids of which no two are equal: a second one ends in `~2`, a third one in `~3`."""
+    unique: dict[str, None] = {}
+    next_number: dict[str, int] = {}
+    for name in ids:
+        free, number = name, next_number.get(name, 2)
+        while free in unique:
+            free, number = f"{name}~{number}", number + 1
+        next_number[name] = number
+        unique[free] = None
+    return [*unique]
+
+
+def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
+    """Problem of a memory that was given an id by hand which an earlier memory has."""
+    return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory", "give it another")
+
+
+def memory_id(path: str, text: str) -> str:
+    """Id of a memory that names none: the same wherever in its file the text stands."""
+    return "m-" + sha256(f"{path}\0{text.strip()}".encode(errors="surrogatepass")).hexdigest()[:12]
