@@ -55,11 +55,26 @@ def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
 
     So is a folder that can't be listed, with a `/` behind its path.
     """
-    return sorted(set(_paths_below(tree, "", pattern.split("/"), set())))
+    found: set[str] = set()
+    steps = [_Step("", tuple(pattern.split("/")))]
+    taken = {*steps}  # with several `**` there are many ways to one step
+    while steps:  # no recursion: a tree may be deeper than Python's stack
+        for next_step in _search(tree, steps.pop()):
+            if isinstance(next_step, str):
+                found.add(next_step)
+            elif next_step.parts and next_step not in taken:
+                taken.add(next_step)
+                steps.append(next_step)
+    return sorted(found)
 
 
-_Searched = set[tuple[str, int]]
-"""Folders that were searched, each with the number of parts: with several `**` there are many ways to one of them."""
+class _Step(NamedTuple):
+    """A folder in which the rest of a pattern is to be searched."""
+
+    folder: str
+    parts: tuple[str, ...]
+    is_deep: bool = False
+    """Whether `**` stands before the rest."""
 
 
 def names_file(pattern: str) -> bool:
@@ -109,35 +124,31 @@ def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
     return list_matching(_PathTree(paths), pattern)
 
 
-def _paths_below(
-    tree: Tree, folder: str, parts: Sequence[str], searched: _Searched, *, is_deep: bool = False
-) -> Iterator[str]:
-    # `is_deep` is True below `**`.
-    if not parts or (folder, len(parts)) in searched:
-        return
-    searched.add((folder, len(parts)))
-    first, rest = parts[0], parts[1:]
+def _search(tree: Tree, step: _Step) -> Iterator[str | _Step]:
+    """The paths that one part of a pattern leads to, and the steps for the parts behind it."""
+    folder, (first, *rest), _ = step
     if not tree.holds(folder):
         yield folder
     elif first == "**":
-        yield from _paths_at_any_depth(tree, folder, rest, searched)
+        yield from _search_at_any_depth(tree, step)
     elif is_pattern(first):
-        yield from _paths_by_name_pattern(tree, folder, parts, searched, is_deep=is_deep)
+        yield from _search_by_name_pattern(tree, step)
     elif rest:
-        yield from _paths_below(tree, _joined(folder, first), rest, searched, is_deep=is_deep)
+        yield step._replace(folder=_joined(folder, first), parts=step.parts[1:])
     elif tree.exists(_joined(folder, first)):
         yield _joined(folder, first)
 
 
-def _paths_at_any_depth(tree: Tree, folder: str, rest: Sequence[str], searched: _Searched) -> Iterator[str]:
-    yield from _paths_below(tree, folder, rest, searched, is_deep=True)
+def _search_at_any_depth(tree: Tree, step: _Step) -> Iterator[str | _Step]:
+    folder, rest = step.folder, step.parts[1:]
+    yield _Step(folder, rest, is_deep=True)
     entries = tree.entries(folder)
     if entries is None:
         yield f"{folder or '.'}/"
     for entry in entries or ():
         path = _joined(folder, entry.name)
         if _is_folder(entry):
-            yield from _paths_below(tree, path, ("**", *rest), searched, is_deep=True)
+            yield _Step(path, step.parts, is_deep=True)
         elif _leads_to_folder(entry) and not tree.holds(path):
             yield path  # as a named folder that leads out: whoever reads it learns why
 
@@ -156,10 +167,8 @@ def _leads_to_folder(entry: TreeEntry) -> bool:
         return False
 
 
-def _paths_by_name_pattern(
-    tree: Tree, folder: str, parts: Sequence[str], searched: _Searched, *, is_deep: bool
-) -> Iterator[str]:
-    name_pattern, rest = parts[0], parts[1:]
+def _search_by_name_pattern(tree: Tree, step: _Step) -> Iterator[str | _Step]:
+    folder, (name_pattern, *rest), is_deep = step
     entries = tree.entries(folder)
     if entries is None:
         yield f"{folder or '.'}/"
@@ -170,7 +179,7 @@ def _paths_by_name_pattern(
         if not matches(entry.name):
             continue
         if rest and _leads_to_folder(entry):
-            yield from _paths_below(tree, _joined(folder, entry.name), rest, searched, is_deep=is_deep)
+            yield step._replace(folder=_joined(folder, entry.name), parts=step.parts[1:])
         elif not rest and (takes_folders or not _is_folder(entry)):
             yield _joined(folder, entry.name)
 

@@ -55,6 +55,13 @@ def test_p18_many_stars_ask_each_folder_once_for_each_part(pattern: str) -> None
     assert tree.asked <= 61 * len(pattern.split("/"))
 
 
+@pytest.mark.parametrize("pattern", ["**/*.md", "*/" * 3000 + "x.md", "**/" * 4000 + "x.md", "d/" * 3000 + "x.md"])
+def test_p14_tree_or_pattern_deeper_than_the_stack_is_searched(pattern: str) -> None:
+    """P14: as deep as paths can be; each step of a recursion would take a part of Python's stack."""
+    path = "d/" * 3000 + "x.md"
+    assert matching_paths([path], pattern) == [path]
+
+
 @pytest.mark.parametrize("pattern", ["*a*a*a*a*b", "*a" * 30 + "*b", "a" + "*" * 30 + "b"])
 def test_p18_stars_end_on_a_long_text(pattern: str) -> None:
     """P18: the test hangs where they do not."""
