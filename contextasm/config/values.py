@@ -240,10 +240,16 @@ def parse_day(value: object, where: str) -> date:
     return day
 
 
+LONGEST_PATH = 1000
+"""Characters of a path or pattern in settings: to compile a very long pattern takes minutes."""
+
+
 def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
     """Paths or patterns that stay inside the workspace."""
     paths = parse_texts(value, where)
     for path in paths:
+        if len(path) > LONGEST_PATH:
+            raise ContextasmError(where, f"a path of {len(path):,} characters", f"keep it to {LONGEST_PATH:,}")
         plain = posixpath.normpath(path.replace("\\", "/")) if path else ""
         if path.startswith(("/", "\\", "~")) or plain in {"", ".", ".."} or plain.startswith("../"):
             raise ContextasmError(where, f"{path} is no path inside the workspace", "give it relative to the workspace")
