@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from contextasm.checks.finding import Finding, number_findings, severity_counts, sort_findings
+from contextasm.text.cleaning import without_ci_commands
 
 # --- Text ------------------------------------------------------------------------------------------------------------
 
@@ -20,7 +21,8 @@ def _text(findings: Sequence[Finding], _version: str) -> str:
         f"{_place_prefix(finding)}{finding.severity}: {finding.advice} [{finding.id}]"
         for finding in sort_findings(findings)
     ]
-    return "".join(escape_unprintable(line) + "\n" for line in [*lines, summary_line(findings)])
+    text = "".join(escape_unprintable(line) + "\n" for line in [*lines, summary_line(findings)])
+    return without_ci_commands(text)
 
 
 def _place_prefix(finding: Finding) -> str:
@@ -75,7 +77,7 @@ def _workflow_command(finding: Finding) -> str:
 
 
 def _escape_data(value: str) -> str:
-    valid = value.encode("utf-8", "replace").decode()
+    valid = re.sub(r"[^\r\n]+", lambda line: escape_unprintable(line[0]), value.encode("utf-8", "replace").decode())
     # The per cent sign goes first, or it would be escaped twice.
     return valid.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

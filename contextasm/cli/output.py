@@ -34,10 +34,10 @@ def read_stdin(where: str, kind: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The text as people may see it: without hidden and control characters, its secrets masked."""
-    from contextasm.text.cleaning import clean_text
+    """The text as people may see it: without hidden and control characters and commands of CI, its secrets masked."""
+    from contextasm.text.cleaning import clean_text, without_ci_commands
 
-    return clean_text(text).text
+    return without_ci_commands(clean_text(text).text)
 
 
 def write_stdout(text: str) -> None:
@@ -113,11 +113,14 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
     `right` holds the columns that are aligned to the right.
     """
-    rows = [[shown(cell) for cell in row] for row in rows]
+    from contextasm.text.cleaning import clean_text, without_ci_commands
+    from contextasm.text.templates import one_line
+
+    rows = [[one_line(clean_text(cell).text) for cell in row] for row in rows]
     if not is_rich_terminal():
         from contextasm.rendering.tables import format_columns
 
-        return format_columns(header, rows, right)
+        return without_ci_commands(format_columns(header, rows, right))
     from io import StringIO
 
     from rich import box
@@ -135,7 +138,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         table.add_row(*(Text(cell) for cell in row))
     out = StringIO()
     Console(file=out, width=console.width, force_terminal=True).print(table)
-    return out.getvalue()
+    return without_ci_commands(out.getvalue())
 
 
 def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int]:

@@ -9,6 +9,7 @@ from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
 from contextasm.rendering.frame import SECTIONS
 from contextasm.rendering.receipt import token_parts
 from contextasm.rendering.wording import reason_words, rule_trace_words, score_words
+from contextasm.text.templates import one_line
 
 Rows = Sequence[Sequence[str]]
 
@@ -125,7 +126,7 @@ def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tupl
 
 def format_columns(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
     """Rows in columns, two blanks between them. `right` holds the columns that are aligned to the right."""
-    lines = [tuple(header), *(tuple(row) for row in rows)]
+    lines = [tuple(header), *(tuple(map(one_line, row)) for row in rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(header))]
     shown = (
         "  ".join(

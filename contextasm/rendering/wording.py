@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from contextasm.model import Decision, Problem, Reason, RuleTrace
+from contextasm.text.templates import one_line
 
 REASONS: Mapping[str, str] = {
     "required": "its layer is required",
@@ -115,4 +116,4 @@ def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = 
 def problem_line(problem: Problem) -> str:
     """A problem in one line, with its place and code."""
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-    return f"{place}: {problem.advice} [{problem.code}]"
+    return one_line(f"{place}: {problem.advice} [{problem.code}]")

@@ -5,6 +5,7 @@ Of files, of values that their escapes spell, of arguments and of names alike. N
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -66,6 +67,14 @@ def shown_name(path: str) -> str:
         for character in readable
     )
     return mask_secrets("".join(escaped)).text
+
+
+_CI_COMMAND = re.compile(r"^(?=[^\S\n]*::)", re.MULTILINE)
+
+
+def without_ci_commands(text: str) -> str:
+    """The text with a backslash before each line that begins with `::`, which a CI system would obey."""
+    return _CI_COMMAND.sub(r"\\", text) if "::" in text else text
 
 
 def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:

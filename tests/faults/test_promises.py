@@ -53,7 +53,7 @@ def test_paths_of_layers_and_rules_stay_inside(tmp_path: Path, where: str, patte
     root = fill(tmp_path / "w", {})
     (tmp_path / "x.md").write_text("SECRET")
     if where == "layer":
-        profile = f"extends: default\nlayers:\n  - {{id: X, heading: X, source: documents, path: '{pattern}'}}\n"
+        profile = f"extends: default\nlayers:\n  - {{id: X, heading: X, source: document, path: '{pattern}'}}\n"
         done = inside("build", "-p", "./p.yaml", cwd=fill(root, {"p.yaml": profile}))
     else:
         rule = f"- name: r\n  when: []\n  then:\n    include: ['{pattern}']\n"
@@ -61,6 +61,12 @@ def test_paths_of_layers_and_rules_stay_inside(tmp_path: Path, where: str, patte
     assert "SECRET" not in done.out + done.err
     assert "root:" not in done.out
     assert done.code in {0, 2}
+
+
+def test_very_long_pattern_is_refused(tmp_path: Path) -> None:
+    """P18: to compile it would take minutes."""
+    profile = f"extends: default\nlayers:\n  - {{id: X, heading: X, source: document, path: '{'[a-' * 9000}'}}\n"
+    refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, {"p.yaml": profile})), "a path of 27,000 characters")
 
 
 @law(40)

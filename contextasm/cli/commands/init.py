@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import QuietOption
-from contextasm.cli.output import write_stdout_bytes
+from contextasm.cli.output import shown, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.workspace.scaffold import StarterFile
@@ -36,8 +36,7 @@ def run(
 
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once.
     """
-    import os
-
+    from contextasm.text.templates import one_line
     from contextasm.workspace.scaffold import create_file
 
     agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
@@ -46,10 +45,11 @@ def run(
     try:
         for path, text in _starter_files(root, agents, teams):
             made = create_file(root, path, text)
-            lines.append(f"{'made' if made else 'kept'} {root / path}{'/' if text is None else ''}\n")
+            place = one_line(f"{root / path}{'/' if text is None else ''}")
+            lines.append(f"{'made' if made else 'kept'} {place}\n")
     finally:
         if not quiet:
-            write_stdout_bytes(os.fsencode("".join(lines)))
+            write_stdout(shown("".join(lines)))
     return 0
 
 

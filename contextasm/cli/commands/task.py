@@ -128,6 +128,7 @@ def _task_stack(data: object) -> TaskStack:
 def _stack_text(stack: TaskStack) -> str:
     """One line for each task, those that serve it below it; an unfinished task that is not current has its id."""
     from contextasm.text.task_stack import list_tasks, task_line
+    from contextasm.text.templates import one_line
 
     marks = {"active": "-", "complete": "x", "blocked": "!"}
     chain = {frame.id for frame in stack.path()}
@@ -135,5 +136,5 @@ def _stack_text(stack: TaskStack) -> str:
     for depth, frame in list_tasks(stack):
         mark = ">" if frame.id == stack.current else marks[frame.status]
         is_parked = frame.id not in chain and frame.status != "complete"
-        lines.append(f"{'  ' * depth}{mark} {task_line(frame)}{f' [{frame.id}]' * is_parked}")
+        lines.append(f"{'  ' * depth}{mark} {one_line(task_line(frame))}{f' [{frame.id}]' * is_parked}")
     return "".join(f"{line}\n" for line in lines) or "no task\n"
