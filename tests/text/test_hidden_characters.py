@@ -58,7 +58,7 @@ def only(text: str) -> Hidden:
     ],
 )
 def test_what_a_script_or_an_emoji_needs_is_no_find(text: str) -> None:
-    """Each of these characters has work to do where it stands."""
+    """P21: each of these characters has work to do where it stands."""
     assert strip_hidden(text) == (text, ())
 
 
@@ -89,7 +89,7 @@ def test_what_a_script_or_an_emoji_needs_is_no_find(text: str) -> None:
     ],
 )
 def test_a_run_is_found_with_its_kind_and_what_it_says(text: str, kind: str, length: int, payload: str) -> None:
-    """One find for each run, however long."""
+    """P21: one find for each run, however long."""
     find = only(text)
     assert (find.kind, find.length, find.payload) == (kind, length, payload)
 
@@ -162,7 +162,7 @@ _ANY = st.text(
 
 @given(_ANY)
 def test_stripped_twice_is_stripped_once(text: str) -> None:
-    """Taking one run out never leaves another, nor lines of other numbers."""
+    """P21: taking one run out never leaves another, nor lines of other numbers."""
     stripped, _ = strip_hidden(text)
     assert [run for run in strip_hidden(stripped)[1] if run.kind != "blank"] == []
     assert stripped.count("\n") == text.count("\n")

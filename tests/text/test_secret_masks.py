@@ -26,7 +26,7 @@ def test_the_characters_of_a_secret_are_replaced_and_no_others(kind: str, before
 
 @pytest.mark.parametrize("text", ["", "Plain words.\n", *(text for _, text in NEAR_MISSES)])
 def test_a_text_without_a_secret_is_the_same_object(text: str) -> None:
-    """So nothing is copied."""
+    """P28: nothing is copied, and look-alikes stay as they are."""
     result = mask_secrets(text)
     assert result.text is text
     assert result[1:] == ((), ())
@@ -153,7 +153,7 @@ def test_a_masked_text_is_masked_already(pieces: list[str]) -> None:
 def test_no_part_of_a_planted_secret_stays(
     sample: tuple[str, str, str, str], pieces_before: list[str], pieces_behind: list[str]
 ) -> None:
-    """In any company, no eight characters of it."""
+    """P27: in any company, no eight characters of it."""
     _, before, value, behind = sample
     text = "".join(pieces_before) + f"\n\n{before}{value}{behind}\n\n" + "".join(pieces_behind)
     masked = mask_secrets(text).text

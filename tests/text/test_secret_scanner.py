@@ -157,7 +157,7 @@ def test_a_placeholder_of_a_wider_shape_passes(text: str) -> None:
 
 @pytest.mark.parametrize("text", [text for _, text in NEAR_MISSES], ids=[kind for kind, _ in NEAR_MISSES])
 def test_a_near_miss_of_every_kind_passes(text: str) -> None:
-    """Names, mentions in prose, hashes and ids."""
+    """P28: names, mentions in prose, hashes and ids."""
     assert list(find_secrets(f"Text: {text}\n")) == []
 
 
