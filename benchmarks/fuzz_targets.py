@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.baseline import split_accepted
-from contextasm.config.build import ProcessEnvironment
-from contextasm.config.options import Options
+from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.patterns import parse_pattern
 from contextasm.config.profile_loader import load_profile
 from contextasm.config.resolve import prepare_build
