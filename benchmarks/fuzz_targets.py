@@ -35,7 +35,8 @@ from contextasm.text.hidden_characters import strip_hidden
 from contextasm.text.json_reader import load_json
 from contextasm.text.lock_file import format_lock, parse_lock
 from contextasm.text.managed_block import ManagedBlock, find_block, with_block, without_block
-from contextasm.text.memory_parser import distinct_memories, parse_memories
+from contextasm.text.memory_ids import distinct_memories
+from contextasm.text.memory_parser import parse_memories
 from contextasm.text.outline import nest
 from contextasm.text.private_parts import withhold
 from contextasm.text.secret_scanner import find_secrets, mask_secrets

@@ -12,6 +12,7 @@ from contextasm.text.secret_scanner import count_masks
 SCHEMA = "ctxasm.context/1"
 MANIFEST_SCHEMA = "ctxasm.manifest/1"
 
+
 def _json(context: Context) -> str:
     import json
 
