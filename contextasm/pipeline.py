@@ -78,7 +78,8 @@ def _assemble(build: Build) -> Context:
 
 def _placed(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> Sequence[Fragment]:
     """The fragments of a layer as they are shown, without secrets where the request drops them."""
-    placed = [place(fragment, layer) for fragment in results[layer.id].fragments]
+    masked = build.request.privacy != "off"
+    placed = [place(fragment, layer, masked=masked) for fragment in results[layer.id].fragments]
     if build.request.privacy != "drop":
         return placed
     documents = {document.path: document for result in results.values() for document in result.documents}

@@ -26,9 +26,9 @@ from contextasm.config.overrides import layer_settings, limit_layers, resolve_pr
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
-from contextasm.model import Build, Cleaning, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
+from contextasm.model import CLEAN, Build, Cleaning, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning import clean_text
+from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
@@ -76,6 +76,8 @@ def prepare_build(
     workspace = workspace or open_workspace(options, process)
     config = RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
+    if configuration.settings["privacy"].value != "off":
+        options = _cleaned_options(options)  # they are recorded, and sent to an embedder
     # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
     recording = RecordingWorkspace(workspace)
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
@@ -98,6 +100,10 @@ def prepare_build(
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
+
+
+def _cleaned_options(options: Options) -> Options:
+    return Options._make(clean_value(value, CLEAN, 0, []) for value in options)
 
 
 class _Configuration(NamedTuple):

@@ -10,21 +10,26 @@ from contextasm.text.comments import without_comments
 from contextasm.text.markdown import heading, is_structural
 from contextasm.text.outline import nest
 from contextasm.text.passage import without_lines
+from contextasm.text.secret_scanner import mask_secrets
 from contextasm.text.templates import one_line
 
 SECTION_LEVEL = 2
 """Level of a section's heading."""
 
 
-def place(fragment: Fragment, layer: Layer) -> Fragment:
-    """The fragment as its layer shows it; one that holds nothing but comments is excluded."""
+def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
+    """The fragment as its layer shows it; one that holds nothing but comments is excluded.
+
+    With `masked`, a secret that a comment was in the middle of is masked when the comment is gone.
+    """
     if fragment.verdict.excluded:
         return fragment
     display = fragment.display
     if display.group:
         display = display._replace(group=_group_line(display.group, layer.display.group_template))
     if not display.fence:
-        fragment = _without_comments(fragment) if layer.display.comments == "strip" else fragment
+        if layer.display.comments == "strip":
+            fragment = _without_comments(fragment, masked=masked)
         if layer.display.headings == "nest":
             nesting = _nesting(display.group, layer)
             display = display._replace(nesting=nesting)
@@ -44,10 +49,11 @@ def _group_line(group: str, template: str) -> str:
     return group if heading(template) or not is_structural(group) else "\\" + group
 
 
-def _without_comments(fragment: Fragment) -> Fragment:
+def _without_comments(fragment: Fragment, *, masked: bool) -> Fragment:
     if "<!--" not in fragment.text:
         return fragment
     text, gone = without_comments(fragment.text)
+    text = mask_secrets(text).text if masked else text
     if not text.strip():
         return fragment.exclude(Reason("blank"))
     lines = text.split("\n")

@@ -52,5 +52,5 @@ def _make_folder(folder: Path, mode: int) -> None:
     if stat.S_ISLNK(file_mode):
         raise ContextasmError(str(folder), "leads elsewhere through a link", "take the link away")
     if not stat.S_ISDIR(file_mode):
-        hint = "make it a folder, or build without --record"
+        hint = "make it a folder"
         raise ContextasmError(str(folder), f"can't be made: {os.strerror(errno.EEXIST)}", hint)

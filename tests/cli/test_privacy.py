@@ -298,3 +298,27 @@ def test_openings_without_an_end_cost_no_more_than_their_number(tmp_path: Path, 
     """Each was read to the end of the file: the runner's limit of 30 s ended the build."""
     fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
     assert inside("build", *DAY, "-q", "--audience", "shared", cwd=tmp_path).code == 0
+
+
+def test_a_secret_that_a_comment_divides_is_masked_when_the_comment_goes(tmp_path: Path) -> None:
+    """P27: `comments: strip` put the halves together behind the masking."""
+    settings = "layers:\n  - {id: L7, comments: strip}\n"
+    text = f"Key {TOKEN[:20]}<!-- -->{TOKEN[20:]}.\n"
+    fill(tmp_path, {**AGENT, "ctxasm.yaml": settings, "agents/a/KNOWLEDGE.md": text})
+    done = inside("build", *DAY, cwd=tmp_path)
+    assert "Key [masked:github-token]." in done.out
+
+
+@pytest.mark.parametrize("option", ["--topic", "--additional", "--exclude", "--prefer"])
+def test_a_record_holds_no_secret_of_the_command_line(tmp_path: Path, option: str) -> None:
+    """P27: what was typed is recorded as it is used, masked."""
+    fill(tmp_path, AGENT)
+    assert inside("build", *DAY, "-p", "query", option, f"my key {TOKEN}", "--record", cwd=tmp_path).code == 0
+    (record,) = (tmp_path / ".ctxasm/records").iterdir()
+    assert TOKEN[4:12] not in record.read_text()
+
+
+def test_a_task_with_a_secret_is_warned_of(tmp_path: Path) -> None:
+    """As a memory and a log are."""
+    fill(tmp_path, AGENT)
+    assert "[secret]" in inside("task", "push", f"rotate {TOKEN}", cwd=tmp_path).err
