@@ -15,7 +15,7 @@ from contextasm.text.secret_placeholders import (
     is_real_jwt,
     is_real_value,
 )
-from contextasm.text.secret_shapes import EDGE, Shape, common, wider
+from contextasm.text.secret_shapes import EDGE, ESCAPE, TAIL, WORD_EDGE, Shape, common, wider
 
 # Each family is made on first need: few texts hold anything like a secret, and to compile all patterns takes 6 ms.
 
@@ -23,20 +23,20 @@ from contextasm.text.secret_shapes import EDGE, Shape, common, wider
 @cache
 def _underscore_shapes() -> tuple[Shape, ...]:
     return (
-        common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+(?!\w)"),
+        common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+"),
         wider("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}+"),
         common("github-token", "github_pat_", r"github_pat_\w{60,}+"),
         wider("github-token", "github_pat_", r"\w{36,}+"),
         common("stripe-key", "sk_ rk_", r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}+"),
-        common("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34}(?!\w)"),
+        common("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34}" + TAIL),
         wider("huggingface-token", "hf_", r"[A-Za-z0-9]{34,}+"),
-        common("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?!\w)"),
-        common("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}(?!\w)"),
+        common("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}" + TAIL),
+        common("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}" + TAIL),
         common("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{27,}+"),
-        common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}(?!\w)"),
-        common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}(?!\w)"),
-        common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}(?!\w)"),
-        common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}(?!\w)"),
+        common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" + TAIL),
+        common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}" + TAIL),
+        common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}" + TAIL),
+        common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
     )
 
 
@@ -58,11 +58,11 @@ def _hyphen_shapes() -> tuple[Shape, ...]:
         common("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)?[\w-]{20,100}T3BlbkFJ[\w-]{20,}+"),
         wider("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{20,}+"),
         wider("openai-key", "sk-", r"[A-Za-z0-9]{32,}+"),
-        common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}(?![\w-])"),
+        common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}" + TAIL),
         common("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,}+"),
-        common("mailgun-key", "key-", r"key-[0-9a-f]{32}(?!\w)"),
-        common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}(?!\w)", r"-us\d"),
-        common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}(?!\w)"),
+        common("mailgun-key", "key-", r"key-[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
+        common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}" + TAIL, r"-us\d", WORD_EDGE),
+        common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + TAIL),
     )
 
 
@@ -70,7 +70,13 @@ def _hyphen_shapes() -> tuple[Shape, ...]:
 def _dot_shapes() -> tuple[Shape, ...]:
     return (
         common("sendgrid-key", "SG.", r"SG\.[\w-]{20,24}+\.[\w-]{39,}+"),
-        common("discord-token", "", r"[MNO][A-Za-z\d_-]{23,27}+\.[\w-]{6}\.[\w-]{27,}+", r"\.[\w-]{6}\.[\w-]{27}"),
+        common(
+            "discord-token",
+            "",
+            r"[MNO][A-Za-z\d_-]{23,27}+\.[\w-]{6}\.[\w-]{27,}+",
+            r"\.[\w-]{6}\.[\w-]{27}",
+            WORD_EDGE,
+        ),
         common("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{80,}+"),
         Shape(
             "jwt",
@@ -85,7 +91,9 @@ def _dot_shapes() -> tuple[Shape, ...]:
             "jwt",
             ("eyJ",),
             # No hyphen before it: a long run of them would be read anew from each place on.
-            re.compile(rf"(?<!-){EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII),
+            re.compile(
+                rf"(?<!-){WORD_EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII
+            ),
             always,
             is_real_jwt,
             wider=True,
@@ -96,20 +104,20 @@ def _dot_shapes() -> tuple[Shape, ...]:
 @cache
 def _capitals_shapes() -> tuple[Shape, ...]:
     return (
-        common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?!\w)"),
-        wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}(?!\w)"),
-        common("google-api-key", "AIza", r"AIza[\w-]{35}(?![\w-])"),
+        common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
+        wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
+        common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
     )
 
 
 @cache
 def _twilio_shapes() -> tuple[Shape, ...]:
-    return (common("twilio-key", "SK", r"SK[0-9a-f]{32}(?!\w)"),)
+    return (common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),)
 
 
 @cache
 def _databricks_shapes() -> tuple[Shape, ...]:
-    return (common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?(?!\w)"),)
+    return (common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),)
 
 
 @cache
@@ -155,7 +163,7 @@ def _assigned_shapes() -> tuple[Shape, ...]:
             always,
             has_random_body,
         ),
-        common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}(?![\w-])", r":AA[\w-]{33}"),
+        common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
         Shape(
             "authorization-header",
             ("authorization",),

@@ -86,19 +86,28 @@ _RUN = re.compile(r"[A-Za-z0-9+/_.~=-]*+")
 
 # --- Makers of shapes ------------------------------------------------------------------------------------------------
 
-EDGE = r"(?:(?<!\w)|(?<=\\[nrt]))"
-"""The start of a word; also after `\\n` as JSON writes a line break, since sessions are JSON."""
+ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
+"""The end of a character that JSON, a URL or a program's code writes with letters."""
+
+EDGE = rf"(?:(?<![A-Za-z])|{ESCAPE})"
+"""What may stand before a prefix that says enough: anything but a letter."""
+
+WORD_EDGE = rf"(?:(?<!\w)|(?<=(?<!\w)_)|(?<=(?<!\w)__)|{ESCAPE})"
+"""The start of a word, in the emphasis of Markdown as may be."""
+
+TAIL = r"(?![A-Za-z0-9])"
+"""The end of a secret of fixed length: an underscore or hyphen behind it is none of it."""
 
 
-def common(kind: str, anchors: str, pattern: str, clue: str = "") -> Shape:
-    """A common shape; `anchors` are set apart by blanks, and `pattern` begins with one of them."""
+def common(kind: str, anchors: str, pattern: str, clue: str = "", edge: str = EDGE) -> Shape:
+    """A common shape; `anchors` are set apart by blanks, and `pattern` begins with one of them, behind `edge`."""
 
     def is_real(match: re.Match[str]) -> bool:
         prefix = next((anchor for anchor in anchors.split() if match[0].startswith(anchor)), "")
         return not is_stand_in(match[0][len(prefix) :])
 
     compiled_clue = re.compile(clue, re.ASCII) if clue else None
-    whole_pattern = re.compile(rf"{EDGE}(?:{pattern})", re.ASCII)
+    whole_pattern = re.compile(rf"{edge}(?:{pattern})", re.ASCII)
     return Shape(kind, tuple(anchors.split()), whole_pattern, always, is_real, clue=compiled_clue)
 
 

@@ -127,7 +127,7 @@ NEAR_MISSES: list[tuple[str, str]] = [
     ("npm-token", "npm_config_registry and np" + "m_" + drawn(37)),
     ("pypi-token", "pypi-AgEIcHlwaS5vcmc begins each"),
     ("sendgrid-key", "SG.txt, MSG.of.the.day"),
-    ("mailgun-key", "key-value-store, monkey-" + drawn(32, HEX)),
+    ("mailgun-key", "key-value-store, cache_key-" + drawn(32, HEX) + " monkey-" + drawn(32, HEX)),
     ("mailchimp-key", "the-us1 list and " + drawn(31, HEX) + "-us1"),
     ("telegram-token", "12:30@noon and 12345678:AAbc"),
     ("discord-token", "Module.class_.method and MIT.Apache.BSD"),

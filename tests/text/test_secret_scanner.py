@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from contextasm.model import Secret
-from contextasm.text.secret_scanner import find_secrets
+from contextasm.text.secret_scanner import find_secrets, mask_secrets
 from tests.text.secret_samples import HEX, NEAR_MISSES, SHAPES, UPPER, drawn, jwt, pem
 
 
@@ -27,6 +27,36 @@ def test_each_shape_is_found_wherever_it_stands(kind: str, secret: str, form: st
     find = only(text)
     assert find.kind == kind
     assert text[find.column - 1 :].startswith(secret)
+
+
+@pytest.mark.parametrize(("kind", "secret"), SHAPES)
+@pytest.mark.parametrize(
+    "form", ["_{}_", "__{}__", "**{}**", "x%20{}", "x%2F{}", "x\\u0020{}", "x\\u00e9{}", "{}-", "{}_"]
+)
+def test_the_character_beside_a_secret_does_not_free_it(kind: str, secret: str, form: str) -> None:
+    """The emphasis of Markdown, and characters that a URL or JSON writes with letters."""
+    text = form.format(secret)
+    assert [find.kind for find in find_secrets(text)] == [kind]
+    assert secret not in mask_secrets(text).text
+
+
+_OF_A_WHOLE_WORD = {"mailgun-key", "mailchimp-key", "discord-token", "twilio-key", "databricks-token"}
+"""Kinds whose prefix is also a common word, or that have none."""
+
+
+@pytest.mark.parametrize(("kind", "secret"), [shape for shape in SHAPES if shape[0] not in _OF_A_WHOLE_WORD])
+@pytest.mark.parametrize("form", ["key_{}", "(_{}"])
+def test_a_prefix_that_says_enough_may_follow_an_underscore(kind: str, secret: str, form: str) -> None:
+    """As in the name of a file."""
+    assert only(form.format(secret)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "secret"), [shape for shape in SHAPES if shape[0] not in {*_OF_A_WHOLE_WORD, "telegram-token"}]
+)
+def test_a_prefix_that_says_enough_may_follow_a_digit(kind: str, secret: str) -> None:
+    """As in a numbered list that lost its blank."""
+    assert only(f"1{secret}").kind == kind
 
 
 @pytest.mark.parametrize(("kind", "secret"), SHAPES)
@@ -209,7 +239,22 @@ def test_finds_come_in_the_order_of_the_text_with_their_places() -> None:
     "unit",
     [
         "plain words and more of them\n",
-        *("glpat-", "sk-ant-", "sk-", "eyJ", "-eyJ", "\\neyJ", ".eyJaaaaaaaaaaa", "xoxb-"),
+        *(
+            "glpat-",
+            "sk-ant-",
+            "sk-",
+            "eyJ",
+            "-eyJ",
+            "_eyJ",
+            "1eyJ",
+            "%20eyJ",
+            "_ghp_",
+            "_sk-ant-",
+            "_glpat-",
+            "\\neyJ",
+            ".eyJaaaaaaaaaaa",
+            "xoxb-",
+        ),
         *("https://", "://a:", "://:b:c", "://a:b@c"),
         "-----BEGIN PRIVATE KEY-----\n",
         "hooks.slack.com/services/TAAAAAAAAA",
