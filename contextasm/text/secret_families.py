@@ -6,16 +6,15 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 
+from contextasm.text.secret_assignments import argument_shapes, assigned_shapes, has_argument, has_assignment
 from contextasm.text.secret_placeholders import (
     always,
     has_random_body,
     is_jwt,
     is_password_of_real_host,
-    is_random_value,
     is_real_jwt,
-    is_real_value,
 )
-from contextasm.text.secret_shapes import EDGE, ESCAPE, TAIL, WORD_EDGE, Shape, common, wider
+from contextasm.text.secret_shapes import EDGE, TAIL, WORD_EDGE, Shape, common, has, wider
 
 # Each family is made on first need: few texts hold anything like a secret, and to compile all patterns takes 6 ms.
 
@@ -150,46 +149,6 @@ def _aws_secret_shapes() -> tuple[Shape, ...]:
     )
 
 
-_KEY_NAMES = ("api_key", "apikey", "access_key", "accesskey")
-
-
-@cache
-def _assigned_shapes() -> tuple[Shape, ...]:
-    return (
-        Shape(
-            "azure-storage-key",
-            ("AccountKey=",),
-            re.compile(r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
-            always,
-            has_random_body,
-        ),
-        common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
-        Shape(
-            "authorization-header",
-            ("authorization",),
-            re.compile(
-                r"(?i:authorization['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?:bearer|token|basic)\s{1,3})"
-                r"(?P<secret>(?P<body>[A-Za-z0-9_.~+/=-]{20,}+))"
-            ),
-            always,
-            has_random_body,
-            folded=True,
-        ),
-        Shape(
-            "assigned-secret",
-            ("secret", "token", "password", "passwd", "passphrase", "credential", *_KEY_NAMES),
-            re.compile(
-                r"(?i:secret|token|passw(?:or)?d|passphrase|api_?key|access_?key|credential)[\w.-]{0,20}+['\"]?\s{0,3}"
-                r"(?::=|=>|=|:)\s{0,3}['\"]?(?P<secret>[A-Za-z0-9+/_.~=-]{16,256}+)(?P<call>\(?)"
-            ),
-            is_random_value,
-            is_real_value,
-            folded=True,
-            long=True,
-        ),
-    )
-
-
 @cache
 def _url_shapes() -> tuple[Shape, ...]:
     return (
@@ -228,49 +187,34 @@ _BEHIND_HYPHEN = (
 )
 _BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=hv[sbr]\.)|[\w-]{6}\.[\w-]{27})"
 
-_VALUE = r"\s{0,3}['\"]?(?:(?i:bearer|token|basic)\s{1,3})?[A-Za-z0-9+/_.~=-]{16}"
-_COLON = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
-_EQUALS_SIGN = f"=>?{_VALUE}"
 _SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
 _CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
 
 
-def _has(mark: str, pattern: str, text: str) -> bool:
-    """Whether the pattern is found in a text; `mark` is a character of all its matches."""
-    # Most texts have no such character at all, and to see that takes no time.
-    return mark in text and _compiled(pattern).search(text) is not None
-
-
-_compiled = cache(re.compile)
-
-
 def _has_hyphen_token(text: str) -> bool:
-    begins = "-" in text and (_has("-", _BEHIND_HYPHEN, text) or "xoxe." in text)
-    return begins and _has("-", r"-(?!-{10})(?:[\w.-]{10}|us[0-9])", text)
+    begins = "-" in text and (has("-", _BEHIND_HYPHEN, text) or "xoxe." in text)
+    return begins and has("-", r"-(?!-{10})(?:[\w.-]{10}|us[0-9])", text)
 
 
 def _has_dot_token(text: str) -> bool:
-    return _has(".", r"\.[\w-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
+    return has(".", r"\.[\w-]{10}", text) and ("eyJ" in text or has(".", _BEHIND_DOT, text))
 
 
 def _has_aws_secret(text: str) -> bool:
-    return _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text)
-
-
-def _has_assignment(text: str) -> bool:
-    return _has(":", _COLON, text) or _has("=", _EQUALS_SIGN, text)
+    return has("w", _SMALL_AWS, text) or has("W", _CAPITAL_AWS, text)
 
 
 FAMILIES: tuple[tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]], ...] = (
-    (partial(_has, "_", _BEHIND_UNDERSCORE), _underscore_shapes),
+    (partial(has, "_", _BEHIND_UNDERSCORE), _underscore_shapes),
     (_has_hyphen_token, _hyphen_shapes),
     (_has_dot_token, _dot_shapes),
-    (partial(_has, "A", r"A(?:[KSB]IA|CCA|Iza)"), _capitals_shapes),
-    (partial(_has, "K", r"SK[0-9a-f]{32}"), _twilio_shapes),
+    (partial(has, "A", r"A(?:[KSB]IA|CCA|Iza)"), _capitals_shapes),
+    (partial(has, "K", r"SK[0-9a-f]{32}"), _twilio_shapes),
     (lambda text: "dapi" in text, _databricks_shapes),
     (lambda text: "/" in text and "slack.com/" in text, _slack_webhook_shapes),
     (_has_aws_secret, _aws_secret_shapes),
-    (_has_assignment, _assigned_shapes),
+    (has_assignment, assigned_shapes),
+    (has_argument, argument_shapes),
     (lambda text: "@" in text and "://" in text, _url_shapes),
 )
 """Shapes, in order of preference, behind a test that every text with one of them passes.

@@ -28,6 +28,15 @@ _NAME = r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+|_?[A-Za-z]+(?:_[A-Za-z]+)+_?"
 _IDENTIFIER = r"(?a)[A-Za-z_]\w*(?:\.\w+)*"
 """What stands before the bracket of a call."""
 
+_PATH = r"(?:~|\.{0,2})/[A-Za-z][a-z]{1,9}(?:/[\w.~+-]+)+/?"
+"""An absolute or relative path. Keys that begin with a slash have no short word behind it."""
+
+_NUMBERED_WORDS = r"(?:[a-z]{2,14}|[a-z][0-9]{1,3}[a-z]?)(?:[-_.][a-z]{2,14})+(?:[-_.]v?[0-9]{1,4}){1,3}"
+"""Words in small letters with a year, a date or a version behind them, as names of things have."""
+
+_HASH = r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}"
+_NAME_OF_HASH = r"(?i)hash|digest|checksum|commit|rev|sha"
+
 _LEAST_ENTROPY = 2.5
 """Bits a character. Sixteen random letters have more than three, a pattern of five signs less than this."""
 
@@ -64,9 +73,17 @@ def is_password_of_real_host(match: re.Match[str]) -> bool:
 
 
 def is_random_value(match: re.Match[str]) -> bool:
-    """Whether the characters of the group `secret` differ as much as those of a key, and are no program's code."""
+    """Whether the characters of the group `secret` differ as much as those of a key, and are no name of something."""
     value = match["secret"]
     if re.fullmatch(_NAME, value) or (match["call"] and re.fullmatch(_IDENTIFIER, value)):
+        return False
+    if re.fullmatch(_PATH, value) or re.fullmatch(_NUMBERED_WORDS, value):
+        return False
+    if re.fullmatch(_HASH, value) and re.search(_NAME_OF_HASH, match["rest"]):
+        return False
+    # Behind a name that also stands before other things, words without a digit say nothing.
+    certain = match["strong"] and not match.groupdict().get("other")
+    if not certain and not re.search(r"[0-9][^0-9]*[A-Za-z]|[A-Za-z][^0-9]*[0-9]", value):
         return False
     return len(set(value)) >= 10 and _bits_per_character(value) >= _LEAST_ENTROPY_OF_VALUE
 

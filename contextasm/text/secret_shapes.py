@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from contextasm.text.secret_placeholders import always, has_random_body, is_stand_in
@@ -81,7 +82,17 @@ def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> It
         at = searched.find(anchor, following)
 
 
-_RUN = re.compile(r"[A-Za-z0-9+/_.~=-]*+")
+_RUN = re.compile(r"(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-]))*+")
+"""A word, with escaped quotes within it."""
+
+
+def has(mark: str, pattern: str, text: str) -> bool:
+    """Whether the pattern is found in a text; `mark` is a character of all its matches."""
+    # Most texts have no such character at all, and to see that takes no time.
+    return mark in text and _compiled(pattern).search(text) is not None
+
+
+_compiled = cache(re.compile)
 
 
 # --- Makers of shapes ------------------------------------------------------------------------------------------------
