@@ -75,38 +75,18 @@ def assigned_shapes() -> tuple[Shape, ...]:
 def argument_shapes() -> tuple[Shape, ...]:
     """Values behind an option or word of a command, set apart by a blank."""
     return (
-        Shape(
-            "assigned-secret",
+        _argument(
             ("--",),
-            re.compile(
-                r"--(?:[a-z0-9]{1,20}-){0,3}(?:secret|token|password|passwd|passphrase|pass|pwd|key)(?P<rest>)"
-                rf"[ \t]{{1,3}}['\"]?{_LETTERS}(?P<call>\(?)(?P<strong>(?!))?"
-            ),
-            is_random_value,
-            is_real_value,
-            long=True,
+            r"--(?:[a-z0-9]{1,20}-){0,3}(?:secret|token|password|passwd|passphrase|pass|pwd|key)[ \t]{1,3}['\"]?",
         ),
-        Shape(
-            "assigned-secret",
-            ("login ",),
-            re.compile(
-                rf"login[ \t]+\S{{1,80}}+\s{{1,8}}(?P<rest>)password[ \t]{{1,3}}{_LETTERS}(?P<call>\(?)(?P<strong>(?!))?"
-            ),
-            is_random_value,
-            is_real_value,
-            long=True,
-        ),
-        Shape(
-            "assigned-secret",
-            ("-u", "--user"),
-            re.compile(
-                rf"-(?:u|-user)[ =]{{0,2}}['\"]?[\w.@-]{{1,64}}+:(?P<rest>){_LETTERS}(?P<call>\(?)(?P<strong>(?!))?"
-            ),
-            is_random_value,
-            is_real_value,
-            long=True,
-        ),
+        _argument(("login ",), r"login[ \t]+\S{1,80}+\s{1,8}password[ \t]{1,3}"),
+        _argument(("-u", "--user"), r"-(?:u|-user)[ =]{0,2}['\"]?[\w.@-]{1,64}+:"),
     )
+
+
+def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
+    whole_pattern = re.compile(rf"{pattern}{_LETTERS}(?P<call>\(?)")
+    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, is_real_value, long=True)
 
 
 # --- Tests -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ def block_spans(text: str) -> Iterator[SecretSpan]:
     """The secrets that may have several lines, in the order of each kind."""
     if "-----BEGIN" in text:
         yield from _private_keys(text)
+    if "Private-Lines:" in text:
+        yield from _putty_keys(text)
     if "Secret" in text and _KUBERNETES_SECRET.search(text):
         yield from _kubernetes_values(text)
 
@@ -57,6 +59,18 @@ def _end_of_block(text: str, header_end: int, body: re.Match[str]) -> int:
     if "\n" in text[header_end : body.start(1)]:
         return _BLOCK_END.search(text, body.end()).start()  # type: ignore[union-attr]
     return _ESCAPED_BLOCK_END.search(text, body.end()).start()  # type: ignore[union-attr]
+
+
+_PUTTY_KEY = re.compile(
+    r"^Private-Lines:[ \t]*[0-9]+[ \t]*\r?\n(?P<body>[A-Za-z0-9+/=]{16,}+(?:\r?\n[A-Za-z0-9+/=]++(?![\w:-]))*+)",
+    re.MULTILINE,
+)
+"""The private lines of a key file of PuTTY."""
+
+
+def _putty_keys(text: str) -> Iterator[SecretSpan]:
+    for key in _PUTTY_KEY.finditer(text):
+        yield SecretSpan(*key.span("body"), "private-key", "", is_stand_in(key["body"]))
 
 
 # --- Kubernetes ------------------------------------------------------------------------------------------------------

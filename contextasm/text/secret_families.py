@@ -35,6 +35,8 @@ def _underscore_shapes() -> tuple[Shape, ...]:
         common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" + TAIL),
         common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}" + TAIL),
         common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}" + TAIL),
+        common("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
+        common("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
         common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
     )
 
@@ -76,6 +78,7 @@ def _dot_shapes() -> tuple[Shape, ...]:
             r"\.[\w-]{6}\.[\w-]{27}",
             WORD_EDGE,
         ),
+        common("google-oauth-token", "ya29.", r"ya29\.[\w-]{30,}+"),
         common("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{80,}+"),
         Shape(
             "jwt",
@@ -105,6 +108,7 @@ def _capitals_shapes() -> tuple[Shape, ...]:
     return (
         common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
         wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
+        common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
         common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
     )
 
@@ -120,12 +124,19 @@ def _databricks_shapes() -> tuple[Shape, ...]:
 
 
 @cache
-def _slack_webhook_shapes() -> tuple[Shape, ...]:
+def _webhook_shapes() -> tuple[Shape, ...]:
     return (
         Shape(
             "slack-webhook",
             ("https://hooks.slack.com/",),
             re.compile(r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)"),
+            always,
+            has_random_body,
+        ),
+        Shape(
+            "discord-webhook",
+            ("https://discord.com/api/webhooks/", "https://discordapp.com/api/webhooks/"),
+            re.compile(r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<body>[\w-]{50,}+)", re.ASCII),
             always,
             has_random_body,
         ),
@@ -145,6 +156,19 @@ def _aws_secret_shapes() -> tuple[Shape, ...]:
             always,
             has_random_body,
             folded=True,
+        ),
+    )
+
+
+@cache
+def _signature_shapes() -> tuple[Shape, ...]:
+    return (
+        Shape(
+            "azure-signature",
+            ("sig=",),
+            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
+            always,
+            has_random_body,
         ),
     )
 
@@ -178,14 +202,14 @@ def _url_shapes() -> tuple[Shape, ...]:
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
 _BEHIND_UNDERSCORE = (
-    r"_(?=[\w-]{10})(?:(?<=gh[pousr]_)|(?<=[sr]k_|hf_)|(?<=npm_|ntn_)|(?<=do[opr]_)|(?<=dckr_|glsa_)|(?<=shp[acps][ats]_)"
+    r"_(?=[\w-]{10})(?:(?<=gh[pousr]_)|(?<=[sr]k_|hf_)|(?<=npm_|ntn_|gsk_)|(?<=do[opr]_)|(?<=dckr_|glsa_)|(?<=whsec_)|(?<=shp[acps][ats]_)"
     r"|(?<=github_pat_)|(?<=lin_api_|api_org_))"
 )
 _BEHIND_HYPHEN = (
     r"-(?:us[0-9]|(?<=gl[pcio][tbma][ts]-)|(?<=gl[drf]t-)|(?<=glsoat-)|(?<=glagent-)|(?<=xox[abcdeoprs]-|xapp-)"
     r"|(?<=sk-)|(?<=key-|AGE-)|(?<=pypi-)|(?<=GOCSPX-))"
 )
-_BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=hv[sbr]\.)|[\w-]{6}\.[\w-]{27})"
+_BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=ya29\.)|(?<=hv[sbr]\.)|[\w-]{6}\.[\w-]{27})"
 
 _SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
 _CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
@@ -208,13 +232,14 @@ FAMILIES: tuple[tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]], .
     (partial(has, "_", _BEHIND_UNDERSCORE), _underscore_shapes),
     (_has_hyphen_token, _hyphen_shapes),
     (_has_dot_token, _dot_shapes),
-    (partial(has, "A", r"A(?:[KSB]IA|CCA|Iza)"), _capitals_shapes),
+    (partial(has, "A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)"), _capitals_shapes),
     (partial(has, "K", r"SK[0-9a-f]{32}"), _twilio_shapes),
     (lambda text: "dapi" in text, _databricks_shapes),
-    (lambda text: "/" in text and "slack.com/" in text, _slack_webhook_shapes),
+    (lambda text: "/" in text and ("slack.com/" in text or "/api/webhooks/" in text), _webhook_shapes),
     (_has_aws_secret, _aws_secret_shapes),
     (has_assignment, assigned_shapes),
     (has_argument, argument_shapes),
+    (lambda text: "%" in text and "sig=" in text, _signature_shapes),
     (lambda text: "@" in text and "://" in text, _url_shapes),
 )
 """Shapes, in order of preference, behind a test that every text with one of them passes.

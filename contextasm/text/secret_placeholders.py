@@ -74,15 +74,15 @@ def is_password_of_real_host(match: re.Match[str]) -> bool:
 
 def is_random_value(match: re.Match[str]) -> bool:
     """Whether the characters of the group `secret` differ as much as those of a key, and are no name of something."""
-    value = match["secret"]
+    value, groups = match["secret"], match.groupdict("")
     if re.fullmatch(_NAME, value) or (match["call"] and re.fullmatch(_IDENTIFIER, value)):
         return False
     if re.fullmatch(_PATH, value) or re.fullmatch(_NUMBERED_WORDS, value):
         return False
-    if re.fullmatch(_HASH, value) and re.search(_NAME_OF_HASH, match["rest"]):
+    if re.fullmatch(_HASH, value) and re.search(_NAME_OF_HASH, groups.get("rest", "")):
         return False
     # Behind a name that also stands before other things, words without a digit say nothing.
-    certain = match["strong"] and not match.groupdict().get("other")
+    certain = groups.get("strong") and not groups.get("other")
     if not certain and not re.search(r"[0-9][^0-9]*[A-Za-z]|[A-Za-z][^0-9]*[0-9]", value):
         return False
     return len(set(value)) >= 10 and _bits_per_character(value) >= _LEAST_ENTROPY_OF_VALUE

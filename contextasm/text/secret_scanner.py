@@ -153,7 +153,7 @@ def _spans(text: str) -> list[SecretSpan]:
 
 
 def _may_hold_block(text: str) -> bool:
-    return ("-" in text and "-----BEGIN" in text) or (":" in text and "Secret" in text)
+    return ("-" in text and ("-----BEGIN" in text or "Private-Lines:" in text)) or (":" in text and "Secret" in text)
 
 
 def _fold(text: str) -> str:
