@@ -117,3 +117,13 @@ def without_comments(text: str) -> tuple[str, frozenset[int]]:
         lines[comment.last] = tail
         lines[comment.line] = head + (tail if comment.line == comment.last else "")
     return "\n".join(lines), frozenset(line for line in touched if not lines[line].strip())
+
+
+def without_block_comments(text: str) -> str:
+    """The text in which all lines are blank on which a comment of several lines stands that begins a line."""
+    lines = text.split("\n")
+    for comment in comments(text):
+        # Deeper it is part of a list item, which ends where a line without an indent begins another one.
+        if comment.start < 2 and comment.last > comment.line and not lines[comment.line][: comment.start].strip():
+            lines[comment.line : comment.last + 1] = [""] * (comment.last + 1 - comment.line)
+    return "\n".join(lines)

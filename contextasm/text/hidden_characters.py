@@ -70,7 +70,8 @@ def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
         start = first.start()
         kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := re.compile(row).match(text, start)))
         if not _KINDS[kind].is_excused(text, start, at):
-            yield kind, start, at
+            # So many blanks spell something; fewer are told, and stay.
+            yield "zero-width" if kind == "blank" and at - start > _MAX_BLANKS else kind, start, at
 
 
 def _code_points(run: str) -> str:
@@ -102,12 +103,25 @@ _HANGUL = r"\u1100-\u11FF\u3130-\u318F\uA960-\uA97F\uAC00-\uD7FF\uFFA0-\uFFDC"
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it. To compile them all takes 8 ms.
 
+_MAX_BLANKS = 7
+"""Blanks in a row that can be an accident, or a syllable block of Korean."""
+
+_RIGHT_TO_LEFT = r"\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\U00010800-\U00010FFF\U0001E800-\U0001EFFF"
+
+_MARK_REACH = 100
+"""Characters, before or behind it, in which a mark of direction has a letter written from right to left."""
+
 _USEFUL_CHARACTER = "|".join(
     (
         rf"(?<=[{_EMOJI}\uFE0F\u20E3])\u200D(?=[{_EMOJI}])",
         rf"(?<=[{_JOINING}])[\u200C\u200D]|[\u200C\u200D](?=[{_JOINING}])",
         rf"(?<=[{_SPACELESS}])\u200B(?=[{_SPACELESS}])",
-        r"(?<=[\u1800-\u18AF])\u180E",  # Mongolian sets a final vowel off with it
+        r"(?<=[\u1800-\u18AF])[\u180B-\u180D\u180F]?\u180E",  # Mongolian sets a final vowel off with it
+        r"(?<=[\u1800-\u18AF])[\u180B-\u180D\u180F]",  # and has letters of several forms
+        r"(?<=[\u1780-\u17FF])[\u17B4\u17B5]",  # the vowels of Khmer that nobody writes
+        r"(?<=[\U0001BC00-\U0001BC9F])[\U0001BCA0-\U0001BCA3]",  # overlaps and steps of shorthand
+        r"(?<=[^\x00-\x7F])\u034F|\u034F(?=[\u0300-\u036F])",  # accents and points that keep their order
+        r"\u00AD",  # one place where a word may be hyphenated
     )
 )
 
@@ -126,19 +140,34 @@ _USEFUL_SELECTOR = "|".join(
 _FLAG = r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]{2,6}\U000E007F"
 """The code of a region after a black flag. Anything longer is no flag, whatever it begins with."""
 
+_FILLERS = r"\u115F\u1160\u3164\uFFA0"
+
 _USEFUL_BLANK = (
-    rf"(?<=[{_HANGUL}])[\u115F\u1160\u3164\uFFA0]+|[\u115F\u1160\u3164\uFFA0]+(?=[{_HANGUL}])"
-    r"|\u2800+(?=[\u2801-\u28FF])|(?<=[\u2801-\u28FF])\u2800+|\u00AD"
+    rf"(?<=[{_HANGUL}])[{_FILLERS}]{{1,{_MAX_BLANKS}}}(?![{_FILLERS}])"
+    rf"|[{_FILLERS}]{{1,{_MAX_BLANKS}}}(?![{_FILLERS}])(?=[{_HANGUL}])"
+    r"|\u2800+(?=[\u2801-\u28FF])|(?<=[\u2801-\u28FF])\u2800+"
 )
-"""Fillers beside Korean letters, the empty cell beside Braille, and one place where a word may be hyphenated."""
+"""Fillers beside Korean letters, and the empty cell beside Braille."""
 
 
 def _spells_flag(text: str, start: int, end: int) -> bool:
     return bool(re.compile(_FLAG).fullmatch(text, start, end))
 
 
-def _is_one_useful_character(text: str, start: int, end: int) -> bool:
-    return end - start == 1 and bool(re.compile(_USEFUL_CHARACTER).match(text, start))
+def _is_useful_character(text: str, start: int, end: int) -> bool:
+    match = re.compile(_USEFUL_CHARACTER).match(text, start)
+    return (bool(match) and match.end() == end) or (end - start == 1 and _is_useful_mark(text, start))  # type: ignore[union-attr]
+
+
+def _is_useful_mark(text: str, at: int) -> bool:
+    """Whether a mark of direction stands near letters from right to left, and not inside a word of ASCII letters."""
+    if text[at] not in _MARKS or re.compile("[A-Za-z]{2}").fullmatch(text[at - 1 : at] + text[at + 1 : at + 2]):
+        return False
+    near = text[max(0, at - _MARK_REACH) : at] + text[at + 1 : at + 1 + _MARK_REACH]
+    return bool(re.search(f"[{_RIGHT_TO_LEFT}]", near))
+
+
+_MARKS = "\u061c\u200e\u200f"
 
 
 def _is_one_useful_selector(text: str, start: int, end: int) -> bool:
@@ -220,13 +249,14 @@ _KINDS = {
     "tag": _Kind(r"\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF", _spells_flag, _decode_tags),
     "bidi": _Kind(r"\u202A-\u202E\u2066-\u2069", _is_never_excused, _no_message),
     "zero-width": _Kind(
-        r"\u180E\u200B-\u200D\u2060-\u2065\u206A-\u206F\uFEFF\uFFF0-\uFFFB\U0001D173-\U0001D17A",
-        _is_one_useful_character,
+        r"\u00AD\u034F\u061C\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2060-\u2065\u206A-\u206F\uFEFF\uFFF0-\uFFFB"
+        r"\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A",
+        _is_useful_character,
         _decode_bits,
     ),
     "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _is_one_useful_selector, _decode_variation_selectors),
     "control": _Kind(r"\x00-\x08\x0B-\x1F\x7F-\x9F\u2028\u2029\uD800-\uDFFF", _is_never_excused, _no_message),
-    "blank": _Kind(r"\u00AD\u115F\u1160\u2800\u3164\uFFA0", _is_useful_blank, _no_message),
+    "blank": _Kind(rf"{_FILLERS}\u2800", _is_useful_blank, _no_message),
 }
 
 # One character at a time, without a repeat: that is the form which `re` searches for fastest.

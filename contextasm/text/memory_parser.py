@@ -9,6 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
+from contextasm.text.comments import without_block_comments
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.front_matter import Value, attributes, broken_attributes
 from contextasm.text.literals import closes_fence, fence_opening
@@ -61,14 +62,14 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     """The memories of one file, in file order, and the problems in them.
 
     A file whose front matter has a `type` is one memory. In any other each top-level bullet is one, and the front
-    matter holds their defaults.
+    matter holds their defaults. Bullets in a comment of several lines are none.
     """
     report = _Report(document.path)
     front = _memory_fields(document.front, report)
     if is_one_memory(document):
         memories = [_memory_of_file(document, front, report)]
     else:
-        bullets = _dated_bullets(document.text.split("\n"))
+        bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
         memories = [_memory_of_bullet(document, bullet, front, report) for bullet in bullets]
     memories = [memory for memory in memories if memory.text.strip()]
     if document.text.strip() and not memories and not document.lacks_private:

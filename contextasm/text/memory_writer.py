@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from contextasm.text.comments import without_block_comments
 from contextasm.text.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.literals import fence_opening
 from contextasm.text.markdown import heading, list_mark
@@ -63,7 +64,7 @@ def append_bullets(text: str, bullets: Sequence[str]) -> str:
 
 def ends_under(text: str, day: str) -> bool:
     """Whether the last heading of a file's text names this day."""
-    titles = (heading(line) for line in reversed(text.split("\n")))
+    titles = (heading(line) for line in reversed(without_block_comments(text).split("\n")))
     return next((title[1].startswith(day) for title in titles if title), False)
 
 
@@ -74,7 +75,7 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
     if front.values.get("type"):
         lines[: front.lines] = _set_front_matter(lines[: front.lines], fields)
     else:
-        stop = bullet_end(lines, line - 1)
+        stop = bullet_end(without_block_comments(text).split("\n"), line - 1)
         lines[line - 1 : stop] = _set_attributes(lines[line - 1 : stop], fields)
     return "\n".join(lines)
 

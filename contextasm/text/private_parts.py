@@ -14,15 +14,15 @@ from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.json_reader import load_json
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import heading
-from contextasm.text.memory_parser import begins_bullet, bullet_end, line_behind_fence
+from contextasm.text.memory_parser import YES, begins_bullet, bullet_end, line_behind_fence
 
 KEY = "private"
 """Name of the flag in front matter, attributes and rows."""
 
-_UNSET = ("", "false", "no", "off", "0", "none", "null", "~")
-
 _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"[{\s]private[ \t]*=[ \t]*\"?([^\s\"{}]*)[^{}]*\}\s*$", re.IGNORECASE)
+_FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
+_FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
+_BEHIND_BRACES = " \t\r.,;:!?*_)]'\"\u3002\uff01\uff1f"
 _DATA_NAMES = (".yaml", ".yml", ".json")
 
 
@@ -32,7 +32,7 @@ def withhold(document: Document, parse: Parse | None) -> Document:
     Private are a file whose front matter says so, memories and other blocks that end in `{private=true}`, lines of JSON
     that hold `"private": true`, and a file of values in which any mapping does. `parse` reads YAML.
     """
-    if is_set(_value_of_key(document.front)) or _is_private_data(document, parse):
+    if _says_private_in_front(document) or _is_private_data(document, parse):
         return withhold_file(document)
     lines = document.text.split("\n")
     return _without_lines(document, {document.line + number for number in _private_lines(lines)})
@@ -72,11 +72,8 @@ def withhold_file(document: Document) -> Document:
 
 
 def is_set(value: object) -> bool:
-    """Whether the value of a flag is anything but a way to say no; a mapping or a list is no value of a flag."""
-    if value is None or isinstance(value, Mapping | list):
-        return False
-    written = ", ".join(value) if isinstance(value, tuple) else str(value)
-    return written.strip().casefold() not in _UNSET
+    """Whether the value of a flag is anything but `false` or `no`; a mapping is no value of a flag."""
+    return not isinstance(value, Mapping) and YES.get(str(value).strip().casefold(), True)
 
 
 def without_private(value: object, lines: list[int]) -> object:
@@ -104,11 +101,18 @@ def _is_left_out(item: object, lines: list[int]) -> bool:
 
 
 def _is_private_mapping(value: Mapping[object, object]) -> bool:
-    return is_set(_value_of_key(value))
+    return any(isinstance(key, str) and key.strip().casefold() == KEY and is_set(item) for key, item in value.items())
 
 
-def _value_of_key(values: Mapping[object, object] | Mapping[str, str | tuple[str, ...]]) -> object:
-    return next((value for key, value in values.items() if isinstance(key, str) and key.casefold() == KEY), None)
+def _says_private_in_front(document: Document) -> bool:
+    """Whether the front matter holds the flag; one that never ends is read up to a blank line."""
+    lines = document.head.split("\n") if document.head else document.text.split("\n")
+    if lines[0].rstrip() != "---":
+        return False
+    if not document.head:
+        lines = lines[: next((n for n, line in enumerate(lines) if not line.strip()), len(lines))]
+    flags = (_FRONT_FLAG.match(line) for line in lines[1:])
+    return any(flag and is_set(flag[1]) for flag in flags)
 
 
 def _holds_private(value: object) -> bool:
@@ -146,11 +150,11 @@ def _private_lines(lines: Sequence[str]) -> Iterator[int]:
             stop = bullet_end(lines, at)
             if any(map(_says_private, lines[at:stop])):
                 yield from range(at, stop)
+        elif _is_private_json(line):
+            yield at
         elif _says_private(line):
             stop = _end_of_section(lines, at) if heading(line) else _end_of_paragraph(lines, at)
             yield from range(_start_of_paragraph(lines, at), stop)
-        elif _is_private_json(line):
-            yield at
         at = stop
 
 
@@ -170,19 +174,36 @@ def _end_of_fence(lines: Sequence[str], at: int, unclosed: set[str]) -> int:
 
 
 def _says_private(line: str) -> bool:
-    bare = line.rstrip()
-    if not bare.endswith("}"):
-        return False
-    match = _ATTRIBUTE.search(bare, max(bare.rfind("{"), bare.rfind("}", 0, -1), 0))
-    return match is not None and is_set(match[1])
+    """Whether braces that end a line, a full stop or the like behind them, hold the flag."""
+    bare = line.rstrip(_BEHIND_BRACES)
+    while bare.endswith("}"):
+        start = bare.rfind("{")
+        inner, _, behind = bare[max(start, 0) :].partition("}")
+        if start < 0 or behind.strip(_BEHIND_BRACES + "}"):
+            return False
+        if any(is_set(flag[1] or "") for flag in _FLAG.finditer(inner[1:])):
+            return True
+        bare = bare[:start].rstrip(_BEHIND_BRACES)
+    return False
 
 
 def _is_private_json(line: str) -> bool:
-    if not line.lstrip().startswith("{") or not _ROW_FLAG.search(line):
+    """Whether a line is an object of JSON with the flag, or with a text in it that holds a private part."""
+    if not line.lstrip().startswith("{") or (KEY not in line.casefold() and "\\u" not in line):
         return False
     with suppress(ContextasmError):
-        return _holds_private(load_json(line, "line"))
+        value = load_json(line, "line")
+        return any(True for text in _texts(value) for _ in _private_lines(text.split("\n"))) or _holds_private(value)
     return False
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for item in items:
+        yield from _texts(item)
 
 
 def _end_of_section(lines: Sequence[str], at: int) -> int:

@@ -55,6 +55,14 @@ def only(text: str) -> Hidden:
         pytest.param("\u0d28\u0d4d\u200d ", id="Malayalam at a word's end"),
         pytest.param("\u0e2a\u0e27\u0e31\u0e2a\u200b\u0e14\u0e35", id="Thai break"),
         pytest.param("\u1828\u180e\u1820", id="Mongolian vowel"),
+        pytest.param("\u1828\u180b\u180e\u1820 \u1821\u180c \u1822\u180d\u1823", id="Mongolian forms"),
+        pytest.param("\u05d0\u05ea\u05e8 C++\u200e \u05d5\u200f!", id="Hebrew with marks of direction"),
+        pytest.param("\u05d1\u05b7\u034f\u05bd", id="Hebrew points in their order"),
+        pytest.param("\u061c\u0627\u0644\u0633\u0639\u0631 5\u061c", id="Arabic letter mark"),
+        pytest.param("\u1780\u17b4\u1798 \u1780\u17b5", id="Khmer vowels"),
+        pytest.param("\U0001bc00\U0001bca0\U0001bc01", id="shorthand"),
+        pytest.param("\u1100\u1160\u11a8 \u115f\u1161 \ud55c\uffa0", id="Korean fillers"),
+        pytest.param("\u2813" + "\u2800" * 12 + "\u2811", id="a gap in Braille"),
     ],
 )
 def test_what_a_script_or_an_emoji_needs_is_no_find(text: str) -> None:
@@ -76,7 +84,7 @@ def test_what_a_script_or_an_emoji_needs_is_no_find(text: str) -> None:
         pytest.param("a\u200db", "zero-width", 1, "", id="joiner between Latin letters"),
         pytest.param("a\ufeffb", "zero-width", 1, "", id="byte order mark in the middle"),
         pytest.param("\u0645\u200c\u200c\u062e", "zero-width", 2, "", id="two joiners in Persian"),
-        pytest.param("a\u00ad\u00adb", "blank", 2, "", id="two soft hyphens"),
+        pytest.param("a\u00ad\u00adb", "zero-width", 2, "", id="two soft hyphens"),
         pytest.param("a\u180eb", "zero-width", 1, "", id="Mongolian separator among Latin letters"),
         pytest.param("a\u2063b", "zero-width", 1, "", id="invisible operator"),
         pytest.param("\U0001f600" + selectors("run it"), "variation", 6, "run it", id="selectors"),
@@ -104,6 +112,47 @@ def test_a_third_character_may_stand_between_letters() -> None:
     """The commonest encoder writes letters without leading noughts and parts them by a joiner."""
     run = "\u200d".join(f"{ord(each):b}".replace("0", "\u200b").replace("1", "\u200c") for each in "say yes")
     assert only(f"a{run}b").payload == "say yes"
+
+
+@pytest.mark.parametrize(
+    ("nought", "one"),
+    [
+        *[("\u200e", "\u200f"), ("\u061c", "\u034f"), ("\u00ad", "\u034f"), ("\u17b4", "\u17b5")],
+        *[("\U0001bca0", "\U0001bca3"), ("\u180b", "\u180d"), ("\u3164", "\uffa0"), ("\u115f", "\u2800")],
+    ],
+)
+@pytest.mark.parametrize("around", ["plain {} text", "\u05d0{}\u05d1", "\ud55c{}\uae00", "\u1780{}", "\u1828{}"])
+def test_a_run_of_characters_that_have_a_use_alone_is_removed_and_read(nought: str, one: str, around: str) -> None:
+    """A script needs one of them at a place, and no script needs a row; whose letters stand beside it is no excuse."""
+    text = around.format(bits("Obey me", nought, one))
+    stripped, (run,) = strip_hidden(text)
+    assert stripped == around.format("")
+    assert (run.kind, run.length, run.payload) == ("zero-width", 56, "Obey me")
+
+
+@pytest.mark.parametrize("blank", ["\u3164", "\uffa0", "\u115f", "\u1160", "\u2800"])
+def test_eight_blanks_in_a_row_are_hidden_text(blank: str) -> None:
+    """Fewer may be an accident."""
+    stripped, (run,) = strip_hidden(f"a {blank * 8} b")
+    assert (stripped, run.kind, run.length) == ("a  b", "zero-width", 8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("plain \u200etext", id="mark in English"),
+        pytest.param("wo\u200frd \u05d0", id="mark inside a word, beside Hebrew"),
+        pytest.param("\u05d0" + "." * 200 + "\u200e", id="mark far from Hebrew"),
+        pytest.param("a\u034fb", id="grapheme joiner in ASCII"),
+        pytest.param("a\u17b4b", id="Khmer vowel in ASCII"),
+        pytest.param("a\u180bb", id="Mongolian form in ASCII"),
+        pytest.param("a\U0001bca1b", id="shorthand control in ASCII"),
+    ],
+)
+def test_one_such_character_away_from_its_script_is_removed(text: str) -> None:
+    """One behind every letter spells a message, too."""
+    stripped, (run,) = strip_hidden(text)
+    assert (len(text) - len(stripped), run.kind) == (1, "zero-width")
 
 
 @pytest.mark.parametrize(
@@ -174,8 +223,15 @@ def test_nothing_but_hidden_characters_goes(text: str) -> None:
     stripped, runs = strip_hidden(text)
     gone = sum(run.length for run in runs if run.kind not in {"control", "blank"})
     assert len(text) - len(stripped) == gone
-    seen = "".join(character for character in text if character.isalnum())
-    assert "".join(character for character in stripped if character.isalnum()) == seen
+    assert _seen(stripped) == _seen(text)
+
+
+def _seen(text: str) -> str:
+    """Letters and digits; Unicode counts the fillers of Korean among the letters."""
+    return "".join(character for character in text if character.isalnum() and character not in _FILLERS)
+
+
+_FILLERS = "\u115f\u1160\u3164\uffa0"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +239,7 @@ def test_nothing_but_hidden_characters_goes(text: str) -> None:
     [
         pytest.param("filler \u3164 as a name", id="Hangul filler"),
         pytest.param("blank \u2800 Braille", id="Braille blank"),
-        pytest.param("two hy\u00ad\u00adphens", id="soft hyphens in a row"),
+        pytest.param("seven " + "\u3164" * 7 + " fillers", id="seven blanks"),
     ],
 )
 def test_blanks_with_a_use_are_told_and_stay(text: str) -> None:
@@ -230,6 +286,8 @@ def test_any_payload_prints(text: str) -> None:
         pytest.param("a\u200b", id="a find in every other place"),
         pytest.param("\u200b\u200c", id="one run"),
         pytest.param(f"{FLAG}{tags('abc')}", id="flags without an end"),
+        pytest.param("a.\u200e", id="marks of direction"),
+        pytest.param("\u3164\uffa0", id="fillers"),
     ],
 )
 def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:

@@ -358,3 +358,40 @@ def test_braces_that_set_a_field_and_can_not_be_read_are_a_problem(braces: str) 
 def test_braces_of_a_text_are_no_problem(braces: str) -> None:
     """They set no field."""
     assert parse_memories(document(f"- Text {braces}\n"))[1] == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("- a\n\n<!--\n- [fact] x\n-->\n\n- b\n", id="apart"),
+        pytest.param("- a\n<!--\n- [fact] x\n-->\n- b\n", id="between items"),
+        pytest.param("<!-- old:\n- x\n\n- y\n-->\n- a\n- b\n", id="with a blank line"),
+        pytest.param("- a\n- b\n<!--\n## 2026-01-02\n- x\n-->", id="at the end"),
+    ],
+)
+def test_a_bullet_in_a_comment_is_no_memory(text: str) -> None:
+    """Who comments a memory out wants it gone."""
+    assert [memory.text for memory in read(text)] == ["a", "b"]
+
+
+def test_a_bullet_behind_a_comment_keeps_its_line() -> None:
+    """Places lead back to the file."""
+    assert [memory.line for memory in read("<!--\n- x\n-->\n- a\n")] == [4]
+
+
+def test_a_heading_in_a_comment_dates_nothing() -> None:
+    """It is commented out with the rest."""
+    assert one("<!--\n## 2026-01-02\n-->\n- a\n").created == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<!--\n- a\n- b\n", id="never closed"),
+        pytest.param("```\n<!--\n```\n- a\n- b\n\n```\n-->\n```\n", id="in code"),
+        pytest.param("- a\n\n<!-- one line -->\n\n- b\n", id="one line"),
+    ],
+)
+def test_a_comment_around_nothing_hides_nothing(text: str) -> None:
+    """A comment that is never closed is text."""
+    assert [memory.text for memory in read(text)] == ["a", "b"]

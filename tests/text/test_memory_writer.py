@@ -228,3 +228,15 @@ def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict
     for memory in parse_memories(found)[0]:
         words = fold_text(memory.text)
         assert not words or any(rough[alike.at] == words for alike in find_similar(words, rough)), (words, rough)
+
+
+def test_a_field_is_not_written_into_a_comment_below_its_memory() -> None:
+    """The memory ends where the comment begins."""
+    assert with_fields("- a\n<!--\n- b\n-->\n", 1, {"accessed": "2026-01-02"}) == (
+        "- a {accessed=2026-01-02}\n<!--\n- b\n-->\n"
+    )
+
+
+def test_a_heading_in_a_comment_is_not_the_last_of_its_file() -> None:
+    """A memory of the day gets a heading of its own."""
+    assert not ends_under("- a\n\n<!--\n## 2026-01-02\n-->\n", "2026-01-02")

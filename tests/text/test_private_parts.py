@@ -43,7 +43,7 @@ def spans(document: Document) -> list[tuple[int, int]]:
         ("---\ntitle: a\nprivate: true\n---\nText.\n", [(1, 5)]),
         ("---\nPrivate: Yes\n---\n- one {private=false}\n", [(1, 4)]),
         ("---\nprivate: false\n---\nText.\n", []),
-        ("---\nprivate:\n---\nText.\n", []),
+        ("---\nprivate: No\n---\nText.\n", []),
         ("Write `private: true` into the front matter.\n", []),
         (with_block("", "- x {private=true}\n", "a.md") + "- y {private=true}\n", [(4, 4)]),
     ],
@@ -55,6 +55,93 @@ def test_private_lines_are_gaps(text: str, private: list[tuple[int, int]]) -> No
     assert spans(document) == private
     lines = document.whole.split("\n")
     assert all(not lines[number - 1] for first, last in private for number in range(first, last + 1))
+
+
+@pytest.mark.parametrize(
+    "flag", ["", " ~", " null", " off", " 0", " none", ' "true"', " []", " # why", "\n  - true", ' "off"']
+)
+def test_front_matter_with_anything_but_no_is_private(flag: str) -> None:
+    """What is not understood counts as true, and so does nothing at all."""
+    assert spans(seen(f"---\ntitle: a\nprivate:{flag}\n---\nText.\n"))[0][0] == 1
+    assert not seen(f"---\ntitle: a\nprivate:{flag}\n---\nText.\n").whole.strip()
+
+
+@pytest.mark.parametrize("flag", ["false", "no", "No", '"false"', "'no'", "false # for all"])
+def test_front_matter_that_says_no_is_shown(flag: str) -> None:
+    """Two words say no."""
+    assert seen(f"---\nprivate: {flag}\n---\nText.\n").text == "Text.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("---\nprivate: true\n\nText.\n", id="blank line"),
+        pytest.param("---\ntitle: a\nprivate: true\nText.\n", id="text at once"),
+        pytest.param("---\nprivate: true", id="nothing more"),
+        pytest.param('---\n"private": true\n---\nText.\n', id="key in quotes"),
+        pytest.param("---\n  private: true\n---\nText.\n", id="indented"),
+        pytest.param("---\ntitle: a\nprivate: false\nprivate: true\n---\nText.\n", id="twice"),
+    ],
+)
+def test_front_matter_that_is_broken_still_hides_the_file(text: str) -> None:
+    """A slip in the form shows nothing."""
+    document = seen(text)
+    assert document.withheld == "file"
+    assert not document.whole.strip()
+
+
+def test_a_rule_above_a_text_is_no_front_matter() -> None:
+    """Only the lines that stand directly below it can be."""
+    assert spans(seen("---\n\nSome text.\n\nprivate: true is a key.\n")) == []
+    assert spans(seen("---\nprivate: false\n\nText.\n")) == []
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *["{private=}", "{private}", "{ private }", "{private=true}.", "{private=true}**", "({private=yes})"],
+        *["{private=off}", "{private=null}", "{private: true}", "{private='true'}", "{PRIVATE}", "{tags=a private}"],
+        *["{private tags=a}", "{private=true} {tags=a}", "{private=false private=true}", "{private=true}\u3002"],
+    ],
+)
+def test_a_mark_in_another_form_hides_its_memory(mark: str) -> None:
+    """What is marked at all is not shown by a slip."""
+    assert spans(seen(f"- one\n- two {mark}\n- three\n")) == [(2, 2)]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        *["{private=no}", '{private="false"}', "{tags=a,private}", '{tags="private notes"}', "`{private=true}`"],
+        *["{private_key=a}", "{id=private}", "private}"],
+    ],
+)
+def test_a_text_without_the_mark_is_shown(end: str) -> None:
+    """Other words and values, and code that speaks of it."""
+    assert spans(seen(f"- one\n- two {end}\n")) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param('"Our rate. {private=true}"', id="at the end"),
+        pytest.param('"Our rate. {private=true}\\n\\nMore."', id="in a paragraph"),
+        pytest.param('{"text": ["Our rate. {private}"]}', id="deeper"),
+        pytest.param('"Our rate. {\\u0070rivate=true}"', id="escaped"),
+    ],
+)
+def test_an_event_whose_text_holds_the_mark_is_left_out(content: str) -> None:
+    """As a whole: half an event says something else."""
+    other = '{"type": "turn", "content": "Shown."}'
+    document = seen(f'{other}\n{{"type": "turn", "content": {content}}}\n{other}\n', "sessions/a.jsonl")
+    assert spans(document) == [(2, 2)]
+    assert document.text == f"{other}\n\n{other}\n"
+
+
+def test_an_event_that_speaks_of_the_mark_is_shown() -> None:
+    """A closed fence may, and so may the middle of a line."""
+    text = '{"type": "turn", "content": "Write {private=true} there.\\n```\\n- x {private=true}\\n```"}\n'
+    assert spans(seen(text, "sessions/a.jsonl")) == []
 
 
 @pytest.mark.parametrize("path", ["graph/relations.yaml", "a.md"])
