@@ -111,7 +111,7 @@ def test_text_is_shown_without_its_paragraph_that_stands_elsewhere() -> None:
         "second.md": f"# Second\n\nBefore it stands this.\n\n{RULE}\n\nAfter it stands that.\n",
     }
     context = build(files, profile(text("first"), text("second")))
-    assert context.text.endswith("## Second\n# Second\n\nBefore it stands this.\n\nAfter it stands that.\n")
+    assert context.text.endswith("## Second\n### Second\n\nBefore it stands this.\n\nAfter it stands that.\n")
     assert outcomes(context) == {
         "first.md": "included",
         "second.md": "included",
@@ -126,7 +126,9 @@ def test_heading_goes_with_its_only_paragraph() -> None:
         "first.md": f"{RULE}\n\n{OTHER}\n",
         "second.md": f"## Releases\n\n{RULE}\n\n## Boats\n\nThey are blue.\n",
     }
-    assert build(files, profile(text("first"), text("second"))).text.endswith("## Second\n## Boats\n\nThey are blue.\n")
+    assert build(files, profile(text("first"), text("second"))).text.endswith(
+        "## Second\n### Boats\n\nThey are blue.\n"
+    )
 
 
 def test_text_all_of_whose_paragraphs_stand_elsewhere_is_left_out_whole() -> None:

@@ -136,6 +136,7 @@ def test_json_holds_the_document_and_its_figures() -> None:
         "changed": [],
         "additional": "",
         "audience": "personal",
+        "privacy": "mask",
     }
 
 
