@@ -111,15 +111,17 @@ def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
     """For 200 random lines: told to be in, and there; told to be out, and not."""
     job = luna(budget)
     context = job.run()
-    shown = {bare(line) for line in context.text.split("\n")}
+    # A heading stands below that of its section: its marks are more than in the file.
+    shown = {bare(line).lstrip("# ") for line in context.text.split("\n")}
     wrong = []
     for path, number in sample_lines(14, 200):
         text = bare(lines_of(SAMPLE / path)[number - 1])
-        if len(text) < 12 or text == "### Postcards":
+        words = text.lstrip("# ")
+        if len(text) < 12 or words == "Postcards":
             continue  # a blank line, a rule or a heading of two logs may well stand there for another reason
         fate = trace_line(job.workspace, context, path, number)
-        cut = any(len(line) > 11 and text.startswith(line) for line in shown)
-        if fate.shown != (text in shown or cut):
+        cut = any(len(line) > 11 and words.startswith(line) for line in shown)
+        if fate.shown != (words in shown or cut):
             wrong.append((path, number, fate.shown, text))
     assert wrong == []
 

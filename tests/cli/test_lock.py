@@ -286,10 +286,9 @@ def test_the_index_of_git_has_its_own_lock_and_files(tmp_path: Path) -> None:
     assert inside("check", "-w", str(tmp_path)).code == 0
 
 
-def test_a_file_with_an_odd_name_is_locked_like_any_other(tmp_path: Path) -> None:
-    """The name comes back from the lock with its line break."""
+def test_a_rule_file_with_an_odd_name_is_refused_by_every_build(tmp_path: Path) -> None:
+    """A name with a line break hides something, locked or not."""
     approve(tmp_path, {**WHOLE, "rules/a\nb.yaml": "[]\n"})
-    assert r"rules/a\x0ab.yaml" in (tmp_path / "ctxasm.lock").read_text()
-    assert locked(tmp_path).code == 0
-    (tmp_path / "rules/a\nb.yaml").write_text("# more\n")
-    assert refused(locked(tmp_path)).startswith(r"rules/a\x0ab.yaml: is not as it was")
+    done = locked(tmp_path)
+    assert done.code == 2
+    assert done.err.startswith(r"ctxasm: error: rules/a\nb.yaml: has a name with hidden characters")

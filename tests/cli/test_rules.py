@@ -47,10 +47,10 @@ def test_section_that_is_included_is_whole_where_its_file_is_cut(tmp_path: Path)
 def test_file_that_no_layer_reads_comes_under_a_heading_of_its_own(tmp_path: Path) -> None:
     """As does one section of it."""
     assert build(workspace(tmp_path, PIN.format("docs/extra.md"))).endswith(
-        "## Pinned\n# Extra\n\nNobody reads this by itself.\n\n## Part\n\nThe part.\n"
+        "## Pinned\n### Extra\n\nNobody reads this by itself.\n\n#### Part\n\nThe part.\n"
     )
     (tmp_path / "rules/10.yaml").write_text(PIN.format("docs/extra.md#part"))
-    assert build(tmp_path).endswith("## Pinned\n## Part\n\nThe part.\n")
+    assert build(tmp_path).endswith("## Pinned\n### Part\n\nThe part.\n")
 
 
 def test_memory_that_is_included_passes_the_top_and_the_search(tmp_path: Path) -> None:
