@@ -112,15 +112,16 @@ def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
     job = luna(budget)
     context = job.run()
     # A heading stands below that of its section: its marks are more than in the file.
-    shown = {bare(line).lstrip("# ") for line in context.text.split("\n")}
+    lines = {bare(line) for line in context.text.split("\n")}
+    shown = {line.lstrip("# ") for line in lines}
     wrong = []
     for path, number in sample_lines(14, 200):
         text = bare(lines_of(SAMPLE / path)[number - 1])
         words = text.lstrip("# ")
-        if len(text) < 12 or words == "Postcards":
+        if len(text) < 12 or words == "Postcards" or not words.strip("0123456789-"):
             continue  # a blank line, a rule or a heading of two logs may well stand there for another reason
         fate = trace_line(job.workspace, context, path, number)
-        cut = any(len(line) > 11 and words.startswith(line) for line in shown)
+        cut = any(len(line) > 11 and text.startswith(line) for line in lines)
         if fate.shown != (words in shown or cut):
             wrong.append((path, number, fate.shown, text))
     assert wrong == []

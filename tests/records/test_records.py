@@ -269,7 +269,7 @@ def test_nothing_is_recorded_where_nothing_is_written(root: Path, words: tuple[s
 def test_workspace_that_can_not_be_written_to_is_one_line(root: Path) -> None:
     """And nothing goes out, as with every error."""
     (root / ".ctxasm").write_text("")
-    refused(inside("build", "-q", "-w", root, "--record"), ".ctxasm: can't be made", "build without --record")
+    refused(inside("build", "-q", "-w", root, "--record"), ".ctxasm: can't be made", "make it a folder")
 
 
 def test_link_out_of_the_workspace_is_not_written_through(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
