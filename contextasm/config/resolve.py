@@ -28,7 +28,7 @@ from contextasm.config.settings import Setting, load_settings_file, resolve_sett
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import CLEAN, Build, Cleaning, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning import clean_text, clean_value
+from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder, find_workspace
@@ -76,8 +76,7 @@ def prepare_build(
     workspace = workspace or open_workspace(options, process)
     config = RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
-    if configuration.settings["privacy"].value != "off":
-        options = _cleaned_options(options)  # they are recorded, and sent to an embedder
+    options = _cleaned_options(options, configuration.settings)
     # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
     recording = RecordingWorkspace(workspace)
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
@@ -102,8 +101,10 @@ def prepare_build(
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
 
 
-def _cleaned_options(options: Options) -> Options:
-    return Options._make(clean_value(value, CLEAN, 0, []) for value in options)
+def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:
+    # They are shown, recorded, and sent to an embedder.
+    cleaning = Cleaning(secrets="keep") if settings["privacy"].value == "off" else CLEAN
+    return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
 class _Configuration(NamedTuple):
@@ -176,17 +177,12 @@ def _resolve_request(
 ) -> Request:
     """The request of the settled settings; its topic is the current goal where none is typed."""
     settings, profile = configuration.settings, configuration.profile
-    day, privacy = settings["date"].value, str(settings["privacy"].value)
+    day = settings["date"].value
     assert isinstance(day, date)
-    cleaning = Cleaning(secrets="keep" if privacy == "off" else "mask")
-
-    def clean(text: str) -> str:
-        return clean_text(text, cleaning).text
-
     request = Request(
         agent=str(settings["agent"].value),
         team=str(settings["team"].value),
-        topic=clean(options.topic or ""),
+        topic=options.topic or "",
         date=day,
         budget=values.parse_tokens(settings["budget"].value, "budget"),
         tokenizer=str(settings["tokenizer"].value),
@@ -194,18 +190,18 @@ def _resolve_request(
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
         changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
-        additional=clean(options.additional or ""),
+        additional=options.additional or "",
         filters=parse_filters(
             options.since,
             options.event_types,
             options.entity_types,
             [id_or_path(workspace, text) for text in options.exclude],
         ),
-        privacy=privacy,
+        privacy=str(settings["privacy"].value),
         prefer=options.prefer,
         audience=str(settings["audience"].value),
     )
-    return request._replace(topic=request.topic or clean(current_goal(profile, recording, load_yaml, request)))
+    return request._replace(topic=request.topic or current_goal(profile, recording, load_yaml, request))
 
 
 def id_or_path(workspace: Folder | GitWorkspace, typed: str) -> str:

@@ -25,17 +25,20 @@ class RecordingWorkspace:
         """Results by the path that was read; None belongs to the record, too."""
         self._unfit: dict[str, Problem] = {}
         """Problems of files whose names can't be shown, by their names with escapes and masks."""
+        self._listed: set[str] = set()
+        """Paths of all lists: their names have been looked at."""
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths as the workspace listed them the first time."""
         if pattern not in self.lists:
             self.lists[pattern] = self._shown(self._workspace.list(pattern))
+            self._listed.update(self.lists[pattern])
         return self.lists[pattern]
 
     def read(self, path: str) -> Read:
         """Result as the workspace gave it the first time."""
         if path not in self.reads:
-            (name,) = self._shown([path])
+            (name,) = [path] if path in self._listed else self._shown([path])
             self.reads[name] = self._unfit.get(name) or self._workspace.read(name)
             return self.reads[name]
         return self.reads[path]
