@@ -55,26 +55,12 @@ def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
 
     So is a folder that can't be listed, with a `/` behind its path.
     """
-    found: set[str] = set()
-    steps = [_Step("", tuple(pattern.split("/")))]
-    taken = {*steps}  # with several `**` there are many ways to one step
-    while steps:  # no recursion: a tree may be deeper than Python's stack
-        for next_step in _search(tree, steps.pop()):
-            if isinstance(next_step, str):
-                found.add(next_step)
-            elif next_step.parts and next_step not in taken:
-                taken.add(next_step)
-                steps.append(next_step)
-    return sorted(found)
-
-
-class _Step(NamedTuple):
-    """A folder in which the rest of a pattern is to be searched."""
-
-    folder: str
-    parts: tuple[str, ...]
-    is_deep: bool = False
-    """Whether `**` stands before the rest."""
+    search = _Search(tree)
+    *folder_parts, last = pattern.split("/")
+    for part in folder_parts:
+        search.enter(part)
+    search.finish(last)
+    return sorted(search.found)
 
 
 def names_file(pattern: str) -> bool:
@@ -124,33 +110,79 @@ def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
     return list_matching(_PathTree(paths), pattern)
 
 
-def _search(tree: Tree, step: _Step) -> Iterator[str | _Step]:
-    """The paths that one part of a pattern leads to, and the steps for the parts behind it."""
-    folder, (first, *rest), _ = step
-    if not tree.holds(folder):
-        yield folder
-    elif first == "**":
-        yield from _search_at_any_depth(tree, step)
-    elif is_pattern(first):
-        yield from _search_by_name_pattern(tree, step)
-    elif rest:
-        yield step._replace(folder=_joined(folder, first), parts=step.parts[1:])
-    elif tree.exists(_joined(folder, first)):
-        yield _joined(folder, first)
+class _Search:
+    """The way of a pattern down a tree: the folders that its parts so far lead to, each once.
 
+    There is no recursion: a tree may be deeper than Python's stack.
+    """
 
-def _search_at_any_depth(tree: Tree, step: _Step) -> Iterator[str | _Step]:
-    folder, rest = step.folder, step.parts[1:]
-    yield _Step(folder, rest, is_deep=True)
-    entries = tree.entries(folder)
-    if entries is None:
-        yield f"{folder or '.'}/"
-    for entry in entries or ():
-        path = _joined(folder, entry.name)
-        if _is_folder(entry):
-            yield _Step(path, step.parts, is_deep=True)
-        elif _leads_to_folder(entry) and not tree.holds(path):
-            yield path  # as a named folder that leads out: whoever reads it learns why
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._folders = {""}
+        self._is_deep = False
+        """Whether `**` is one of the parts so far."""
+        self._is_complete = False
+        """Whether `**` is the last of them, so that the folders hold all folders below them."""
+        self.found: set[str] = set()
+        """Files that match, and folders that can't be searched."""
+
+    def enter(self, part: str) -> None:
+        """Take a part that has another one behind it."""
+        if part == "**":
+            self._enter_all()
+            return
+        self._is_complete = False
+        held = self._held()
+        if is_pattern(part):
+            self._folders = {path for path, entry in self._matching(held, part) if _leads_to_folder(entry)}
+        else:
+            self._folders = {_joined(folder, part) for folder in held}
+
+    def finish(self, part: str) -> None:
+        """Take the last part."""
+        if part == "**":
+            self._enter_all()
+        elif is_pattern(part):
+            takes_folders = not self._is_deep and names_file(part)
+            entries = self._matching(self._held(), part)
+            self.found.update(path for path, entry in entries if takes_folders or not _is_folder(entry))
+        else:
+            paths = (_joined(folder, part) for folder in self._held())
+            self.found.update(path for path in paths if self._tree.exists(path))
+
+    def _held(self) -> Sequence[str]:
+        """The folders without those that lead out."""
+        outside = {folder for folder in self._folders if not self._tree.holds(folder)}
+        self.found |= outside
+        return [folder for folder in self._folders if folder not in outside]
+
+    def _enter_all(self) -> None:
+        if self._is_complete:
+            return
+        self._is_deep = self._is_complete = True
+        left = list(self._held())
+        self._folders = {*left}
+        while left:
+            for path, entry in self._entries(left.pop()):
+                if _is_folder(entry):
+                    if path not in self._folders:
+                        self._folders.add(path)
+                        left.append(path)
+                elif _leads_to_folder(entry) and not self._tree.holds(path):
+                    self.found.add(path)  # as a named folder that leads out: whoever reads it learns why
+
+    def _matching(self, folders: Iterable[str], name_pattern: str) -> Iterator[tuple[str, TreeEntry]]:
+        matches = re.compile(translate(name_pattern)).match
+        entries = (pair for folder in folders for pair in self._entries(folder))
+        return ((path, entry) for path, entry in entries if matches(entry.name))
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, TreeEntry]]:
+        """What a folder holds, each with its path; a folder that can't be listed is found."""
+        entries = self._tree.entries(folder)
+        if entries is None:
+            self.found.add(f"{folder or '.'}/")
+        for entry in entries or ():
+            yield _joined(folder, entry.name), entry
 
 
 def _is_folder(entry: TreeEntry) -> bool:
@@ -165,23 +197,6 @@ def _leads_to_folder(entry: TreeEntry) -> bool:
         return entry.is_dir()
     except OSError:  # a link that leads to itself
         return False
-
-
-def _search_by_name_pattern(tree: Tree, step: _Step) -> Iterator[str | _Step]:
-    folder, (name_pattern, *rest), is_deep = step
-    entries = tree.entries(folder)
-    if entries is None:
-        yield f"{folder or '.'}/"
-        return
-    matches = re.compile(translate(name_pattern)).match
-    takes_folders = not is_deep and names_file(name_pattern)
-    for entry in entries:
-        if not matches(entry.name):
-            continue
-        if rest and _leads_to_folder(entry):
-            yield step._replace(folder=_joined(folder, entry.name), parts=step.parts[1:])
-        elif not rest and (takes_folders or not _is_folder(entry)):
-            yield _joined(folder, entry.name)
 
 
 def _joined(folder: str, name: str) -> str:
