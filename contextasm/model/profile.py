@@ -5,6 +5,8 @@ A layer is the same however it was configured: files and flags are read in `conf
 
 from typing import NamedTuple
 
+from contextasm.model.score import MIN_MATCH
+
 
 class Query(NamedTuple):
     """Sources of a layer, and the limits of the search for its fragments."""
@@ -25,7 +27,7 @@ class Query(NamedTuple):
     """Oldest age, in days, of a log that is shown."""
     fallback_days: int = 0
     """Age, in days, up to which the newest logs are shown where none lies within `max_age_days`; 0 for none."""
-    min_match: float = 0.5
+    min_match: float = MIN_MATCH
     """Least sum of matching words that makes a hit, as a share of the best hit's sum; 0 makes any match a hit."""
 
 

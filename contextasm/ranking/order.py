@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Reason, weighted_total
+from contextasm.model import Fragment, Layer, Problem, Profile, Reason, least_similarity, weighted_total
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
@@ -37,21 +37,35 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
 
 
 def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
-    """A layer's ranked fragments; candidates after the first `ranking.top` are excluded, unless they are pinned."""
+    """A layer's ranked fragments; those after the first `ranking.top` are excluded, unless they are pinned.
+
+    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others.
+    """
     top = layer.ranking.top
     if not top:
         return tuple(fragments)
+    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
     ranked: list[Fragment] = []
-    counted: dict[str, int] = {}
     for fragment in fragments:
-        is_candidate = fragment.verdict.excluded is None
-        # Parts of one fragment count as one.
-        count = counted.setdefault(fragment.part_of or fragment.id, len(counted) + 1) if is_candidate else 0
-        if is_candidate and count > top and not fragment.verdict.pinned_by:
-            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=count)))
+        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
+        if number > top and not fragment.verdict.pinned_by:
+            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
         else:
             ranked.append(fragment)
     return tuple(ranked)
+
+
+def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
+    # By id, from 1. A fragment without a similarity keeps its place.
+    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
+    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
+    in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
+    return {name: number for number, name in enumerate(in_order, 1)}
+
+
+def _whole(fragment: Fragment) -> str:
+    # Parts of one fragment count as one.
+    return fragment.part_of or fragment.id
 
 
 def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:

@@ -23,6 +23,7 @@ from contextasm.model import (
     Score,
     ScoreInputs,
     Workspace,
+    least_similarity,
     recency,
     weighted_total,
 )
@@ -196,8 +197,10 @@ def score_rows(pool: MemoryPool, similar: Mapping[int, float], today: date) -> d
 
 
 def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> list[int]:
-    """Rows in the order in which ranking puts them, up to the layer's `top`."""
-    rows = [*scores]
+    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates alone (`least_similarity`)."""
+    similarity_of = {row: dict(score)["similarity"] for row, score in scores.items()}
+    least = least_similarity(similarity_of.values(), layer.ranking.top)
+    rows = [row for row, similarity in similarity_of.items() if similarity >= least]
     keys = {
         row: (weighted_total(scores[row], layer.ranking.weights), inputs.created)
         for row, inputs in zip(rows, pool.score_inputs(rows), strict=True)

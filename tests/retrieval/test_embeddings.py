@@ -93,10 +93,12 @@ def test_a_command_may_be_written_as_one_line(tmp_path: Path) -> None:
 
 def test_what_words_find_stays_found(tmp_path: Path) -> None:
     """Even where meaning prefers another memory."""
-    both = found(build(workspace(tmp_path, command()), "dinner harbor colour"))
-    assert {PIZZA, "The harbor closes at nine", FALLBACK} >= set(both)
-    alone = found(build(workspace(tmp_path / "alone", None), "dinner harbor colour"))
-    assert set(alone) <= set(both)
+    harbor = "The harbor closes at nine"
+    memories = f"- {PIZZA}\n- {harbor}\n- {FALLBACK}\n\n## 2025-03-01\n\n- Pay the tax in May\n"
+    both = found(build(workspace(tmp_path, command(), memories), "dinner harbor colour"))
+    alone = found(build(workspace(tmp_path / "alone", None, memories), "dinner harbor colour"))
+    assert {harbor, FALLBACK} <= set(alone) <= set(both)
+    assert set(both) == {PIZZA, harbor, FALLBACK}
 
 
 def test_where_nothing_matches_the_newest_are_shown(tmp_path: Path) -> None:

@@ -160,11 +160,24 @@ def test_row_32_a_superseded_memory_is_not_shown_and_says_by_whom() -> None:
     assert shown("wall", "white wall {id=w1}", "blue wall {supersedes=w1 status=draft}") == ["white wall"]
 
 
-def test_a_hit_is_at_least_half_as_good_as_the_best() -> None:
+def test_a_match_is_at_least_three_tenths_as_good_as_the_best() -> None:
     """The others are told apart from what was cut."""
-    context = build(agent() | remembered("red green blue", "red car", "the sky"), topic="red green blue")
-    reasons = [each.reason.code for each in context.decisions if each.layer == "L5"]
-    assert sorted(reasons) == ["fits", "no-match", "no-match"]
+    files = agent()
+    for number, text in enumerate(("red green blue white", "green blue sea", "red car", "the sky")):
+        files |= remembered(text, name=f"m{number}")
+    context = build(files, topic="red green blue white")
+    reasons = {each.path[-5:]: each.reason.code for each in context.decisions if each.layer == "L5"}
+    assert reasons == {"m0.md": "fits", "m1.md": "fits", "m2.md": "no-match", "m3.md": "no-match"}
+
+
+def test_importance_lifts_no_memory_that_is_out_of_reach() -> None:
+    """A match below seven tenths of the best comes after the five most similar, however important it is."""
+    near = [f"lantern wick {word} {{importance=0}}" for word in ("holder", "trimmer", "spare", "order", "length")]
+    far = f"lantern glass {{importance=1 created={DAY}}}"
+    others = remembered(*(f"boat {number} is blue" for number in range(20)), name="boats")
+    for candidates, is_shown in ((near, False), (near[1:], True)):
+        context = build(agent() | others | remembered(far, *candidates), topic="lantern wick")
+        assert ("lantern glass" in section(context, "Personal Memories")) == is_shown
 
 
 # The example workspace: what a person would ask, and the memory that answers.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.retrieval.search.bm25 import CONTRAST
+from contextasm.model import CONTRAST
 from contextasm.retrieval.search.inverted_index import IndexEntry
 
 _SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
