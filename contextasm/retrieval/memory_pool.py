@@ -158,9 +158,11 @@ def score_inputs(memory: Memory) -> ScoreInputs:
 
 def index_entry(memory: Memory) -> IndexEntry:
     """A memory as an entry of an inverted index; memories of one file and day are one section."""
+    from contextasm.retrieval.search.analyzer import leading_name
     from contextasm.retrieval.search.inverted_index import IndexEntry
 
-    return IndexEntry(memory.text, f"{memory.path} {memory.created}", memory.created, kernel=KERNEL)
+    section = f"{memory.path} {memory.created}"
+    return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL)
 
 
 @lru_cache(maxsize=1)

@@ -16,12 +16,13 @@ from typing import cast
 import pytest
 
 import contextasm.retrieval.memory_index.index as kept_module
-from contextasm.model import Build, Context, Document, IndexedPools, Problem, Request
+from contextasm.model import Build, Context, Document, IndexedPools, Problem, Request, SourceQuery
 from contextasm.pipeline import assemble
 from contextasm.retrieval import memory_search as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
 from contextasm.retrieval.memory_index.schema import seal
 from contextasm.retrieval.memory_pool import MANY
+from contextasm.retrieval.memory_search import topic_hits
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.state import state_folder
@@ -29,12 +30,26 @@ from tests.command import SAMPLE, ctxasm, fill, inside, start
 from tests.workspaces import DAY, DEFAULT
 
 LETTERS = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "ning", "r", "rs", "", "ko", "ved", "ts")]
-TOPICS = ("", "banning dors", "xanning guved", "10 March 2025 fun", "日本語 rars", "zzzz", "when did maved and lutsko")
+NAMES = ("Ana ", "Ben: ", "Carla's ", "**Dora**: ", "The ")
+TOPICS = (
+    "",
+    "banning dors",
+    "xanning guved",
+    "10 March 2025 fun",
+    "日本語 rars",
+    "zzzz",
+    "when did maved and lutsko",
+    "did Ana pan Ben's rars",
+    "dora ana tsbanning",
+    "kars bani",
+)
 
 
 def memory(chance: Random) -> str:
     """A bullet of random words, some with attributes that concern others."""
     words = " ".join(chance.choices([*LETTERS, "the", "of", "when", "日本語"], k=chance.randrange(4, 18)))
+    if chance.random() < 0.4:
+        words = chance.choice(NAMES) + words
     stated = [f"importance=0.{chance.randrange(10)}"]
     for share, attribute in (
         (0.05, f"id=x{chance.randrange(300)}"),
@@ -134,6 +149,29 @@ def test_same_result_with_and_without_a_kept_pool(large: Path, topic: str) -> No
     assert built(large, topic, kept=None).text == without.text
 
 
+def test_topics_of_any_words_find_the_same_with_and_without_an_index(medium: Path) -> None:
+    """Memories, parts of their scores, and order: of words, names, typos, parts of words and dates."""
+    chance = Random(4)
+    home = Folder(medium)
+    (layer,) = (layer for layer in DEFAULT.layers if layer.id == "L5")
+    found = 0
+    for _ in range(60):
+        words = chance.choices(LETTERS, k=chance.randrange(1, 4))
+        at = chance.randrange(len(words))
+        words[at] = chance.choice([words[at][1:], words[at] + "x", f"ab{words[at]}cde", words[at][:4], words[at]])
+        topic = " ".join((chance.choice(("", "Ana", "ben", "Dora's", "10 March")), *words))
+        request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
+        own = layer._replace(ranking=layer.ranking._replace(top=chance.choice((1, 5, 20, 0))))
+        with_index, without = (
+            topic_hits(SourceQuery(Build(home, DEFAULT, request, ESTIMATE, memory_index=index), own))
+            for index in (indexes(home), NO_INDEXES)
+        )
+        assert with_index == without, topic
+        found += len(without.found)
+    assert found > 100
+    assert pools(medium)
+
+
 @pytest.mark.usefixtures("_few")
 @pytest.mark.parametrize(
     "topic", ["", "the foghorn", "怖いとき", "mortgage refinancing", "on 10 March", "signimg keys"]
@@ -170,7 +208,7 @@ def test_same_result_whatever_was_changed(medium: Path) -> None:
             (folder / name).write_bytes(edit)
         if chance.random() < 0.5:
             (folder / chance.choice(names)).unlink()
-        (folder / f"{chance.randrange(100):03}.md").write_text(page(chance, 150))
+        (folder / f"{chance.randrange(100):03}.md").write_text(page(chance, 250))
     assert pools(medium)
 
 

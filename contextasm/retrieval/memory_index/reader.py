@@ -31,11 +31,10 @@ class StoredIndex:
         from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 
         sections = columns["sections"]
-        names = [name for name in IndexColumns._fields if name != "sections"]
-        self.columns = IndexColumns(
-            sections=sections + array("I", [0] * PADDING), **{name: columns[name] for name in names}
-        )
-        self.authors: Sequence[str] = [""]
+        others = {field: columns[field] for field in IndexColumns._fields if field != "sections"}
+        self.columns = IndexColumns(sections=sections + array("I", [0] * PADDING), **others)
+        names: Any = load_value(connection, "names", [""])
+        self.authors: Sequence[str] = names
         self.size = len(sections) - sections.count(0)
         self.average = sum(columns["lengths"]) / max(1, self.size)
         self._connection = connection

@@ -16,7 +16,7 @@ from zlib import crc32
 from contextasm import __version__
 from contextasm.model import Memory
 
-_FORM = 3
+_FORM = 4
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF

@@ -71,10 +71,12 @@ class _PoolState(NamedTuple):
 
 
 class _Writes(NamedTuple):
-    """Columns, dates and term numbers as they will be stored, and the postings to be added."""
+    """Columns, dates, names and term numbers as they will be stored, and the postings to be added."""
 
     columns: dict[str, Numbers]
     dates: dict[str, int]
+    names: dict[str, int]
+    """Leading names, with their places in the list that the column `authors` points to."""
     term_ids: dict[str, int]
     postings: dict[int, tuple[Numbers, Numbers]]
 
@@ -99,14 +101,19 @@ def update_index(
     while pool.affected:
         changed |= pool.affected
         pool = _pool_state(connection, stamps, changed, read)
-    dates: Any = load_value(connection, "dates", [""])
-    writes = _Writes(load_columns(connection), {date: place for place, date in enumerate(dates)}, {}, {})
+    writes = _Writes(load_columns(connection), _places(connection, "dates"), _places(connection, "names"), {}, {})
     lost_terms, is_dead = _remove_files(connection, sorted({*removed, *(changed & stored.keys())}), writes.columns)
     for path in (path for path in stamps if path in changed):
         _add_file(connection, path, stamps[path], read(path), pool, writes)
     connection.executemany("UPDATE files SET stamp = ? WHERE path = ?", [(stamps[path], path) for path in restamped])
     _write_postings(connection, lost_terms, is_dead, writes.postings)
     _write_values(connection, writes, pool)
+
+
+def _places(connection: sqlite3.Connection, name: str) -> dict[str, int]:
+    # A list of which the first value is empty, and stands for none.
+    values: Any = load_value(connection, name, [""])
+    return {value: place for place, value in enumerate(values)}
 
 
 def _is_mostly_holes(connection: sqlite3.Connection, removed: Iterable[str]) -> bool:
@@ -232,7 +239,8 @@ def _add_row(
     last, created = (writes.dates.setdefault(day, len(writes.dates)) for day in (inputs.last, inputs.created))
     section = sections.setdefault(entry.section, row + 1)
     day, kernel = day_number(entry.day), round(100 * entry.kernel)
-    values = (length, section, day, 0, flag, kernel, inputs.importance, last, created, memory.pin)
+    author = writes.names.setdefault(entry.author, len(writes.names))
+    values = (length, section, day, author, flag, kernel, inputs.importance, last, created, memory.pin)
     for name, value in zip(KINDS, values, strict=True):
         writes.columns[name].append(value)
     numbers = set()
@@ -286,6 +294,7 @@ def _write_values(connection: sqlite3.Connection, writes: _Writes, pool: _PoolSt
     for name, column in writes.columns.items():
         save_value(connection, name, column)
     save_value(connection, "dates", [*writes.dates])
+    save_value(connection, "names", [*writes.names])
     save_value(connection, "counts", [len(exclusions), sum(exclusion is None for exclusion in exclusions)])
     save_value(connection, "left_out", count_reasons(exclusions))
     save_value(connection, "duplicates", pool.duplicates)

@@ -33,8 +33,38 @@ _MARKS: Final = str.maketrans(
 )
 # Letters with a stroke, and ligatures, which Unicode does not decompose.
 _STROKES: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
+# Characters of a text in which its leading name is looked for.
+_LEADING_LENGTH: Final = 200
 # Snowball changes no word with another ending, and calling it is slow.
 _INFLECTED: Final = re.compile("(?:[seyi]|ed|ing|er|ator|al|ful|ll|ic|ism|ion|[ea]nt)$")
+
+SPEAKER_MARK: Final = ":"
+"""End of a leading name that a colon follows in its text, as in a dialogue."""
+
+# List mark, check box, emphasis, quotes and brackets in front of the first word; then that word, and what closes them.
+_LEADING_WORD: Final = re.compile(
+    r"[\s>#*+•–—-]*(?:\d+[.)]\s+)?(?:\[[ xX]\]\s+)?[\s*_~`\"'“‘«(\[{]*([^\W\d_]+(?:['’][^\W\d_]+)?)"
+    r"[*_~`\"'”’»)\]}]*(:(?=[\s*_]|$)|：)?"
+)
+_WORD_OF_QUERY: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def leading_name(text: str) -> str:
+    """The first word of a text, folded, where it may be a name: it has a capital and is no stop word; else empty.
+
+    With `SPEAKER_MARK` behind it where a colon follows it.
+    """
+    match = _LEADING_WORD.match(unicodedata.normalize("NFC", text[:_LEADING_LENGTH]))
+    if match is None or not match[1][0].isupper():
+        return ""
+    word = analyze(match[1])[0]
+    return "" if word in STOP else word + (SPEAKER_MARK if match[2] else "")
+
+
+def capitalized_words(text: str) -> frozenset[str]:
+    """Words of a text that begin with a capital, folded."""
+    words = _WORD_OF_QUERY.findall(unicodedata.normalize("NFC", text))
+    return frozenset(folded for word in words if word[0].isupper() for folded in analyze(word))
 
 
 def split_words(text: str) -> list[str]:

@@ -13,7 +13,16 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from contextasm.retrieval.search.analyzer import analyze, is_dense, split_words, term
+from contextasm.model import CONTRAST, MIN_MATCH
+from contextasm.retrieval.search.analyzer import (
+    SPEAKER_MARK,
+    analyze,
+    capitalized_words,
+    is_dense,
+    split_words,
+    term,
+)
+from contextasm.retrieval.search.compounds import compound_terms
 from contextasm.retrieval.search.dates import closeness, named_dates
 from contextasm.retrieval.search.inverted_index import (
     COUNTED,
@@ -55,12 +64,12 @@ _TYPO_RATIO_ENDING: Final = 80
 # Cues, as parts of the value of a word that one entry alone holds.
 _DAY: Final = 1.0
 _AUTHOR: Final = 0.6
+# A leading word is a name where so many entries, and this share of all, begin with it.
+_AUTHOR_ENTRIES: Final = 3
+_AUTHOR_SHARE: Final = 0.05
 _ANSWER: Final = 0.2
 # Factor of an entry that ends in a question.
 _IS_QUESTION: Final = 0.85
-# The whole score sets similarity beside importance and age; left as it is, the difference between a hit and half a
-# hit would count less there than a week.
-CONTRAST: Final = 3
 # Factor above the best other entry of an entry with exactly the words of the query.
 _SAME_WORDS: Final = 1.25
 
@@ -68,7 +77,7 @@ _ASKS_WHEN: Final = re.compile(r"\bwhen\b", re.IGNORECASE)
 _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
 
 
-def similarities(query: str, index: Index, min_match: float = 0.5) -> dict[int, float]:
+def similarities(query: str, index: Index, min_match: float = MIN_MATCH) -> dict[int, float]:
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
@@ -89,19 +98,38 @@ def similarities(query: str, index: Index, min_match: float = 0.5) -> dict[int, 
 
 
 def _named_authors_and_terms(query: str, dates: Sequence[NamedDate], index: Index) -> tuple[frozenset[int], list[str]]:
-    """Numbers of the authors that a query names, and the terms to search for, each once.
+    """Places of the authors that a query names, and the terms to search for, each once.
 
     Names of authors are the commonest words of a log: they are a cue and no terms, unless the query holds no other.
     The words of a date are not corrected: they are searched for in the form in which they are written.
     """
     words = analyze(query)
-    author_words = [analyze(name) for name in index.authors]
-    named = frozenset(place for place, name in enumerate(author_words) if name and set(name) <= set(words))
+    named = _named_authors(query, frozenset(words), index)
     topical = [word for word in words if word not in STOP] or words
-    names = {word for place in named for word in author_words[place]}
+    names = {index.authors[place].removesuffix(SPEAKER_MARK) for place in named}
     terms = dict.fromkeys(map(term, [word for word in topical if word not in names] or topical))
     date_terms = {word for date in dates for word in split_words(date.text)}
     return named, [word for word in terms if word not in date_terms or index.postings(word)[0]]
+
+
+def _named_authors(query: str, words: frozenset[str], index: Index) -> frozenset[int]:
+    """Places of the leading names in a query that enough entries begin with.
+
+    A verb or a label begins entries, too: a name has a capital in the query, or a colon behind it in the entries.
+    """
+    places_of: dict[str, list[int]] = {}
+    for place, author in enumerate(index.authors):
+        name = author.removesuffix(SPEAKER_MARK)
+        if name in words:
+            places_of.setdefault(name, []).append(place)
+    capitalized = capitalized_words(query) if places_of else frozenset()
+    least = max(_AUTHOR_ENTRIES, _AUTHOR_SHARE * index.size)
+    named: set[int] = set()
+    for name, places in places_of.items():
+        counts = {index.authors[place]: index.columns.authors.count(place) for place in places}
+        if sum(counts.values()) >= least and (name in capitalized or counts.get(name + SPEAKER_MARK, 0) >= least):
+            named.update(places)
+    return frozenset(named)
 
 
 def _row_values(word: str, index: Index) -> dict[int, float]:
@@ -141,7 +169,10 @@ def _share_with_neighbours(
 
 
 def _spellings(word: str, index: Index) -> list[tuple[str, float]]:
-    """Terms that stand for a term of the query, with weights: itself, its relatives, its corrections if unknown."""
+    """Terms that stand for a term of the query, with weights: itself and its relatives.
+
+    Of a term that no entry holds, its corrections and the terms that it is part of, too.
+    """
     if is_dense(word):
         return _character_pairs(word, index)
     relatives = index.beginning(word[:_PREFIX]) if len(word) >= _PREFIX else ()
@@ -149,7 +180,8 @@ def _spellings(word: str, index: Index) -> list[tuple[str, float]]:
     if index.postings(word)[0]:
         weights[word] = 1.0
     elif len(word) >= _TYPO_LENGTH and not word.isdecimal():
-        for similar, weight in _corrections(word, index):
+        vocabulary = [known_term for known_term in index.beginning("") if known_term not in STOP]
+        for similar, weight in (*_corrections(word, vocabulary, index), *compound_terms(word, vocabulary)):
             weights[similar] = max(weight, weights.get(similar, 0.0))
     return list(weights.items())
 
@@ -161,9 +193,8 @@ def _character_pairs(word: str, index: Index) -> list[tuple[str, float]]:
     return [(pair, 1.0) for pair in index.beginning("") if len(pair) <= 2 and word in pair]
 
 
-def _corrections(word: str, index: Index) -> Iterator[tuple[str, float]]:
-    candidates = [known_term for known_term in index.beginning("") if known_term not in STOP]
-    candidates += [form for form, base in _terms_of_forms().items() if index.postings(base)[0]]
+def _corrections(word: str, vocabulary: Sequence[str], index: Index) -> Iterator[tuple[str, float]]:
+    candidates = [*vocabulary, *(form for form, base in _terms_of_forms().items() if index.postings(base)[0])]
     ratios = _similar_terms(word, candidates, _TYPO_RATIO)
     for ending in _ENDINGS:
         if len(word) - ending >= _TYPO_LENGTH:

@@ -35,6 +35,7 @@ class IndexEntry(NamedTuple):
     """Name of its neighbourhood, such as file and day; empty for an entry without neighbours."""
     day: str = ""
     author: str = ""
+    """Name that it begins with (`analyzer.leading_name`); empty for none."""
     kernel: float = 1.0
     """Weight of its neighbours' matches: 1.0 in a daily log, where order is a story, 0.5 in a memory file."""
 
