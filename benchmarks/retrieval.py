@@ -1,8 +1,9 @@
 """Quality of the search for memories, on labelled data: `python benchmarks/retrieval.py FOLDER [--model DIR]`.
 
 Prints recall, hits and mean reciprocal rank of our similarity, of the whole score, and of plain baselines; with --model
-also those of our similarity and a sentence-transformers model, half and half, which needs the extra `semantic`. Ships
-no data: the folder holds memories.jsonl with questions.jsonl (turns), and bullets.jsonl with bullet-questions.jsonl.
+also those of our similarity and a sentence-transformers model, half and half, which needs the extra `semantic`. Entries
+are made as a build makes them: no author is told. Ships no data: the folder holds memories.jsonl with questions.jsonl
+(turns, as their text alone and as `Name: text`), and bullets.jsonl with bullet-questions.jsonl.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
-from contextasm.model import EmbedderConfig, Layer, memory_score, weighted_total
+from contextasm.model import Document, EmbedderConfig, Layer, Memory, least_similarity, memory_score, weighted_total
 from contextasm.retrieval.embeddings.local_model import embed_by_folder
 from contextasm.retrieval.embeddings.request import EmbeddingRequest
-from contextasm.retrieval.search.analyzer import analyze
+from contextasm.retrieval.memory_pool import index_entry
+from contextasm.retrieval.search.analyzer import SPEAKER_MARK, analyze
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex, build_index
 from contextasm.retrieval.search.word_lists import STOP
+from contextasm.text.memory_parser import parse_memories
 from contextasm.workspace.processes import run_program
 
 if TYPE_CHECKING:
@@ -39,11 +42,14 @@ if TYPE_CHECKING:
     Scores = dict[int, float]
     Ranker = Callable[[str, "Pool"], Scores]
 
-# Name, memories, questions, and kernel: turns are a log, bullets a memory file.
+# Name, memories, questions, kernel (turns are a log, bullets a memory file), and the form of a memory.
 SETS: Final = (
-    ("turns", "memories.jsonl", "questions.jsonl", 1.0),
-    ("bullets", "bullets.jsonl", "bullet-questions.jsonl", 0.5),
+    ("turns", "memories.jsonl", "questions.jsonl", 1.0, "{text}"),
+    ("turns as `Name: text`", "memories.jsonl", "questions.jsonl", 1.0, "{speaker}: {text}"),
+    ("bullets", "bullets.jsonl", "bullet-questions.jsonl", 0.5, "{text}"),
 )
+# Memories that a layer of the default profile shows.
+TOP: Final = 5
 IMPORTANCE: Final = 0.5
 TYPO_SEED: Final = 20250310
 
@@ -73,29 +79,31 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="folder of a sentence-transformers model with an ONNX file")
     chosen = parser.parse_args()
     rankers = dict(RANKERS)
-    for name, memories, questions, kernel in SETS:
-        labelled = load(chosen.folder / memories, chosen.folder / questions, kernel)
+    for name, memories, questions, kernel, form in SETS:
+        labelled = load(chosen.folder / memories, chosen.folder / questions, kernel, form)
         if chosen.model:
             rankers["similarity and model"] = hybrid_ranker(chosen.model.resolve(), labelled)
-        print(f"\n{name}, kernel {kernel}: {len(labelled)} questions\n{'':36}  R@5  R@10 hit@5   MRR")
+        print(f"\n{name}, kernel {kernel}: {len(labelled)} questions\n{'':40}  R@5  R@10 hit@5   MRR")
         for label, ranker in rankers.items():
             show(label, labelled, ranker)
         for label, first in (("one typo a question", 1), ("one typo, first letters too", 0)):
             chance = random.Random(TYPO_SEED)  # noqa: S311 (no secret: the same typos each time)
-            show(f"similarity, {label}", [mistyped(question, chance, first) for question in labelled], similarity)
+            typos = [mistyped(question, chance, first) for question in labelled]
+            for measured in ("similarity", "full score"):
+                show(f"{measured}, {label}", typos, rankers[measured])
 
 
 def show(label: str, questions: Sequence[Question], ranker: Ranker) -> None:
     """Print one line of a table."""
-    print(f"{label:36}" + "".join(f"{100 * figure:6.1f}" for figure in measure(questions, ranker)), flush=True)
+    print(f"{label:40}" + "".join(f"{100 * figure:6.1f}" for figure in measure(questions, ranker)), flush=True)
 
 
-def load(memories: Path, questions: Path, kernel: float) -> list[Question]:
+def load(memories: Path, questions: Path, kernel: float, form: str) -> list[Question]:
     """The questions of a set, each with the pool that holds its answers."""
     rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in read(memories):
         rows[row["corpus"]].append(row)
-    pools = {corpus: pool(members, kernel) for corpus, members in rows.items()}
+    pools = {corpus: pool(members, kernel, form) for corpus, members in rows.items()}
     return [Question(row["query"], pools[row["corpus"]], choices(row["gold"])) for row in read(questions)]
 
 
@@ -104,10 +112,17 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     return map(json.loads, path.read_text(encoding="utf-8").splitlines())
 
 
-def pool(rows: Sequence[dict[str, Any]], kernel: float) -> Pool:
-    """One conversation's memories; a session is a section."""
-    entries = tuple(IndexEntry(row["text"], row["group"], row["date"][:10], row["speaker"], kernel) for row in rows)
+def pool(rows: Sequence[dict[str, Any]], kernel: float, form: str) -> Pool:
+    """One conversation's memories; a session is a file."""
+    entries = tuple(index_entry(memory(row, form))._replace(kernel=kernel) for row in rows)
     return Pool(tuple(row["id"] for row in rows), entries, build_index(entries))
+
+
+def memory(row: dict[str, Any], form: str) -> Memory:
+    """A row as a memory in the file of its session, in one of the forms of `SETS`."""
+    bullet = " ".join(form.format(**row).split())
+    document = Document(f"{row['group']}.md", f"## {row['date'][:10]}\n\n- {bullet}\n", 1, {}, b"")
+    return parse_memories(document)[0][0]
 
 
 def choices(gold: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
@@ -162,9 +177,11 @@ def full_score(query: str, pool: Pool) -> Scores:
     """Our whole score, as a build ranks: similarity, importance (the same for all) and age at the last session."""
     today = max(date.fromisoformat(entry.day) for entry in pool.entries)
     hits = similarities(query, pool.index)
+    least = least_similarity(hits.values(), TOP)
     weights = Layer("L5").ranking.weights
     scores = {row: memory_score(near, IMPORTANCE, pool.entries[row].day, today) for row, near in hits.items()}
-    return {row: weighted_total(score, weights) for row, score in scores.items()}
+    # Candidates first: no total is above 1.
+    return {row: weighted_total(score, weights) + (hits[row] >= least) for row, score in scores.items()}
 
 
 def plain_fts(query: str, pool: Pool) -> Scores:
@@ -213,7 +230,7 @@ def hybrid_ranker(model: Path, questions: Sequence[Question]) -> Ranker:
 
 def nameless(query: str, pool: Pool) -> str:
     """A query without the names of the pool's authors."""
-    names = {entry.author.casefold() for entry in pool.entries}
+    names = {entry.author.removesuffix(SPEAKER_MARK) for entry in pool.entries}
     return re.sub(
         r"\w+(?:['’]s)?",
         lambda word: "" if analyze(word[0])[:1] and analyze(word[0])[0] in names else word[0],
