@@ -121,8 +121,8 @@ class MemoryPool(Protocol):
     def problems(self) -> Sequence[Problem]:
         """Problems of all the files."""
 
-    def similar(self, topic: str, floor: float) -> Mapping[int, float]:
-        """Similarity of rows to a topic, from 0 to 1; rows below the share `floor` of the best are left out."""
+    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
+        """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out."""
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest memories, those of one day by path, then the later in the file; all for a count of 0."""
