@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def read_stdin(where: str, kind: str) -> str:
     """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.reading import MAX_FILE, too_large
+    from contextasm.model import MAX_FILE, ContextasmError
+    from contextasm.workspace.reading import too_large
 
     try:
         data = sys.stdin.buffer.read(MAX_FILE + 1)

@@ -19,6 +19,7 @@ from contextasm.model.context import SectionFormat as SectionFormat
 from contextasm.model.context import Selection as Selection
 from contextasm.model.document import AS_WRITTEN as AS_WRITTEN
 from contextasm.model.document import CLEAN as CLEAN
+from contextasm.model.document import MAX_FILE as MAX_FILE
 from contextasm.model.document import Cleaning as Cleaning
 from contextasm.model.document import Data as Data
 from contextasm.model.document import Document as Document

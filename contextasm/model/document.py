@@ -6,6 +6,9 @@ from typing import NamedTuple, Protocol
 
 from contextasm.model.errors import Problem
 
+MAX_FILE = 64 * 1024 * 1024
+"""Bytes of the largest file that is read, and of the most that a compressed one holds."""
+
 Span = tuple[int, int]
 """First and last line of a part of a file, counted from 1, both included."""
 

@@ -55,6 +55,7 @@ OUTCOME = {
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",
+    "shown-above": "merged",
 }
 """Outcome by code of the reason."""
 

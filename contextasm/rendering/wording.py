@@ -37,12 +37,14 @@ REASONS: Mapping[str, str] = {
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
+    "shown-above": "{layer} shows it",
 }
 """Wording of each reason."""
 
 NUMBERS: Mapping[str, str] = {
     "not-in-top": "{count:,} more memories, and {top} are shown",
-    "no-match": "{count:,} memories do not match the topic, or much less well than the best",
+    "no-match": "{count:,} {what} do not match the topic, or much less well than the best",
+    "not-in-pool": "{count:,} more {what} match the topic, and the {pool:,} best are looked at",
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
 }
@@ -51,7 +53,7 @@ NUMBERS: Mapping[str, str] = {
 
 def reason_words(reason: Reason) -> str:
     """The reason of a decision in words."""
-    facts = dict(reason.facts)
+    facts = {"what": "memories"} | dict(reason.facts)
     return (NUMBERS if "count" in facts else REASONS)[reason.code].format(**facts)
 
 

@@ -44,6 +44,9 @@ _WEIGHED = ("importance", "recency", "confidence", "open")
 _ENTRIES: Mapping[str, _SourceEntry] = {
     "document": _SourceEntry(documents, shows_text=True),
     "daily": _SourceEntry(daily_logs, group_fields=("date",), shows_text=True),
+    "log-search": _SourceEntry(
+        _import_on_call("log_search", "log_search"), ("text",), ("date",), score_parts=("similarity",)
+    ),
     "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
     "search": _SourceEntry(search_memories, _MEMORY, _KEY, ("similarity", *_WEIGHED)),
     "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY, _WEIGHED),

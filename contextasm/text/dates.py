@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md")
+_DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md(?:\.gz)?")
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times here are UTC without saying so
 _MILLISECONDS = 1e11
@@ -31,7 +31,10 @@ def leading_date_form(text: str) -> str:
 
 
 def split_dated_name(name: str) -> tuple[str, str] | None:
-    """Date, as written, and the rest of a name such as `2025-03-10 standup.md`; None for any other name."""
+    """Date, as written, and the rest of a name such as `2025-03-10 standup.md`; None for any other name.
+
+    The file may be compressed: `2025-03-10.md.gz`.
+    """
     match = _DATED_NAME.fullmatch(name)
     return (match[1], match[2]) if match else None
 

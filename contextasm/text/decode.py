@@ -6,9 +6,22 @@ as a value; no file is opened here.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
-from contextasm.model import CLEAN, Cleaning, ContextasmError, Data, Document, Gap, Hidden, Parse, Problem, Span
+from contextasm.model import (
+    CLEAN,
+    MAX_FILE,
+    Cleaning,
+    ContextasmError,
+    Data,
+    Document,
+    Gap,
+    Hidden,
+    Parse,
+    Problem,
+    Span,
+)
 from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.front_matter import front_matter
 from contextasm.text.json_reader import load_json
@@ -19,15 +32,22 @@ MAX_FRONT_MATTER = 65_536
 
 _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
+_GZIP_STEP = 4096
+"""Bytes of a compressed file that are taken at a time, so that one of many small members takes no longer."""
+
 
 def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
     """The document in a file's bytes; a problem that names the byte where the bytes are no text.
 
-    Lines of a managed block are blank in its text: no build reads what a build wrote.
+    Lines of a managed block are blank in its text: no build reads what a build wrote. The bytes of a `.gz` file are
+    decompressed, up to `MAX_FILE`.
     """
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    content = _decompressed(path, data) if path.endswith(".gz") else data
+    if isinstance(content, Problem):
+        return content
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), "utf-8")
     try:
-        text = data.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
@@ -54,6 +74,27 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
             "too-large", path, 1, f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
         )
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
+
+
+def _decompressed(path: str, data: bytes) -> bytes | Problem:
+    """The content of a gzip file of one or more members; a problem where it is damaged, or too large."""
+    contents: list[bytes] = []
+    room, member = MAX_FILE, None
+    for start in range(0, len(data), _GZIP_STEP):
+        compressed = data[start : start + _GZIP_STEP]
+        while compressed := compressed if member else compressed.lstrip(b"\0"):
+            member = member or zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+            try:
+                contents.append(member.decompress(compressed, room + 1))
+            except zlib.error as error:
+                return Problem("not-text", path, 0, f"is no gzip file: {error}")
+            room -= len(contents[-1])
+            if room < 0:
+                return Problem("too-large", path, 0, f"holds more than {MAX_FILE:,} bytes, the most that is read")
+            compressed, member = (member.unused_data, None) if member.eof else (b"", member)
+    if member:
+        return Problem("not-text", path, 0, "is a gzip file that is cut off")
+    return b"".join(contents)
 
 
 def _gaps(block: Span, secrets: Sequence[Span]) -> tuple[Gap, ...]:

@@ -12,11 +12,11 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import MAX_FILE, ContextasmError, Document, Problem
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import list_matching
 from contextasm.workspace.git_commands import git_failure, run_git, start_git
-from contextasm.workspace.reading import MAX_FILE, ReadFailure, too_large
+from contextasm.workspace.reading import ReadFailure, too_large
 from contextasm.workspace.typed_paths import workspace_path
 
 if TYPE_CHECKING:

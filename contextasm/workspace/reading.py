@@ -12,8 +12,7 @@ import stat
 from collections.abc import Callable
 from typing import NamedTuple
 
-MAX_FILE = 64 * 1024 * 1024
-"""Bytes of the largest file that is read."""
+from contextasm.model import MAX_FILE
 
 MISSING = "missing"
 """Code of the failure where there is no file at a path."""

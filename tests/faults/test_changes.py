@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.model import Document, Problem
+from contextasm.model import MAX_FILE, Document, Problem
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 
@@ -65,7 +65,7 @@ def test_file_that_grows_while_it_is_read_is_read_up_to_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P15, P24: a log that somebody appends to never ends."""
-    from contextasm.workspace.reading import MAX_FILE, file_bytes
+    from contextasm.workspace.reading import file_bytes
 
     (tmp_path / "f").write_bytes(b"x")
     sizes: list[int] = []

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from contextasm.config.yaml_loader import MAX_CONFIG
+from contextasm.model import MAX_FILE
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.reading import MAX_FILE, MISSING, ReadFailure, file_bytes
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
 from tests.command import SMALL_TEXT, fill, inside, refused
 
 

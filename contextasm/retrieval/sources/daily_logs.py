@@ -3,10 +3,6 @@
 The file name holds the date, so a log outside the window is never opened.
 """
 
-from collections.abc import Sequence
-from datetime import date
-from typing import NamedTuple
-
 from contextasm.model import (
     Document,
     Fragment,
@@ -14,27 +10,15 @@ from contextasm.model import (
     Labels,
     Layer,
     Location,
-    Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
     Verdict,
 )
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
 from contextasm.text.markdown import trimmed
 from contextasm.text.passage import passage
-from contextasm.text.templates import fill_template, layer_paths
-
-
-class _Log(NamedTuple):
-    """The file of a log, not opened."""
-
-    path: str
-    day: date
-    age: int
-    """In days; negative for a day in the future."""
-    order: tuple[int, int, str]
-    """Sort key: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
+from contextasm.text.templates import fill_template
 
 
 def daily_logs(query: SourceQuery) -> RetrievalResult:
@@ -42,7 +26,7 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
 
     A log outside the window is an excluded fragment without text, and a file whose name is no date is a problem.
     """
-    logs, problems = _logs_in_display_order(query)
+    logs, problems = logs_in_display_order(query)
     oldest = query.layer.query.max_age_days
     if not any(0 <= log.age <= oldest for log in logs):
         oldest = max(oldest, query.layer.query.fallback_days)
@@ -72,26 +56,7 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _logs_in_display_order(query: SourceQuery) -> tuple[Sequence[_Log], list[Problem]]:
-    logs: list[_Log] = []
-    problems: list[Problem] = []
-    for number, template in enumerate(query.layer.query.paths):
-        for path in layer_paths(query.build.workspace, template, query.build.request):
-            name = path.rpartition("/")[2]
-            parts = split_dated_name(name)
-            day = parse_date(parts[0]) if parts else None
-            if parts and day:
-                age = (query.build.request.date - day).days
-                logs.append(_Log(path, day, age, (-day.toordinal(), number, parts[1])))
-            elif isinstance(read := query.build.workspace.read(path), Problem):
-                problems.append(read)
-            else:
-                message = f"{name} is no date, so it is not read as a log; name it YYYY-MM-DD.md"
-                problems.append(Problem("bad-log-name", path, 0, message))
-    return sorted(logs, key=lambda log: (log.order, log.path)), problems
-
-
-def _log_fragment(document: Document, log: _Log, layer: Layer, place: int) -> Fragment:
+def _log_fragment(document: Document, log: DatedLog, layer: Layer, place: int) -> Fragment:
     blank, text = trimmed(document.text)
     location, text = passage(document, document.line + blank, text)
     group = fill_template(layer.display.group_template, {"date": str(log.day)})

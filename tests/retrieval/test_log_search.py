@@ -1,0 +1,114 @@
+"""Source `log-search`: lines of all logs that match the topic, under their days."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+
+from contextasm.model import MAX_FILE, Context
+from tests.workspaces import Content, agent, ago, build, codes, limited, log, section
+
+OLD = ago(100)
+HARBOUR = "# Day\n\n- We ate soup\n- The harbour was dredged\n\nKenji saw it. Nobody else did.\n"
+
+
+def archived(name: str, content: bytes) -> dict[str, Content]:
+    """A compressed log of agent luna, in the folder of those that were set aside."""
+    return {f"agents/luna/daily/archive/2024/{name}.md.gz": content}
+
+
+def related(context: Context) -> str:
+    """What is shown of logs by topic."""
+    return section(context, "Related Activity")
+
+
+def test_lines_of_any_day_are_shown_under_it_in_the_order_of_the_file() -> None:
+    """One that does not match at all is not."""
+    files = agent() | log(OLD, "- Nothing\n- harbour one\n- Anything\n- harbour two\n- a\n- b\n- c\n- d\n- e\n")
+    context = build(files, topic="harbour")
+    lines = related(context).split("\n")
+    assert lines[0] == f"### {OLD}"
+    assert lines.index("- harbour one") < lines.index("- harbour two")
+    assert "- e" not in lines
+
+
+def test_nothing_is_there_without_a_topic() -> None:
+    """Neither section nor layer."""
+    context = build(agent() | log(OLD, HARBOUR))
+    assert "harbour" not in context.text
+    assert "related" not in {usage.layer for usage in context.allowances}
+
+
+def test_archived_log_is_searched_and_not_shown_as_recent() -> None:
+    """Compressed or not."""
+    files = agent() | archived(str(ago(1)), gzip.compress(b"- The harbour was dredged\n"))
+    files["agents/luna/daily/archive/2025-03-12.md"] = "- The harbour was paid\n"
+    context = build(files, topic="harbour")
+    assert related(context) == f"### {ago(1)}\n- The harbour was dredged\n\n### 2025-03-12\n- The harbour was paid"
+    assert "harbour" not in build(files).text
+
+
+def test_gzip_file_of_several_members_is_read_whole() -> None:
+    """As gzip itself does, with the zeros that pad it."""
+    data = gzip.compress(b"- The harbour\n") + gzip.compress(b"- Its harbour master\n") + b"\0" * 9000
+    assert related(build(agent() | archived(str(OLD), data), topic="harbour")).count("harbour") == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        pytest.param(gzip.compress(b"- The harbour\n" * 50)[:-12], "not-text", id="cut off"),
+        pytest.param(b"- The harbour\n", "not-text", id="not compressed"),
+        pytest.param(gzip.compress(b"\xff\xfe\xff"), "not-text", id="no text"),
+    ],
+)
+def test_damaged_archive_is_a_problem_and_the_rest_is_searched(data: bytes, code: str) -> None:
+    """The build goes on."""
+    context = build(agent() | log(OLD, HARBOUR) | archived("2024-01-01", data), topic="harbour")
+    assert code in codes(context)
+    assert "The harbour was dredged" in related(context)
+
+
+def test_gzip_bomb_is_not_read() -> None:
+    """It ends at the size of the largest file."""
+    packer = zlib.compressobj(wbits=31)
+    data = b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(MAX_FILE // 1_000_000 + 1)) + packer.flush()
+    context = build(agent() | archived("2024-01-01", data), topic="harbour")
+    assert "too-large" in codes(context)
+
+
+def test_log_of_a_later_day_is_left_out() -> None:
+    """And told."""
+    context = build(agent() | log(ago(-1), HARBOUR), topic="harbour")
+    assert "dredged" not in context.text
+    assert [each.reason.code for each in context.decisions if each.layer == "related"] == ["future"]
+
+
+def test_each_line_has_its_place_and_its_score() -> None:
+    """As a memory has."""
+    context = build(agent() | log(OLD, HARBOUR), topic="harbour")
+    (decision,) = (each for each in context.decisions if each.lines == (4, 4))
+    assert (decision.outcome, decision.layer) == ("included", "related")
+    assert dict(decision.score) == {"similarity": 1.0, "total": 1.0}
+
+
+def test_lines_below_a_heading_share_its_matches() -> None:
+    """The heading itself is not shown."""
+    text = "## Harbour\n\n- It was dredged\n- Paid\n\n" + "\n\n".join(f"## Part {n}\n\n- Soup {n}" for n in range(9))
+    shown = related(build(agent() | log(OLD, text), topic="harbour"))
+    assert "- It was dredged" in shown
+    assert "Harbour" not in shown
+    assert "Soup 5" not in shown
+
+
+def test_many_lines_are_counted() -> None:
+    """Each reason once; the candidates are those that match best."""
+    files = agent() | log(OLD, "- The harbour\n" * 20 + "\n".join(f"- soup {n}" for n in range(1500)))
+    context = build(files, limited(related={"max_candidates": 5}), topic="harbour")
+    own = [each for each in context.decisions if each.layer == "related"]
+    counts = {each.reason.code: dict(each.reason.facts)["count"] for each in own if each.lines == (0, 0)}
+    assert set(counts) == {"no-match", "not-in-pool"}
+    assert len(own) == 5 + len(counts)
+    assert sum(map(int, counts.values())) == 1515

@@ -1,0 +1,48 @@
+"""Lines of a log: what is one, and where it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from contextasm.model import Document
+from contextasm.text.decode import decode_document
+from contextasm.text.log_parser import parse_log
+
+
+def parsed(text: str) -> list[tuple[int, str]]:
+    """Line of the file and text of each line that is no heading."""
+    document = decode_document("daily/2025-03-10.md", text.encode())
+    assert isinstance(document, Document)
+    return [(line.location.line, line.text) for line in parse_log(document) if not line.is_heading]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("- one\n- two\n", [(1, "one"), (2, "two")], id="items"),
+        pytest.param("- one\n  goes on\n  - inner\n", [(1, "one\ngoes on"), (3, "inner")], id="an item inside another"),
+        pytest.param("A text that goes\non here\n\nNext\n", [(1, "A text that goes\non here"), (4, "Next")], id="text"),
+        pytest.param("It was said.\nIt was done\n", [(1, "It was said."), (2, "It was done")], id="ends of sentences"),
+        pytest.param("Ada: yes\nBen: no\n", [(1, "Ada: yes"), (2, "Ben: no")], id="names"),
+        pytest.param("10:30 in\n11:00 out\n", [(1, "10:30 in"), (2, "11:00 out")], id="times"),
+        pytest.param("as\nfor example: so\n", [(1, "as\nfor example: so")], id="a colon after small words"),
+        pytest.param("---\n\n-\n\n***\n", [], id="no words"),
+        pytest.param("-\n  one\n", [(2, "one")], id="a mark alone"),
+        pytest.param("---\na: b\n---\n\n# Day\n\n1. one\n", [(7, "one")], id="front matter and heading"),
+        pytest.param("```\n# a\n\nb\n```\n", [(1, "```\n# a\n\nb\n```")], id="a fence is one"),
+    ],
+)
+def test_what_is_a_line_of_a_log(text: str, expected: list[tuple[int, str]]) -> None:
+    """Marks and indents are no part of its text."""
+    assert parsed(text) == expected
+
+
+def test_headings_are_told_apart() -> None:
+    """They are no lines of their own."""
+    document = decode_document("daily/2025-03-10.md", b"# Day\n\n## Noon\n- one\n")
+    assert isinstance(document, Document)
+    assert [(line.text, line.is_heading) for line in parse_log(document)] == [
+        ("# Day", True),
+        ("## Noon", True),
+        ("one", False),
+    ]
