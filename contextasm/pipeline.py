@@ -27,7 +27,7 @@ from contextasm.ranking.filters import apply_filters, drop_secrets
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.reading import with_cleaning
-from contextasm.retrieval.retrieve import retrieve, with_fallback_tops
+from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
 from contextasm.text.cleaning import hidden_problems
@@ -50,7 +50,8 @@ def assemble(build: Build) -> Context:
 
 
 def _assemble(build: Build) -> Context:
-    build, results = _retrieve_for_audience(build)
+    profile = with_layers_for_topic(build.profile, build.request.topic)
+    build, results = _retrieve_for_audience(build._replace(profile=profile))
     results = apply_filters(build.profile, results, build.request.filters)
     unmatched = (*build.problems, *unmatched_problems(build, results))
     build = build._replace(profile=with_fallback_tops(build.profile, results))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
@@ -282,6 +283,9 @@ LOG_NAMES = (
 logs = st.dictionaries(st.sampled_from(LOG_NAMES), texts, max_size=6)
 """Logs by name, some of which are no dates."""
 
+archived = st.dictionaries(st.sampled_from(("2024-12-01", "2024-12-02", "2025-03-13")), texts, max_size=1)
+"""Logs that were set aside, by name."""
+
 MEMORY_LINES = (
     "- [decision] Use three acts",
     "- [decision] Use three acts",
@@ -324,6 +328,11 @@ def workspaces(draw: st.DrawFn) -> dict[str, Content]:
         files[f"{name}.md"] = draw(st.one_of(texts, texts, st.just(b"\xff\xfeA"), st.just(b"caf\xe9")))
     for owner in ("agents/luna", "teams/writers"):
         files |= {f"{owner}/daily/{name}.md": text for name, text in draw(logs).items()}
+        archive = f"{owner}/daily/archive/2024"
+        files |= {f"{archive}/{name}.md": text for name, text in draw(archived).items()}
+        files |= {
+            f"{archive}/{name}.md.gz": gzip.compress(text.encode(), mtime=0) for name, text in draw(archived).items()
+        }
         files |= {f"{owner}/memories/{name}.md": text for name, text in draw(memory_files).items()}
     return files
 
@@ -338,6 +347,9 @@ limits = {
     "reserve": st.one_of(st.just(0), st.just(0), _tokens),
 }
 """The limits of one layer."""
+
+topics = st.sampled_from(("", "", "a short line", "three acts in 2025", "日本語の文章 item"))
+"""Topics, some of whose words are in the texts; half of the examples have none."""
 
 budgets = st.one_of(st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 20_000))
 

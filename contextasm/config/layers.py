@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from contextasm.config import values
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping
-from contextasm.model import ContextasmError, Layer, Profile
+from contextasm.model import ContextasmError, Layer, Limits, Profile
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
 from contextasm.selection.detail import LEVELS
@@ -57,6 +57,8 @@ LAYER_KEYS: Mapping[str, LayerKey] = {
     "grow": LayerKey("limits", "grow", values.parse_flag),
     "ceiling": LayerKey("limits", "ceiling", values.parse_percent),
     "reserve": LayerKey("limits", "reserve", values.parse_tokens),
+    "reserve_against": LayerKey("limits", "reserve_against", values.parse_texts),
+    "within": LayerKey("limits", "within", values.parse_name),
     "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
     "hidden": LayerKey("", "hidden", values.one_of(("strip", "keep", "fail"))),
     "locked": LayerKey("", "locked", values.parse_flag),
@@ -113,7 +115,25 @@ def in_scope(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
         for start in layer.query.start_from:
             if start not in selected_ids:
                 raise ContextasmError("--scope", f"{layer.id} starts from {start}", f"name {start} too")
-    return tuple(selected)
+    return with_freed_rooms(layers, selected)
+
+
+def with_freed_rooms(layers: Iterable[Layer], present: Iterable[Layer]) -> tuple[Layer, ...]:
+    """The layers that are `present`; one within a layer that is not has the whole room of that one."""
+    limits = {layer.id: layer.limits for layer in layers}
+    kept = [*present]
+    ids = {layer.id for layer in kept}
+    return tuple(
+        layer._replace(limits=_freed_limits(layer.limits, limits[layer.limits.within]))
+        if layer.limits.within in limits and layer.limits.within not in ids
+        else layer
+        for layer in kept
+    )
+
+
+def _freed_limits(own: Limits, room: Limits) -> Limits:
+    both = [limit for limit in (own.max_tokens, room.max_tokens) if limit is not None]
+    return room._replace(max_tokens=min(both, default=None), priority=own.priority)
 
 
 def with_layer_changes(profile: Profile, tables: object, where: str, *, new: bool) -> Profile:
@@ -140,8 +160,28 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
         earlier = [*layers][: [*layers].index(name)]
         for start in layers[name].query.start_from:
             values.require_known(start, earlier, f"{table.where('start_from')}: start_from", "layer before it")
+        for other in layers[name].limits.reserve_against:
+            where_against = f"{table.where('reserve_against')}: reserve_against"
+            values.require_known(other, earlier, where_against, "layer before it")
+        _check_within(layers[name], {other: layers[other] for other in earlier}, table)
     _check_shares(layers.values(), where)
     return profile._replace(layers=tuple(layers.values()), disabled=tuple(sorted(disabled)))
+
+
+def _check_within(layer: Layer, earlier: Mapping[str, Layer], table: YamlMapping) -> None:
+    limits, where = layer.limits, f"{table.where('within')}: within"
+    if limits.reserve_against and not limits.reserve:
+        raise ContextasmError(table.where("reserve_against"), f"{layer.id} has no reserve", "add `reserve:`")
+    if not limits.within:
+        return
+    host = earlier[values.require_known(limits.within, [*earlier], where, "layer before it")]
+    if host.limits.required or host.limits.within:
+        raise ContextasmError(where, f"{host.id} has no room to share", "name a layer with a room of its own")
+    if limits.required or limits.reserve:
+        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required` and `reserve`")
+    other = next((other.id for other in earlier.values() if other.limits.within == host.id), "")
+    if other:
+        raise ContextasmError(where, f"{other} shares the room of {host.id} already", "name another layer")
 
 
 def _check_shares(layers: Iterable[Layer], where: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config import values
-from contextasm.config.layers import LAYER_KEYS, in_scope, layer_id, layer_value, with_layer_changes
+from contextasm.config.layers import LAYER_KEYS, in_scope, layer_id, layer_value, with_freed_rooms, with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.profile_loader import SHIPPED, ReadProfile, load_profile, read_file, with_strategy
 from contextasm.config.settings import Setting
@@ -34,7 +34,9 @@ def resolve_profile(
     """
     profile = resolve_all_layers(settings, settings_file, workspace, process, digests)
     return profile._replace(
-        layers=tuple(layer for layer in profile.layers if layer.id not in profile.disabled),
+        layers=with_freed_rooms(
+            profile.layers, [layer for layer in profile.layers if layer.id not in profile.disabled]
+        ),
         private_paths=tuple(
             dict.fromkeys(path for layer in profile.layers if layer.private for path in layer.query.paths)
         ),

@@ -75,6 +75,10 @@ class Limits(NamedTuple):
     """Per cent of the budget that this layer and all layers counted before it may reach; None for no limit."""
     reserve: int = 0
     """Tokens held for this layer against the layers before it."""
+    reserve_against: tuple[str, ...] = ()
+    """Ids of the layers that the reserve is held against, up to half of the room left to them; empty for all."""
+    within: str = ""
+    """Id of the earlier layer whose room this layer shares; empty for a room of its own."""
     priority: int = 0
     """Rank; layers of a higher rank take their room first. A rule's `set_priority` sets it."""
 

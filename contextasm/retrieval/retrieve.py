@@ -67,6 +67,13 @@ def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:
         raise ContextasmError(where, found.message, f"delete it: {layer.id} has `hidden: fail`")
 
 
+def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
+    """The profile without the layers within others, where there is no topic: these then have their room alone."""
+    if topic.strip():
+        return profile
+    return profile._replace(layers=tuple(layer for layer in profile.layers if not layer.limits.within))
+
+
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
     """The profile with `fallback_top` as the `top` of the layers whose fragments are a fallback."""
     fell_back = {

@@ -218,11 +218,13 @@ def _mark_changed(
         return tuple(after)
     takes_from_earlier = any(
         before[number].limits.priority != after[number].limits.priority
-        or after[number].limits.reserve
+        or (after[number].limits.reserve and not after[number].limits.reserve_against)
         or any(fragment.verdict.pinned_by for fragment in results[after[number].id].fragments)
         for number in changed
     )
-    first = 0 if takes_from_earlier else changed[0]
+    named = {name for number in changed for name in after[number].limits.reserve_against}
+    reserved = [number for number, layer in enumerate(after) if layer.id in named]
+    first = 0 if takes_from_earlier else min([*reserved, *changed])
     return tuple(_changed(layer) if number >= first else layer for number, layer in enumerate(after))
 
 

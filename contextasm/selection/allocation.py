@@ -1,13 +1,13 @@
 """Allocation: the layers with their candidates, and the room in the budget that each may take.
 
-No fragment is chosen here; only pins that do not fit together are taken back. Amounts are in the counter's units, which
+No fragment is chosen here. Amounts are in the counter's units, which
 add up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 
-from contextasm.model import PIN_FIELD, Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
+from contextasm.model import Fragment, Layer, Problem, Profile, SectionFormat, Summarizer, TokenCounter
 from contextasm.selection.detail import LEVELS, at_detail
 from contextasm.selection.layout import Excerpt, excerpt_at_level, section_body, whole_excerpt
 
@@ -52,7 +52,7 @@ class LayerInput(NamedTuple):
             if fragment.verdict.excluded is None:
                 sections[fragment.display.heading].append(fragment)
         for group in sections.values():
-            group.sort(key=lambda fragment: not _is_pinned(fragment))
+            group.sort(key=lambda fragment: not is_pinned(fragment))
         filled = {heading: group for heading, group in sections.items() if group}
         return self._replace(candidates=candidates, sections=filled)
 
@@ -91,7 +91,7 @@ class LayerInput(NamedTuple):
         if self.layer.limits.required:
             return {}
         return self.lay_out_all(
-            [whole_excerpt(fragment) for group in self.sections.values() for fragment in group if _is_pinned(fragment)]
+            [whole_excerpt(fragment) for group in self.sections.values() for fragment in group if is_pinned(fragment)]
         )
 
 
@@ -110,7 +110,7 @@ class Demand(NamedTuple):
     everything: Selected
     pinned: Selected
     reserve: int = 0
-    """Units held for it against the layers before it."""
+    """Units held for it against the layers before it, or against those that `reserve_against` names."""
 
     @property
     def layer(self) -> Layer:
@@ -144,7 +144,8 @@ class LayerResult(NamedTuple):
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
-def _is_pinned(fragment: Fragment) -> bool:
+def is_pinned(fragment: Fragment) -> bool:
+    """Whether a rule, or the memory itself, includes a fragment."""
     return bool(fragment.verdict.pinned_by)
 
 
@@ -159,11 +160,19 @@ def loses_no_line(layer: Layer) -> bool:
 
 def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source decides how much room it has."""
-    reserving = {other.id for other in profile.layers if other.limits.reserve and other.query.sources != ("document",)}
-    later = {other.id for other in profile.layers[profile.layers.index(layer) + 1 :]}
+    later = profile.layers[profile.layers.index(layer) + 1 :]
+    is_reserved_against = any(
+        other.limits.reserve and other.query.sources != ("document",) and binds(other, layer) for other in later
+    )
     if layer.query.sources != ("document",) or layer.changed_by_rules:
         return False
-    return layer.limits.required or (loses_no_line(layer) and not (reserving & later or profile.fill))
+    return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
+
+
+def binds(reserving: Layer, earlier: Layer) -> bool:
+    """Whether the reserve of a layer is held against an earlier one."""
+    against = reserving.limits.reserve_against
+    return not against or earlier.id in against
 
 
 def demand_of(layer_input: LayerInput) -> Demand:
@@ -172,9 +181,30 @@ def demand_of(layer_input: LayerInput) -> Demand:
 
 
 def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
-    """The demands in the order in which they take their room, each with the room that is held for it."""
+    """The demands in the order in which they take their room, each with the room that is held for it.
+
+    A layer within another comes right behind that one.
+    """
+    ids = {demand.layer.id for demand in demands}
     ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
-    return [demand._replace(reserve=_reserve(demand, total, units_per_token)) for demand in ordered]
+    followers = {demand.layer.limits.within: demand for demand in ordered if demand.layer.limits.within in ids}
+    owners = [demand for demand in ordered if demand.layer.limits.within not in ids]
+    paired = [each for owner in owners for each in (owner, followers.get(owner.layer.id)) if each]
+    return [demand._replace(reserve=_reserve(demand, total, units_per_token)) for demand in paired]
+
+
+def held_units(earlier: Demand, later: Sequence[Demand], room: int) -> int:
+    """Units of the `room` left to a layer that are held for the layers behind it.
+
+    Reserves against some layers alone take half of the room at most, but for pins.
+    """
+    firm = sum(units_of(demand.pinned) if demand.layer.limits.reserve_against else demand.reserve for demand in later)
+    named = sum(
+        demand.reserve - units_of(demand.pinned)
+        for demand in later
+        if demand.layer.limits.reserve_against and binds(demand.layer, earlier.layer)
+    )
+    return firm + min(named, max(0, room - firm) // 2)
 
 
 def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
@@ -184,33 +214,6 @@ def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
         return 0
     own_limits = [limit.units for limit in fixed_limits(demand.layer, total, units_per_token)]
     return max(units_of(demand.pinned), min(limits.reserve * units_per_token, demand.units, *own_limits))
-
-
-def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
-    """The demands with as many of their pins as fit the room together.
-
-    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
-    """
-    fitting, problems = [*demands], list[Problem]()
-    while (pins := [*_pins(fitting)]) and sum(units_of(demand.pinned) for demand in fitting) > room:
-        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
-        given = fitting[number].layer_input
-        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
-        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
-        fitting[number] = demand_of(given.with_candidates(candidates))
-        pinned_by = last.verdict.pinned_by
-        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
-        message = f"{pinner} includes it, and the budget has no room for all of it"
-        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
-    return fitting, problems
-
-
-def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
-    # From the end of the document: the first of several pins of one rule is the last in the document.
-    for number, demand in reversed([*enumerate(demands)]):
-        for fragment in reversed(demand.layer_input.candidates) if demand.pinned else ():
-            if _is_pinned(fragment) and fragment.verdict.excluded is None:
-                yield number, fragment
 
 
 def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: bool = False) -> list[Allowance]:
@@ -254,7 +257,8 @@ def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     would feed the later layer at this budget and not at a larger one (docs/architecture.md, law 7).
     """
     is_whole = result.wanted <= result.allowance.units
-    if is_whole or result.allowance.by == "max_tokens" or not any(map(loses_no_line, later)):
+    is_bound = result.allowance.by == "max_tokens" and not result.layer_input.layer.limits.within
+    if is_whole or is_bound or not any(map(loses_no_line, later)):
         return result.used
     return result.allowance.units
 

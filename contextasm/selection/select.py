@@ -4,11 +4,12 @@ Amounts are in the counter's units, which add up; tokens are computed from them 
 section format says what surrounds a section, so that headings, blank lines and markers are paid for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Fragment, Profile, SectionFormat, Selection, Summarizer, TokenCounter
+from contextasm.model import Fragment, Layer, Profile, SectionFormat, Selection, Summarizer, TokenCounter
 from contextasm.selection.allocation import (
+    Allowance,
     Demand,
     LayerInput,
     LayerResult,
@@ -17,10 +18,10 @@ from contextasm.selection.allocation import (
     demand_of,
     fixed_limits,
     growth_allowance,
+    held_units,
     in_turn,
     is_stable,
     loses_no_line,
-    with_pins_that_fit,
 )
 from contextasm.selection.decisions import (
     emitted_sections,
@@ -31,6 +32,8 @@ from contextasm.selection.decisions import (
 )
 from contextasm.selection.expand import expand
 from contextasm.selection.overflow import overflow
+from contextasm.selection.pins_that_fit import with_pins_that_fit
+from contextasm.selection.shared_room import other_part, own_part, without_shown
 
 
 class Budget(NamedTuple):
@@ -80,13 +83,22 @@ def select(
 def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, LayerResult]:
     """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
     results: dict[str, LayerResult] = {}
-    for number, demand in enumerate(demands):
-        later = sum(other.reserve for other in demands[number + 1 :])
-        units_per_token = demand.layer_input.counter.units_per_token
-        result = overflow(demand, allowance_of(demand, total, units_per_token, charged, later))
-        behind = [other.layer for other in demands[number + 1 :]]
-        charged += 0 if demand.layer.limits.required else charge(result, behind)
-        results[demand.layer.id] = result
+    rooms: dict[str, Allowance] = {}
+    sharing = _sharing_layers(demand.layer for demand in demands)
+    for number, given in enumerate(demands):
+        layer, behind, host = given.layer, demands[number + 1 :], given.layer.limits.within
+        units_per_token = given.layer_input.counter.units_per_token
+        if host in rooms:
+            demand = without_shown(given, results[host])
+            allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
+        else:
+            demand, later = given, held_units(given, behind, total - charged)
+            allowance = allowance_of(demand, total, units_per_token, charged, later)
+            if layer.id in sharing:
+                rooms[layer.id], allowance = allowance, own_part(demand, allowance)
+        result = overflow(demand, allowance)
+        charged += 0 if layer.limits.required else charge(result, [other.layer for other in behind])
+        results[layer.id] = result
     return results
 
 
@@ -94,13 +106,19 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
     """The results after the layers that want more have taken the room that is left, in the same order.
 
     A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
-    always more where the budget is larger.
+    always more where the budget is larger. Two layers that share a room have what it holds.
     """
     grown = {**results}
+    sharing = _sharing_layers(demand.layer for demand in demands)
     for number, demand in enumerate(demands):
         result = grown[demand.layer.id]
         is_bound = any(loses_no_line(other.layer) for other in demands[number:])
-        if is_bound or demand.layer.limits.required or demand.units <= result.allowance.units:
+        if (
+            is_bound
+            or demand.layer.limits.required
+            or demand.layer.id in sharing
+            or demand.units <= result.allowance.units
+        ):
             continue
         allowance = growth_allowance(demands, number, grown, total)
         if allowance.units > result.allowance.units:
@@ -114,13 +132,21 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
 
     A ceiling counts every layer before it, so under one nothing may grow any more.
     """
+    sharing = _sharing_layers([result.layer_input.layer for result in results.values()])
     capped = any(result.layer_input.layer.limits.ceiling is not None for result in results.values())
     limits = {}
     for name, result in results.items():
         layer, counter = result.layer_input.layer, result.layer_input.counter
         fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token, growing=True)]
-        limits[name] = min([result.allowance.units if capped else total, *fixed])
+        limits[name] = min([result.allowance.units if capped or name in sharing else total, *fixed])
     return limits
+
+
+def _sharing_layers(layers: Iterable[Layer]) -> set[str]:
+    """Ids of the layers that share a room with another one that is there."""
+    ids = {layer.id: layer.limits.within for layer in layers}
+    pairs = ((layer, host) for layer, host in ids.items() if host in ids)
+    return {layer for pair in pairs for layer in pair}
 
 
 def _last_line_end(counter: TokenCounter) -> int:

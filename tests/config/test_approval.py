@@ -22,6 +22,7 @@ LOCKED = {
     "openclaw": ["soul", "agents", "tools"],
     "pack": ["project"],
     "query": [],
+    "recall": ["L1", "L2"],
 }
 """Locked layers of each shipped profile."""
 

@@ -46,7 +46,7 @@ def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
     shown = inside("profiles", name)
     assert (shown.code, shown.err) == (0, "")
     (tmp_path / "mine.yaml").write_text(shown.out)
-    agent = ("-a", "luna", "-t", "q1") if name in {"default", "librarian"} else ()
+    agent = ("-a", "luna", "-t", "q1") if name in {"default", "librarian", "recall"} else ()
     request = ("build", "-q", "-w", SAMPLE, *agent, *DAY)
     own = inside(*request, "-p", tmp_path / "mine.yaml")
     assert own.code == 0, own.err

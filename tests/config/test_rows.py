@@ -234,7 +234,7 @@ def test_row_09_a_memory_too_long_for_what_is_left_gives_way_to_the_next() -> No
 
 def test_row_12_no_profile_has_a_layer_l6() -> None:
     """The layers go from L5 to L7."""
-    assert [layer.id for layer in DEFAULT.layers] == ["L1", "L2", "L3", "L4", "L5", "L7"]
+    assert [layer.id for layer in DEFAULT.layers] == ["L1", "L2", "L3", "related", "L4", "L5", "L7"]
 
 
 def test_row_12_config_that_names_l6_is_told_that_it_is_reserved() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 
 from contextasm.model import Document, Layer, Profile, TokenCounter
 from contextasm.rendering.receipt import token_parts
+from contextasm.retrieval.retrieve import with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, words_of_lines
 from tests.workspaces import (
@@ -25,6 +26,7 @@ from tests.workspaces import (
     limited,
     profiles,
     team,
+    topics,
     workspaces,
 )
 
@@ -33,12 +35,12 @@ formats = pytest.mark.parametrize("form", ["markdown", "xml"])
 
 @formats
 @law_of_counters(250)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_document_counted_anew_keeps_to_the_budget(
-    counter: TokenCounter, form: str, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, form: str, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """P25: unless the required layers alone exceed it: then these are all that is shown, and a problem says so."""
-    context = build(files, profile, counter, budget=budget, format=form)
+    context = build(files, profile, counter, budget=budget, topic=topic, format=form)
     assert context.tokens == counter.count(context.text)
     required = profile._replace(layers=tuple(layer for layer in profile.layers if layer.limits.required))
     least = build(files, required, counter, budget=10**9, format=form)
@@ -50,13 +52,13 @@ def test_document_counted_anew_keeps_to_the_budget(
 
 
 @law_of_counters(120)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_no_layer_takes_more_than_its_limits(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """Heading, blank line and markers included."""
-    context = build(files, profile, counter, budget=budget)
-    for layer, allowance in zip(profile.layers, context.allowances, strict=True):
+    context = build(files, profile, counter, budget=budget, topic=topic)
+    for layer, allowance in zip(with_layers_for_topic(profile, topic).layers, context.allowances, strict=True):
         assert allowance.layer == layer.id
         own = "".join(f"## {each.heading}\n{each.text}\n\n" for each in context.sections if each.layer == layer.id)
         if layer.limits.required:
@@ -79,12 +81,12 @@ def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
 
 @formats
 @law_of_counters(60)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_required_layer_is_whole(
-    form: str, counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+    form: str, counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """P26: every word of IDENTITY.md and INSTRUCTIONS.md at any budget; headings of their section's level move down."""
-    context = build(files, profile, counter, budget=budget, format=form)
+    context = build(files, profile, counter, budget=budget, topic=topic, format=form)
     whole = {each.heading: each.text for each in context.sections}
     for heading, name in (("Identity", "IDENTITY"), ("Instructions", "INSTRUCTIONS")):
         read = Files(files).read(f"agents/luna/{name}.md")
@@ -108,12 +110,12 @@ def is_ranked(layer: Layer) -> bool:
 
 
 @law_of_counters(120)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_a_layer_has_one_number_of_tokens_everywhere(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """In the receipt, where all parts add up, in the plan, in sections and in problems."""
-    context = build(files, profile, counter, budget=budget)
+    context = build(files, profile, counter, budget=budget, topic=topic)
     parts = token_parts(context)
     assert sum(parts.values()) == context.tokens
     assert {layer: tokens for layer, tokens in parts.items() if layer != "joints"} == {

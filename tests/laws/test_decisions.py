@@ -10,7 +10,7 @@ from hypothesis import given
 from contextasm.model import OUTCOME, Build, Document, Profile, TokenCounter
 from contextasm.ranking.order import rank
 from contextasm.rendering.frame import MARKER
-from contextasm.retrieval.retrieve import retrieve
+from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of, unmarked
 from tests.workspaces import (
@@ -23,30 +23,32 @@ from tests.workspaces import (
     law_of_counters,
     profiles,
     request,
+    topics,
     workspaces,
 )
 
 
 @law_of_counters(120)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_every_fragment_found_has_exactly_one_decision(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """In the order in which they were ranked."""
-    context = build(files, profile, counter, budget=budget)
-    found = retrieve(Build(Files(files), profile, request(budget=budget), ESTIMATE))
-    ranked = [(layer.id, each.id) for layer in profile.layers for each in rank(found[layer.id].fragments, layer)]
+    context = build(files, profile, counter, budget=budget, topic=topic)
+    found = retrieve(Build(Files(files), profile, request(budget=budget, topic=topic), ESTIMATE))
+    layers = with_layers_for_topic(profile, topic).layers
+    ranked = [(layer.id, each.id) for layer in layers for each in rank(found[layer.id].fragments, layer)]
     assert [(each.layer, each.fragment) for each in context.decisions] == ranked
     assert len(set(ranked)) == len(ranked)
 
 
 @law_of_counters(150)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_decision_agrees_with_what_is_shown(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """Kept lines lie in the fragment and in its file, in order; what is out keeps none; no part passes the whole."""
-    context = build(files, profile, counter, budget=budget)
+    context = build(files, profile, counter, budget=budget, topic=topic)
     for decision in context.decisions:
         first, last = decision.lines
         edges = [edge for span in decision.kept for edge in span]
@@ -60,7 +62,7 @@ def test_decision_agrees_with_what_is_shown(
         # A line that made a heading of the one above it goes, and the heading stands for both.
         is_whole = bool(decision.kept) and all(not file_lines[line - 1].strip(" =-") for line in missing)
         assert is_whole == (decision.outcome == "included") or decision.outcome == "truncated"
-        assert (decision.tokens_before is None) == (decision.outcome == "excluded")
+        assert (decision.tokens_before is None) == (decision.outcome in {"excluded", "merged"})
         if counter is ESTIMATE:
             assert decision.tokens_after <= (decision.tokens_before or 0)
         assert (decision.tokens_after == 0) == (not decision.kept)
@@ -71,13 +73,13 @@ def test_decision_agrees_with_what_is_shown(
 
 
 @law_of_counters(150)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets)
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_section_ends_in_the_marker_just_where_it_lacks_anything(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     """And says of itself that it is cut."""
-    context = build(files, profile, counter, budget=budget)
-    found = retrieve(Build(Files(files), profile, request(), ESTIMATE))
+    context = build(files, profile, counter, budget=budget, topic=topic)
+    found = retrieve(Build(Files(files), profile, request(topic=topic), ESTIMATE))
     title = {(layer, each.id): each.display.heading for layer, own in found.items() for each in own.fragments}
     for section in context.sections:
         lacking = any(
@@ -92,13 +94,15 @@ def test_section_ends_in_the_marker_just_where_it_lacks_anything(
 
 
 @law(250)
-@given(files=workspaces(), profile=profiles(), budget=budgets)
-def test_text_that_is_shown_stands_in_a_file(files: Mapping[str, Content], profile: Profile, budget: int) -> None:
+@given(files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
+def test_text_that_is_shown_stands_in_a_file(
+    files: Mapping[str, Content], profile: Profile, budget: int, topic: str
+) -> None:
     """Every line of running text is one of its files, or begins one, but for the marks of a heading.
 
     Else it is a marker, a date, a fence's end.
     """
-    context = build(files, profile, budget=budget)
+    context = build(files, profile, budget=budget, topic=topic)
     known = {unmarked(line) for each in context.documents for line in each.text.split("\n")}
     for section in context.sections:
         if section.layer not in TEXT_LAYERS:

@@ -27,32 +27,35 @@ from tests.workspaces import (
     law_of_counters,
     profiles,
     request,
+    topics,
     workspaces,
     write,
 )
 
 
 @law_of_counters(80)
-@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics, seed=st.integers(0, 99))
 def test_equal_inputs_give_an_equal_context(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
     """Also where the workspace holds the same files in another order."""
     shuffled = [*files.items()]
     Random(seed).shuffle(shuffled)
-    assert build(files, profile, counter, budget=budget) == build(dict(shuffled), profile, counter, budget=budget)
+    assert build(files, profile, counter, budget=budget, topic=topic) == build(
+        dict(shuffled), profile, counter, budget=budget, topic=topic
+    )
 
 
 @law(80)
-@given(files=workspaces(), profile=profiles(), budget=budgets, seed=st.integers(0, 99))
+@given(files=workspaces(), profile=profiles(), budget=budgets, topic=topics, seed=st.integers(0, 99))
 def test_order_in_which_the_disk_lists_files_does_not_matter(
-    files: Mapping[str, Content], profile: Profile, budget: int, seed: int
+    files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
     """A folder on the disk gives what the dict gives, whatever the order of its entries."""
     with TemporaryDirectory() as name, shuffled_folders(seed):
         write(Path(name), files)
-        there = assemble(Build(Folder(Path(name)), profile, request(budget=budget), ESTIMATE))
-    assert there == build(files, profile, budget=budget)
+        there = assemble(Build(Folder(Path(name)), profile, request(budget=budget, topic=topic), ESTIMATE))
+    assert there == build(files, profile, budget=budget, topic=topic)
 
 
 class Shuffled(list[Any]):

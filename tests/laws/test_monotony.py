@@ -25,6 +25,7 @@ from tests.workspaces import (
     log,
     profiles,
     team,
+    topics,
     workspaces,
 )
 
@@ -35,13 +36,14 @@ from tests.workspaces import (
     files=workspaces(),
     profile=profiles(reserves=False),
     budget=budgets,
+    topic=topics,
     more=st.one_of(st.integers(1, 40), st.integers(1, 4_000)),
 )
 def test_larger_budget_never_loses_a_line_of_text(
-    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, more: int
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str, more: int
 ) -> None:
     """What a smaller one kept, be it a line or the first words of one (law 7)."""
-    small, large = (build(files, profile, counter, budget=size) for size in (budget, budget + more))
+    small, large = (build(files, profile, counter, budget=size, topic=topic) for size in (budget, budget + more))
     loses_nothing(small, large)
 
 

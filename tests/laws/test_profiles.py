@@ -21,7 +21,7 @@ from contextasm.model import OUTCOME, Build, Context, Layer, Profile
 from contextasm.model.context import INCOMPLETE
 from contextasm.pipeline import assemble
 from contextasm.rendering.frame import MARKER
-from contextasm.retrieval.retrieve import retrieve
+from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import lines_of
 from tests.workspaces import Content, Files, budgets, codes, law, limits, memory_lists, request, texts, workspaces
@@ -137,9 +137,10 @@ def test_laws_hold_for_every_profile(
     shuffled = [*files.items()]
     Random(seed).shuffle(shuffled)
     assert build(dict(shuffled), profile, budget, topic) == context
-    for layer, allowance in zip(profile.layers, context.allowances, strict=True):
+    present = with_layers_for_topic(profile, topic)
+    for layer, allowance in zip(present.layers, context.allowances, strict=True):
         _keeps_to_its_limits(context, layer, allowance.used)
-    _leaves_out_nothing_that_fits(context, profile)
+    _leaves_out_nothing_that_fits(context, present)
 
 
 def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
@@ -194,7 +195,8 @@ def _leaves_out_nothing_that_fits(context: Context, profile: Profile) -> None:
     """In the room that a layer's own limits leave of what nobody uses, unless a text layer behind it holds it back."""
     budget, used = context.request.budget, [allowance.used for allowance in context.allowances]
     for number, layer in enumerate(profile.layers):
-        if layer.limits.required or any(map(is_text, profile.layers[number:])):
+        shares_room = layer.limits.within or any(other.limits.within == layer.id for other in profile.layers)
+        if layer.limits.required or shares_room or any(map(is_text, profile.layers[number:])):
             continue
         rooms = [budget - context.tokens]
         if layer.limits.max_tokens is not None:

@@ -1,0 +1,127 @@
+"""Rooms of logs and memories: what a layer within another takes, and what they leave to the memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from contextasm.config.layers import in_scope, with_layer_changes
+from contextasm.config.yaml_loader import load_mapping
+from contextasm.model import Context, ContextasmError, LayerUsage, Profile
+from tests.command import SAMPLE, inside
+from tests.workspaces import DAY, DEFAULT, Content, agent, ago, budgets, build, law, limited, log, section, workspaces
+
+WORDS = "\n\n".join(f"Paragraph {n} says something of the harbour." for n in range(400))
+MEMORY = "".join(f"- [fact] The harbour has {n} boats and a long pier {{id=m{n}}}\n" for n in range(5))
+FULL = (
+    agent()
+    | log(DAY, WORDS)
+    | {"agents/luna/memories/a.md": MEMORY}
+    | log(ago(50), "\n".join(f"- Line {n} of the harbour, which is long." for n in range(400)))
+)
+
+
+def usage(context: Context, layer: str) -> LayerUsage:
+    """Limit and use of a layer."""
+    return next(each for each in context.allowances if each.layer == layer)
+
+
+def test_with_a_topic_the_pair_shares_the_room_of_the_first() -> None:
+    """A third for the newest text, used or not."""
+    context = build(FULL, topic="harbour")
+    assert usage(context, "L3").limit == 1000
+    assert usage(context, "related").limit == 2000
+    assert usage(build(FULL), "L3").limit == 3000
+    assert usage(build(agent() | log(DAY, WORDS), topic="nothing of it"), "L3").limit == 1000
+
+
+def test_limit_of_the_first_is_that_of_both() -> None:
+    """As `--layer L3=300` sets it."""
+    context = build(FULL, limited(L3={"max_tokens": 300}), topic="harbour")
+    assert (usage(context, "L3").limit, usage(context, "related").limit) == (100, 200)
+
+
+def test_without_the_first_the_second_has_the_room_alone() -> None:
+    """Out of the scope, or switched off."""
+    profile = DEFAULT._replace(layers=in_scope(DEFAULT.layers, "related,L5"))
+    assert usage(build(FULL, profile, topic="harbour"), "related").limit == 3000
+
+
+def test_line_is_shown_once() -> None:
+    """By the first; the decision on the other says so."""
+    context = build(agent() | log(DAY, "- The harbour is dry\n"), topic="harbour")
+    assert context.text.count("The harbour is dry") == 1
+    assert section(context, "Related Activity") == ""
+    (decision,) = (each for each in context.decisions if each.layer == "related")
+    assert (decision.outcome, decision.reason.code) == ("merged", "shown-above")
+
+
+@pytest.mark.parametrize("topic", ["", "harbour"])
+def test_memories_are_not_starved_by_logs(topic: str) -> None:
+    """They get what they want up to 300 tokens; at most half of what is left."""
+    wanted = usage(build(FULL, budget=16_000, topic=topic), "L5").wanted
+    for budget in (300, 500, 800, 1500):
+        assert usage(build(FULL, budget=budget, topic=topic), "L5").used == wanted, budget
+    tight = build(FULL, budget=100, topic=topic)
+    assert any(usage(tight, layer).used for layer in ("L3", "related") if topic or layer == "L3")
+
+
+def test_documents_of_the_team_leave_nothing_to_the_memories() -> None:
+    """The reserve is against logs alone."""
+    files = FULL | {"teams/writers/GOALS.md": WORDS}
+    assert usage(build(files, budget=1000), "L2").used > 950
+
+
+def test_plan_of_the_example_shows_no_empty_memory_layer() -> None:
+    """At 2,000 tokens, for an agent of a team."""
+    result = inside("plan", "-w", SAMPLE, "-a", "luna", "-t", "q1", "--date", "2025-03-10", "--budgets", "2000")
+    rows = dict(line.split(maxsplit=1) for line in result.out.split("\n") if line.startswith(("L4", "L5")))
+    assert len(rows) == 2
+    assert all(int(row.split()[1]) > 0 for row in rows.values())
+
+
+OLD_RULE: Profile = limited(L4={"reserve": 0, "reserve_against": ()}, L5={"reserve": 0, "reserve_against": ()})
+
+
+@law(150)
+@given(files=workspaces(), budget=budgets)
+def test_nothing_changes_where_no_memory_layer_was_starved(files: Mapping[str, Content], budget: int) -> None:
+    """Without a topic: a build with no reserve in which both got that much is the same, byte for byte."""
+    before, after = build(files, OLD_RULE, budget=budget), build(files, budget=budget)
+    own = [usage(before, layer) for layer in ("L4", "L5")]
+    if all(each.used >= min(300, each.wanted) for each in own):
+        assert after.text == before.text
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ("{id: L4, within: L7}", "unknown layer before it"),
+        ("{id: L4, within: L1}", "L1 has no room to share"),
+        ("{id: L4, within: L3}", "L4 has a room of its own"),
+        ("{id: L4, within: L3, reserve: 0, reserve_against: []}", "related shares the room of L3 already"),
+        ("{id: L7, within: related}", "related has no room to share"),
+        ("{id: L4, reserve: 0}", "L4 has no reserve"),
+        ("{id: L3, reserve: 5, reserve_against: L4}", "unknown layer before it"),
+    ],
+)
+def test_rooms_that_can_not_be_are_refused(layers: str, message: str) -> None:
+    """With the place."""
+    tables = load_mapping(f"layers:\n  - {layers}\n", "ctxasm.yaml")["layers"]
+    with pytest.raises(ContextasmError, match=message):
+        with_layer_changes(DEFAULT, tables, "ctxasm.yaml:1", new=False)
+
+
+def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
+    """To the layer within it."""
+    for path, content in FULL.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(str(content), encoding="utf-8")
+    (tmp_path / "ctxasm.yaml").write_text("layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n", encoding="utf-8")
+    request = ("-a", "luna", "--date", str(DAY), "--topic", "harbour")
+    result = inside("explain", "--json", *request, "-w", tmp_path)
+    assert '"layer": "L3"' not in result.out
+    assert '"limit": 600' in result.out
