@@ -21,7 +21,7 @@ class Evidence(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question that an agent asks for a team, and for each fact of the answer the lines any one of which states it."""
+    """A question by an agent of a team, and for each fact of the answer the lines any one of which states it."""
 
     text: str
     agent: str
