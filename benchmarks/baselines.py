@@ -58,7 +58,7 @@ def newest_lines(conversation: Conversation, _question: Question, budget: int) -
 
 
 def head_and_tail(conversation: Conversation, _question: Question, budget: int) -> str:
-    """The memories and the two newest logs, evenly; a longer one by 70 % of its room from its head, 20 % from its tail."""
+    """Memories and the two newest logs, evenly; a longer one by 70 % of its room from its head, 20 % from its tail."""
     files = conversation.files
     logs = sorted(path for path in files if "/daily/" in path)[-2:]
     text = "".join(files[path] for path in HEAD)

@@ -1,8 +1,8 @@
 """How much of what matters a short context holds: `python benchmarks/choosing.py FOLDER [--sample N]`.
 
 Each question is the topic of a build of 1k, 2k, 4k and 8k tokens. Recall is the share of the turns it needs whose line,
-or the line of a bullet drawn from it, stands whole in the context. Precision is the share of needed lines among the first
-k lines chosen, best first, where k is the number of lines that BM25 with Snowball terms takes to the same recall;
+or the line of a bullet drawn from it, stands whole in the context. Precision is the share of needed lines among the
+first k lines chosen, best first, where k is the number of lines that BM25 with Snowball terms takes to the same recall;
 questions of which a context holds nothing have no k and are left out of it.
 
 The questions to the sample workspace (tests/cases/questions) are asked as well; without a folder, they alone. Ships no
@@ -179,7 +179,7 @@ def precision(conversation: Conversation, question: Question, ids: Sequence[str]
 
 def show_sample_workspace(ask: WarmCommand) -> None:
     """Print the share of facts that are held of those asked for in the sample workspace."""
-    sys.path.append(str(ROOT))
+    sys.path.insert(0, str(ROOT))
     from tests.questions import BUDGET, sample_questions
 
     questions = sample_questions()

@@ -24,7 +24,8 @@ TEXTS: Final = {
     INSTRUCTIONS: "Answer what you are asked from the logs and memories below, with the day if one is known.\n"
     "If they do not hold the answer, say that you do not know. Keep apart who said what.\n",
 }
-SEED: Final = 20250314
+SEED: Final = 53
+"""One of 60 seeds: BM25 does on its 100 questions of a first set of data as it does on all of them."""
 
 Rows = Sequence[Mapping[str, Any]]
 NONE: Final[frozenset[str]] = frozenset()
