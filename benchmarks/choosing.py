@@ -3,7 +3,8 @@
 Each question is the topic of a build of 1k, 2k, 4k and 8k tokens. Recall is the share of the turns it needs whose line,
 or the line of a bullet drawn from it, stands whole in the context. Precision is the share of needed lines among the
 first k lines chosen, best first, where k is the number of lines that BM25 with Snowball terms takes to the same recall;
-questions of which a context holds nothing have no k and are left out of it.
+questions of which a context holds nothing have no k and are left out of it. The number of lines that a context shows is
+the third figure: what is not needed has to be read, too.
 
 The questions to the sample workspace (tests/cases/questions) are asked as well; without a folder, they alone. Ships no
 data: a folder is of the form that benchmarks/retrieval.py takes.
@@ -21,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
-from baselines import BASELINES, SNOWBALL, tokens
+from baselines import BASELINES, SNOWBALL, Baseline, tokens
 from conversations import Conversation, Question, load, sample, write_example
 from run import ROOT, SAMPLE, command_of
 from warm import WarmCommand, clean_environment
@@ -48,6 +49,8 @@ class Figures(NamedTuple):
     """The figures of one question and budget."""
 
     recall: float
+    lines: float
+    """Number of lines of logs and memories that the context shows."""
     precision: tuple[float, float] | None
     """Of the context's and of BM25's first k lines; None without a k."""
 
@@ -77,34 +80,37 @@ def main() -> None:
 
 def show_conversations(setup: Setup, profiles: Sequence[str]) -> None:
     """Print recall of all, and precision of the profiles beside that of BM25."""
-    print(
-        f"recall, {len(setup.questions)} questions{'':>13}" + "".join(f"{budget:8}" for budget in BUDGETS) + "    mean"
-    )
+    title = f"recall, {len(setup.questions)} questions"
+    print(f"{title:36}" + "".join(f"{budget:8}" for budget in BUDGETS) + "    mean")
     for label, baseline in BASELINES.items():
         show(label, [baseline_recalls(setup, baseline, budget) for budget in BUDGETS])
     known = {row.split()[0] for row in setup.ask("profiles").out.splitlines() if row.strip()}
-    precisions = {}
+    precisions, lines = {}, {}
     for profile in profiles:
         if profile not in known and not Path(profile).is_file():
             print(f"ctxasm, {profile}: left out, there is no such profile")
             continue
         figures = [profile_figures(setup, profile, budget) for budget in BUDGETS]
         show(f"ctxasm, {profile}", [[each.recall for each in column] for column in figures])
+        lines[f"ctxasm, {profile}"] = [[each.lines for each in column] for column in figures]
         pairs = [[each.precision for each in column if each.precision] for column in figures]
         precisions[f"ctxasm, {profile}"] = [[own for own, _ in column] for column in pairs]
         precisions[f"BM25 where {profile} is as good"] = [[other for _, other in column] for column in pairs]
     print("\nprecision over the first k lines")
     for label, columns in precisions.items():
         show(label, columns)
+    print("\nlines shown")
+    for label, columns in lines.items():
+        show(label, columns, 1)
 
 
-def show(label: str, columns: Sequence[Sequence[float]]) -> None:
-    """Print one line of a table: the mean of each column in per cent, and the mean of these."""
-    means = [100 * fmean(column or [0.0]) for column in columns]
+def show(label: str, columns: Sequence[Sequence[float]], scale: float = 100) -> None:
+    """Print one line of a table: the mean of each column, in per cent if not told otherwise, and the mean of these."""
+    means = [scale * fmean(column or [0.0]) for column in columns]
     print(f"{label:36}" + "".join(f"{mean:8.1f}" for mean in (*means, fmean(means))), flush=True)
 
 
-def baseline_recalls(setup: Setup, baseline: Any, budget: int) -> list[float]:
+def baseline_recalls(setup: Setup, baseline: Baseline, budget: int) -> list[float]:
     """Recall of a baseline for each question."""
     recalls = []
     for question in setup.questions:
@@ -126,7 +132,8 @@ def profile_figures(setup: Setup, profile: str, budget: int) -> list[Figures]:
             check_fresh(setup, words, text)
         ids = best_first(context["decisions"], conversation, conversation.shown(text))
         recall = question.recall(ids)
-        figures.append(Figures(recall, precision(conversation, question, ids, recall) if recall else None))
+        pair = precision(conversation, question, ids, recall) if recall else None
+        figures.append(Figures(recall, len(ids), pair))
     return figures
 
 
