@@ -127,13 +127,16 @@ BUILD = ("build", "-q", "-a", "ada", "-t", "core", "--date", str(DAY))
 
 SEARCH = ("build", "-q", "-a", "ada", "--date", str(DAY), "--topic", TOPIC)
 
+LUNA = ("build", "-q", "-a", "luna", "-t", "q1")
+
 OPEN = ("-t", "core", "--open", "docs/harbor.md", "--open", "docs/bell.md", "--open", "docs/tide.md")
 
 NOTHING_KEPT = (("CTXASM_NO_CACHE", "1"),)
 
 ROWS = (
     Row("--version", 2.5, ("--version",)),
-    Row("sample workspace", 8, ("build", "-q", "-a", "luna", "-t", "q1"), sample),
+    Row("sample workspace", 8, LUNA, sample),
+    Row("sample workspace, a topic", 10, (*LUNA, "--topic", "the demo date"), sample),
     Row("memories of 4 KB", 13, BUILD, many_memories, 500, 6),
     Row("documents of 4 KB, all shown", 13, BUILD, many_documents, 500, 6),
     Row("logs, a week of them opened", 13, BUILD, many_logs, 3650, 12),

@@ -117,10 +117,11 @@ def _has_word(text: str, word: str) -> bool:
 
 def _is_one_word(left: str, right: str) -> bool:
     # Marks count as letters: Indic vowels are marks.
-    return all(
-        character == "_" or (character and category(character)[0] in "LMN" and not re.match(_UNSPACED, character))
-        for character in (left, right)
-    )
+    return all(character == "_" or (character and _is_letter(character)) for character in (left, right))
+
+
+def _is_letter(character: str) -> bool:
+    return category(character)[0] in "LMN" and (character.isascii() or not re.match(_UNSPACED, character))
 
 
 def _exists(actual: Words, _: Words) -> str:

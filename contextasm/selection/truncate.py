@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment
 from contextasm.selection.layout import Excerpt, LineRange
+from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown import TextBlock, is_structural, keep_order, list_mark
 
 LONG_WORD = 40
@@ -182,17 +183,10 @@ def _words(line: str) -> Iterator[tuple[int, int]]:
     mark = list_mark(line)
     start, end = 0, 0
     for word in re.finditer(r"\S+", line[mark:]):
-        for length in _graphemes(word[0]) if len(word[0]) > LONG_WORD else (len(word[0]),):
+        for length in grapheme_ends(word[0]) if len(word[0]) > LONG_WORD else (len(word[0]),):
             if end:
                 yield start, end
             start, end = end, mark + word.start() + length
-
-
-def _graphemes(word: str) -> Iterator[int]:
-    """The end of each letter as a reader sees it."""
-    import regex
-
-    return (found.end() for found in regex.finditer(r"\X", word))
 
 
 def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:

@@ -7,6 +7,8 @@ commonest negations of some other languages. No grammar.
 import re
 from functools import lru_cache
 
+from contextasm.text.lazy_pattern import lazy_pattern
+
 NUMBER = r"\d+(?:[.,:/-]\d+)*"
 
 _NEGATION_WORDS = """
@@ -15,7 +17,7 @@ nicht nichts nie niemals niemand nirgends weder ohne nein
 pas jamais sans aucun aucune rien nunca sin ningun ninguna nada mai senza
 """
 _NEGATIONS = frozenset(_NEGATION_WORDS.split())
-_NOT = re.compile(
+_NOT = lazy_pattern(
     r"(?:cannot|\w+n['’ʼ]t|(?:is|are|was|were|do|does|did|ca|wo|must|should|could|would|has|have|had|need)nt)"
 )
 
@@ -52,13 +54,13 @@ stunde tag täglich woche wöchentlich monat jahr jährlich
 aktivier deaktivier erlaub verbiet verbot zulass ablehn annehm öffn schließ erhöh senk start stopp
 kein
 """
-_STEMS = re.compile("|".join(_OPPOSITE_STEMS.split()))
+_STEMS = lazy_pattern("|".join(_OPPOSITE_STEMS.split()))
 """Beginnings of words: each ending belongs to the same meaning."""
 
-_PREFIX = re.compile(r"(?:un|in|im|ir|il|dis|non|mis|de|anti)\w{3}")
-_SUFFIX = re.compile(r"\w{2,}(less|ful|los)(?:ly|ness|e[nrms]?)?")
-_WORD = re.compile(r"[^\W\d_]+(?:['’ʼ][^\W\d_]+)?|!=|[<>]=?|[≤≥≠]|(?<!\w)-(?=\d)|%")
-_NEGATION_SIGNS = re.compile("ない|ません|なかった|不|没|未|无|無|非|勿")
+_PREFIX = lazy_pattern(r"(?:un|in|im|ir|il|dis|non|mis|de|anti)\w{3}")
+_SUFFIX = lazy_pattern(r"\w{2,}(less|ful|los)(?:ly|ness|e[nrms]?)?")
+_WORD = lazy_pattern(r"[^\W\d_]+(?:['’ʼ][^\W\d_]+)?|!=|[<>]=?|[≤≥≠]|(?<!\w)-(?=\d)|%")
+_NEGATION_SIGNS = lazy_pattern("ない|ません|なかった|不|没|未|无|無|非|勿")
 _STEM_LENGTH = 4
 """Letters of the word behind a negation that are compared: its ending does not matter."""
 

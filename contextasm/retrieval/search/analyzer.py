@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from contextasm.retrieval.search.stemmer import english_stemmer
 from contextasm.retrieval.search.word_lists import BASES, STOP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from contextasm.text.lazy_pattern import lazy_pattern
 
 # Scripts that put no space between words: Thai to Myanmar, Khmer, kana, Han, Hangul.
 _DENSE: Final = (
@@ -23,9 +22,10 @@ _DENSE: Final = (
 )
 # Vowel signs of Indic scripts are no letters for `re`, but they do not end a word.
 _SIGNS: Final = "\u0900-\u0963\u0966-\u0dff"
-_LETTER: Final = rf"(?:[^\W_{_DENSE}]|[{_SIGNS}])"
+_LETTER: Final = rf"(?:[^\W_]|[{_SIGNS}])"
 _ASCII_WORD: Final = re.compile("[a-z0-9]+(?:'[a-z]+)?")
-_DENSE_LETTER: Final = re.compile(f"[{_DENSE}]")
+_DENSE_RUN: Final = lazy_pattern(f"([{_DENSE}]+)")
+_WORD: Final = lazy_pattern(rf"{_LETTER}+(?:'{_LETTER}+)?")
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
 # Typographic marks: a text that is ASCII without them takes the fast path.
 _MARKS: Final = str.maketrans(
@@ -80,23 +80,17 @@ def analyze(text: str) -> list[str]:
     if text.isascii():
         return [_without_clitic(word) if "'" in word else word for word in _ASCII_WORD.findall(text.lower())]
     words: list[str] = []
-    for word in _word_pattern().findall(unicodedata.normalize("NFKC", text).casefold()):
-        if is_dense(word):
-            words += [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+    for number, part in enumerate(_DENSE_RUN.split(unicodedata.normalize("NFKC", text).casefold())):
+        if number % 2:
+            words += [part[at : at + 2] for at in range(len(part) - 1)] or [part]
         else:
-            words.append(_without_clitic(_without_accents(word)))
+            words += [_without_clitic(_without_accents(word)) for word in _WORD.findall(part)]
     return words
-
-
-@lru_cache(maxsize=1)
-def _word_pattern() -> re.Pattern[str]:
-    # Compiled at first use: its character classes are large, and it takes milliseconds.
-    return re.compile(rf"[{_DENSE}]+|{_LETTER}+(?:'{_LETTER}+)?")
 
 
 def is_dense(word: str) -> bool:
     """Whether a word is of a script without spaces: a character, or a pair of them."""
-    return word >= "\u0e00" and _DENSE_LETTER.match(word) is not None
+    return word >= "\u0e00" and _DENSE_RUN.match(word) is not None
 
 
 def _without_clitic(word: str) -> str:
@@ -122,12 +116,4 @@ def term(word: str) -> str:
     base = BASES.get(word, word)
     if len(base) < 3 or not base.isascii() or not base.isalpha() or _INFLECTED.search(base) is None:
         return base
-    return _stemmer()(base)
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> Callable[[str], str]:
-    from snowballstemmer import stemmer  # here: a build without a topic needs no stemmer
-
-    stem: Callable[[str], str] = stemmer("english").stemWord
-    return stem
+    return english_stemmer()(base)

@@ -30,6 +30,7 @@ from contextasm.retrieval.search.inverted_index import (
     TIMED,
     Index,
 )
+from contextasm.retrieval.search.spelling import similar_words
 from contextasm.retrieval.search.word_lists import BASES, STOP
 
 if TYPE_CHECKING:
@@ -206,10 +207,8 @@ def _corrections(word: str, vocabulary: Sequence[str], index: Index) -> Iterator
 
 def _similar_terms(word: str, candidates: Sequence[str], cutoff: int) -> dict[str, float]:
     # Ratios go up to 100.
-    from rapidfuzz import fuzz, process  # here: most queries hold no unknown word
-
     ratios: dict[str, float] = {}
-    for form, ratio, _ in process.extract(word, candidates, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None):
+    for form, ratio in similar_words(word, candidates, cutoff):
         if form[0] == word[0] or ratio >= _TYPO_RATIO_OTHER_LETTER:
             similar = _terms_of_forms().get(form, form)
             ratios[similar] = max(ratio, ratios.get(similar, 0.0))
