@@ -58,6 +58,7 @@ from contextasm.model.profile import Profile as Profile
 from contextasm.model.profile import Query as Query
 from contextasm.model.profile import Ranking as Ranking
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
+from contextasm.model.protocols import EntryPool as EntryPool
 from contextasm.model.protocols import IndexedPools as IndexedPools
 from contextasm.model.protocols import MemoryPool as MemoryPool
 from contextasm.model.protocols import RunProgram as RunProgram

@@ -4,13 +4,14 @@ Their interfaces and settings only; no service is implemented here.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from contextasm.model.document import Document, Memory
 from contextasm.model.errors import Problem
 from contextasm.model.fragment import Reason
 
 T = TypeVar("T")
+EntryT_co = TypeVar("EntryT_co", covariant=True)
 
 
 class RunProgram(Protocol):
@@ -85,7 +86,7 @@ class Summarizer(Protocol):
 
 
 class ScoreInputs(NamedTuple):
-    """Inputs of a memory's score besides its words."""
+    """Inputs of an entry's score besides its words."""
 
     importance: float
     """0 to 1."""
@@ -95,23 +96,23 @@ class ScoreInputs(NamedTuple):
     """Day of creation, as YYYY-MM-DD; empty for none."""
 
 
-class MemoryPool(Protocol):
-    """The memories of some files, parsed in this build or read from the memory index.
+class EntryPool(Protocol[EntryT_co]):
+    """The entries of some files, such as memories, parsed in this build or read from the index.
 
-    Each active memory has a row, a number from 0 on.
+    Each active entry has a row, a number from 0 on.
     """
 
     @property
     def size(self) -> int:
-        """Number of memories, inactive ones included."""
+        """Number of entries, inactive ones included."""
 
     @property
     def rows(self) -> int:
-        """Number of active memories."""
+        """Number of active entries."""
 
     @property
     def excluded(self) -> Sequence[Reason]:
-        """Reasons why the other memories are inactive, each once, with the number of memories as `count`."""
+        """Reasons why the other entries are inactive, each once, with the number of entries as `count`."""
 
     @property
     def documents(self) -> Sequence[Document]:
@@ -125,28 +126,36 @@ class MemoryPool(Protocol):
         """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out."""
 
     def newest(self, count: int) -> Sequence[int]:
-        """Rows of the newest memories, those of one day by path, then the later in the file; all for a count of 0."""
+        """Rows of the newest entries, those of one day by path, then the later in the file; all for a count of 0."""
 
-    def pinned(self) -> Sequence[int]:
-        """Rows of the memories that pin themselves (`pin=true`)."""
+    def marked(self) -> Sequence[int]:
+        """Rows of the entries with the mark of their kind: a memory that pins itself (`pin=true`)."""
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
 
-    def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
-        """Memories of these rows."""
+    def entries(self, rows: Sequence[int]) -> Sequence[EntryT_co]:
+        """Entries of these rows."""
+
+
+MemoryPool: TypeAlias = EntryPool[Memory]
+"""The memories of some files."""
 
 
 class IndexedPools(Protocol):
-    """Memory pools that outlive a build."""
+    """Pools that outlive a build."""
 
-    def query(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
+    def query(
+        self, kind: str, patterns: Sequence[str], paths: Sequence[str], use: Callable[[EntryPool[Any]], T]
+    ) -> T | None:
         """Result of `use` for the stored pool of these patterns, brought up to date with the files in `paths`.
+
+        `kind` names the kind of its entries, such as `memories`.
 
         None where no pool is stored, or where a stored one does not pay. `use` may be called and its result discarded.
         """
 
-    def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
+    def store(self, kind: str, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Store a pool of these files for later builds, if that can be done."""
 
 

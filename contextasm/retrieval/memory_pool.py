@@ -84,7 +84,7 @@ class ReadPool(NamedTuple):
         days = [memory.created for memory in self.active]
         return first_rows(self, dict(enumerate(days)), count)
 
-    def pinned(self) -> Sequence[int]:
+    def marked(self) -> Sequence[int]:
         """Rows of the memories that pin themselves."""
         return [row for row, memory in enumerate(self.active) if memory.pin]
 
@@ -92,7 +92,7 @@ class ReadPool(NamedTuple):
         """Score inputs of each row."""
         return [score_inputs(self.active[row]) for row in rows]
 
-    def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
+    def entries(self, rows: Sequence[int]) -> Sequence[Memory]:
         """The memory of each row."""
         return [self.active[row] for row in rows]
 
@@ -215,7 +215,7 @@ def first_rows(pool: MemoryPool, keys: Mapping[int, object], count: int) -> list
     limit = count or len(keys)
     smallest = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
     candidates = [row for row, key in keys.items() if key >= smallest]  # type: ignore[operator]
-    memories = dict(zip(candidates, pool.memories(candidates), strict=True))
+    memories = dict(zip(candidates, pool.entries(candidates), strict=True))
     candidates.sort(key=lambda row: (memories[row].path, -memories[row].line))
     candidates.sort(key=lambda row: keys[row], reverse=True)  # type: ignore[arg-type,return-value]
     return candidates[:limit]

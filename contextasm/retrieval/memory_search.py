@@ -66,7 +66,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         scores = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
-        return TopicHits(tuple(zip(pool.memories(rows), totals, strict=True)), pool.rows, tuple(pool.problems))
+        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), pool.rows, tuple(pool.problems))
 
     return _query_pool(query, hits, hits)
 
@@ -104,15 +104,15 @@ def _query_pool(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: C
     """
     patterns, paths = pool_patterns(query.layer, query.build.request), [*query_paths(query)]
     index = query.build.memory_index
-    answer = index.query(patterns, paths, use) if index else None
+    answer = index.query("memories", patterns, paths, use) if index else None
     if answer is not None:
         return answer
     pool = read_pool(query.build.workspace, paths)
     if pool.size <= MANY:
         return use_small(pool)
     if index:
-        index.store(patterns, paths)
-        answer = index.query(patterns, paths, use)
+        index.store("memories", patterns, paths)
+        answer = index.query("memories", patterns, paths, use)
     return use(pool) if answer is None else answer
 
 
@@ -128,10 +128,10 @@ def _best_and_counts(
         rows = past_rows(pool, newest, today)[: top or None]
     else:
         rows = best_rows(pool, scores, query.layer)
-    pins = [row for row in past_rows(pool, pool.pinned(), today) if row not in rows]
+    pins = [row for row in past_rows(pool, pool.marked(), today) if row not in rows]
     best = [
         make_fragment(memory, query.layer, () if scores is None else scores.get(row, ()))
-        for row, memory in zip([*rows, *pins], pool.memories([*rows, *pins]), strict=True)
+        for row, memory in zip([*rows, *pins], pool.entries([*rows, *pins]), strict=True)
     ]
     hits = pool.rows - future if scores is None else len({*scores, *pins})
     reasons = [*pool.excluded]

@@ -14,14 +14,14 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from contextasm.model import Document, MemoryPool, StampedWorkspace, T
+from contextasm.model import Document, EntryPool, StampedWorkspace, T
+from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION
 from contextasm.retrieval.memory_index.updater import IndexedFile, update_index
 from contextasm.text.cleaning import hidden_problems
-from contextasm.text.memory_parser import parse_memories
 
 _YOUNG = 2
 """Seconds in which a changed file may change again without new times."""
@@ -43,6 +43,7 @@ class IndexInputs(NamedTuple):
     workspace: StampedWorkspace
     now: float
     """Seconds since 1970."""
+    kind: EntryKind
     paths: Sequence[str]
 
 
@@ -51,17 +52,17 @@ class _CurrentFiles:
 
     def __init__(self, inputs: IndexInputs) -> None:
         self.stamps = _stamps(inputs.workspace, inputs.now, inputs.paths)
-        self._workspace = inputs.workspace
+        self._inputs = inputs
         self._files: dict[str, IndexedFile] = {}
 
     def read(self, path: str) -> IndexedFile:
         """The content of a file."""
         if path not in self._files:
-            self._files[path] = _read_file(self._workspace, path)
+            self._files[path] = _read_file(self._inputs, path)
         return self._files[path]
 
 
-def query_database(path: Path, inputs: IndexInputs, use: Callable[[MemoryPool], T]) -> tuple[T, int]:
+def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     """Result of `use` on the indexed pool, brought up to date, and the pool's size.
 
     `use` may be called twice. Raises `UnusableIndex`.
@@ -71,7 +72,7 @@ def query_database(path: Path, inputs: IndexInputs, use: Callable[[MemoryPool], 
     with suppress(*_UNUSABLE), closing(_open_for_reading(path)) as connection:
         is_known = _is_known(connection, files.stamps)
         if is_known and not _is_outdated(connection, files):
-            return _answer(connection, inputs.paths, use)
+            return _answer(connection, inputs, use)
     if is_known:
         with suppress(*_UNUSABLE):
             return _replace(path, files, inputs, use, start_from=path)
@@ -79,7 +80,7 @@ def query_database(path: Path, inputs: IndexInputs, use: Callable[[MemoryPool], 
 
 
 def make_database(
-    path: Path, inputs: IndexInputs, use: Callable[[MemoryPool], T], files: _CurrentFiles | None = None
+    path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T], files: _CurrentFiles | None = None
 ) -> tuple[T, int]:
     """Result of `use` on a new index of all files, and its size; nothing of an old one is used.
 
@@ -102,8 +103,8 @@ def _hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _answer(connection: sqlite3.Connection, paths: Sequence[str], use: Callable[[MemoryPool], T]) -> tuple[T, int]:
-    pool = IndexedPool(connection, paths)
+def _answer(connection: sqlite3.Connection, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
+    pool = IndexedPool(connection, inputs.kind, inputs.paths)
     return use(pool), pool.size
 
 
@@ -111,7 +112,7 @@ def _replace(
     path: Path,
     files: _CurrentFiles,
     inputs: IndexInputs,
-    use: Callable[[MemoryPool], T],
+    use: Callable[[EntryPool[Any]], T],
     start_from: Path | None,
 ) -> tuple[T, int]:
     _remove_abandoned(path, inputs.now)
@@ -123,10 +124,10 @@ def _replace(
         with closing(_hardened(sqlite3.connect(temporary, isolation_level=None))) as connection:
             connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away as a whole
             connection.execute("BEGIN IMMEDIATE")
-            update_index(connection, files.stamps, files.read, new=start_from is None)
+            update_index(connection, inputs.kind, files.stamps, files.read, new=start_from is None)
             connection.execute("COMMIT")
             os.replace(temporary, path)
-            return _answer(connection, inputs.paths, use)
+            return _answer(connection, inputs, use)
     finally:
         with suppress(OSError):
             os.unlink(temporary)
@@ -171,9 +172,9 @@ def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> di
     return stamps
 
 
-def _read_file(workspace: StampedWorkspace, path: str) -> IndexedFile:
-    read = workspace.read(path)
+def _read_file(inputs: IndexInputs, path: str) -> IndexedFile:
+    read = inputs.workspace.read(path)
     if isinstance(read, Document):
-        memories, problems = parse_memories(read)
-        return IndexedFile(read.digest, memories, (*problems, *hidden_problems(read)))
+        entries, problems = inputs.kind.parse(read)
+        return IndexedFile(read.digest, entries, (*problems, *hidden_problems(read)))
     return IndexedFile(str(read), (), (read,) if read else ())

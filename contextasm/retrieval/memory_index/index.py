@@ -1,4 +1,4 @@
-"""Memory indexes of a workspace: one SQLite file for each large pool, for later builds (`model.IndexedPools`).
+"""Indexes of a workspace: one SQLite file for each large pool, for later builds (`model.IndexedPools`).
 
 Derived data: an index that is damaged, foreign or of another version is made again, and one that can't be made is done
 without. Answers are those of a pool that is read from its files: nothing here decides on them.
@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from contextasm.model import ContextasmError, MemoryPool, StampedWorkspace, T
+from contextasm.model import ContextasmError, EntryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_pool import MANY
 
 INDEX_FOLDER = ".ctxasm/memories"
@@ -32,18 +33,23 @@ class MemoryIndexes:
         self._now = now
         self._make_folder = make_folder
 
-    def query(self, patterns: Sequence[str], paths: Sequence[str], use: Callable[[MemoryPool], T]) -> T | None:
+    def query(
+        self, kind: str, patterns: Sequence[str], paths: Sequence[str], use: Callable[[EntryPool[Any]], T]
+    ) -> T | None:
         """Result of `use` on the indexed pool of these patterns, brought up to date with the files in `paths`.
+
+        `kind` is a name of `kinds.KINDS`.
 
         None where there is no index, or it can't be used, or the pool is no longer large; `use` may have been called.
         """
-        path = self._path(patterns)
+        path = self._path(kind, patterns)
         if not _is_regular_file(path):
             return None
         from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, query_database
+        from contextasm.retrieval.memory_index.kinds import KINDS
 
         try:
-            answer, size = query_database(path, IndexInputs(self._workspace, self._now(), paths), use)
+            answer, size = query_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), use)
         except UnusableIndex:
             return None
         if size <= MANY:
@@ -52,18 +58,19 @@ class MemoryIndexes:
             return None
         return answer
 
-    def store(self, patterns: Sequence[str], paths: Sequence[str]) -> None:
+    def store(self, kind: str, patterns: Sequence[str], paths: Sequence[str]) -> None:
         """Make the index of these files, where the workspace can be written to."""
         from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, make_database
+        from contextasm.retrieval.memory_index.kinds import KINDS
 
-        path = self._path(patterns)
+        path = self._path(kind, patterns)
         with suppress(ContextasmError, UnusableIndex):
             self._make_folder()
             if not path.is_dir():
-                make_database(path, IndexInputs(self._workspace, self._now(), paths), lambda _pool: None)
+                make_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), lambda _pool: None)
 
-    def _path(self, patterns: Sequence[str]) -> Path:
-        name = sha256("\0".join(patterns).encode(errors="surrogatepass")).hexdigest()[:16]
+    def _path(self, kind: str, patterns: Sequence[str]) -> Path:
+        name = sha256("\0".join((kind, *patterns)).encode(errors="surrogatepass")).hexdigest()[:16]
         return Path(self._workspace.root, INDEX_FOLDER, f"{name}.sqlite")
 
 

@@ -1,4 +1,4 @@
-"""Reader of an index: a pool that reads from the open file what a query needs, and no more (`model.MemoryPool`).
+"""Reader of an index: a pool that reads from the open file what a query needs, and no more (`model.EntryPool`).
 
 Changes nothing, and compares nothing with the workspace.
 """
@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from contextasm.model import Document, Memory, Problem, Reason, ScoreInputs
+from contextasm.model import Document, Problem, Reason, ScoreInputs
+from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.schema import (
     DamagedIndex,
     Numbers,
-    as_memory,
     halves,
+    load_blob,
     load_columns,
     load_value,
 )
@@ -57,9 +58,10 @@ class StoredIndex:
 class IndexedPool:
     """The pool of an index file, usable while its connection is open."""
 
-    def __init__(self, connection: sqlite3.Connection, paths: Sequence[str]) -> None:
-        """`paths` are the pool's files in the order in which they would be read."""
+    def __init__(self, connection: sqlite3.Connection, kind: EntryKind, paths: Sequence[str]) -> None:
+        """Pool of entries of a kind; `paths` are its files in the order in which they would be read."""
         self._connection = connection
+        self._kind = kind
         self._paths = paths
         counts: Any = load_value(connection, "counts", [0, 0])
         self.size, self.rows = int(counts[0]), int(counts[1])
@@ -67,7 +69,7 @@ class IndexedPool:
 
     @cached_property
     def excluded(self) -> Sequence[Reason]:
-        """Reasons of the excluded memories, each once with its count."""
+        """Reasons of the excluded entries, each once with its count."""
         stored: Any = load_value(self._connection, "left_out", [])
         return [Reason(code, tuple((name, fact) for name, fact in facts)) for code, facts in stored]
 
@@ -86,13 +88,13 @@ class IndexedPool:
         return similarities(topic, StoredIndex(self._connection, self._columns), min_match)
 
     def newest(self, count: int) -> Sequence[int]:
-        """Rows of the newest memories, newest first; all for a count of 0."""
+        """Rows of the newest entries, newest first; all for a count of 0."""
         query = "SELECT row FROM rows ORDER BY created DESC, path, line DESC LIMIT ?"
         return [row for (row,) in self._connection.execute(query, (count or -1,))]
 
-    def pinned(self) -> Sequence[int]:
-        """Rows of the memories that pin themselves."""
-        return [row for row, pin in enumerate(self._columns["pins"]) if pin]
+    def marked(self) -> Sequence[int]:
+        """Rows of the entries with the mark of their kind."""
+        return [row for row, mark in enumerate(self._columns["marks"]) if mark]
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
@@ -101,13 +103,13 @@ class IndexedPool:
         importance, last, created = columns["importance"], columns["last"], columns["created"]
         return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
-    def memories(self, rows: Sequence[int]) -> Sequence[Memory]:
-        """The memory of each row. Raises `DamagedIndex` for a row that is missing."""
+    def entries(self, rows: Sequence[int]) -> Sequence[Any]:
+        """The entry of each row. Raises `DamagedIndex` for a row that is missing."""
         query = "SELECT held FROM rows WHERE row = ?"
         stored = [self._connection.execute(query, (row,)).fetchone() for row in rows]
         if None in stored:
             raise DamagedIndex("a row is missing")
-        return [as_memory(blob) for (blob,) in stored]
+        return [self._kind.restore(load_blob(blob)) for (blob,) in stored]
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:

@@ -1,4 +1,4 @@
-"""Tables of an index, and the encoding of numbers and memories in them. Every blob carries a check sum.
+"""Tables of an index, and the encoding of numbers and entries in them. Every blob carries a check sum.
 
 An index of another version is never read: the version changes with each release, and with each change of a table or of
 the analyzer.
@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from contextasm import __version__
-from contextasm.model import Memory
 
-_FORM = 4
+_FORM = 5
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
@@ -25,7 +24,7 @@ VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
 SCHEMA = (
     """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, first INTEGER,
     rows INTEGER, terms BLOB, problems TEXT)""",
-    """CREATE TABLE memories (file INTEGER, place INTEGER, id TEXT, given INTEGER, line INTEGER, status TEXT,
+    """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, given INTEGER, line INTEGER, status TEXT,
     supersedes TEXT, final TEXT, out TEXT, PRIMARY KEY (file, place)) WITHOUT ROWID""",
     "CREATE TABLE rows (row INTEGER PRIMARY KEY, created TEXT, path TEXT, line INTEGER, held BLOB)",
     "CREATE INDEX newest ON rows (created DESC, path, line DESC)",
@@ -34,9 +33,9 @@ SCHEMA = (
     "CREATE TABLE columns (name TEXT PRIMARY KEY, held BLOB)",
 )
 
-TABLES = ("files", "memories", "rows", "terms", "postings", "columns")
+TABLES = ("files", "entries", "rows", "terms", "postings", "columns")
 
-KINDS = {
+COLUMN_TYPES = {
     "lengths": "I",
     "sections": "I",
     "days": "I",
@@ -46,7 +45,7 @@ KINDS = {
     "importance": "d",
     "last": "I",
     "created": "I",
-    "pins": "B",
+    "marks": "B",
 }
 """Type codes of the columns with a number for each row. `last` and `created` are places in the list of dates."""
 
@@ -79,15 +78,14 @@ def unseal(blob: object) -> bytes:
     return blob[4:]
 
 
-def as_blob(memory: Memory) -> bytes:
-    """A memory as a sealed blob."""
-    return seal(json.dumps(memory).encode())
+def as_blob(entry: tuple[Any, ...]) -> bytes:
+    """An entry as a sealed blob."""
+    return seal(json.dumps(entry).encode())
 
 
-def as_memory(blob: object) -> Memory:
-    """The memory in a sealed blob. Raises `DamagedIndex`."""
-    values: Any = json.loads(unseal(blob))
-    return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
+def load_blob(blob: object) -> Any:
+    """The values of the entry in a sealed blob, tuples as lists. Raises `DamagedIndex`."""
+    return json.loads(unseal(blob))
 
 
 def halves(blob: object) -> tuple[Numbers, Numbers]:
@@ -100,7 +98,7 @@ def halves(blob: object) -> tuple[Numbers, Numbers]:
 def load_columns(connection: sqlite3.Connection) -> dict[str, Numbers]:
     """Every column by its name; a column that is not stored is empty."""
     stored = dict(connection.execute("SELECT name, held FROM columns"))
-    return {name: array(kind, unseal(stored[name]) if name in stored else b"") for name, kind in KINDS.items()}
+    return {name: array(kind, unseal(stored[name]) if name in stored else b"") for name, kind in COLUMN_TYPES.items()}
 
 
 def load_value(connection: sqlite3.Connection, name: str, default: object) -> object:

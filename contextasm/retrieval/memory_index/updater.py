@@ -1,6 +1,6 @@
-"""Update of an index: memories of files that are gone are removed, those of new and changed files are added.
+"""Update of an index: entries of files that are gone are removed, those of new and changed files are added.
 
-A file is added anew, too, where another file changes the id or the exclusion of one of its memories. Works inside the
+A file is added anew, too, where another file changes the id or the exclusion of one of its entries. Works inside the
 caller's transaction, and opens no file that did not change.
 """
 
@@ -12,9 +12,10 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from contextasm.model import Memory, Problem, Reason
+from contextasm.model import Problem, Reason
+from contextasm.retrieval.memory_index.kinds import EntryKind, EntryState
 from contextasm.retrieval.memory_index.schema import (
-    KINDS,
+    COLUMN_TYPES,
     Numbers,
     as_blob,
     create_tables,
@@ -24,38 +25,32 @@ from contextasm.retrieval.memory_index.schema import (
     save_value,
     seal,
 )
-from contextasm.retrieval.memory_pool import count_reasons, exclusion_reasons, index_entry, score_inputs
+from contextasm.retrieval.memory_pool import count_reasons, exclusion_reasons
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.inverted_index import count_terms
-from contextasm.text.memory_ids import duplicate_id_problem, memory_id, unique_ids
+from contextasm.text.memory_ids import duplicate_id_problem, unique_ids
 
 _HOLES = 1000
 """Rows of removed files stay empty; with more of them than rows in use, and than this, the index is made again."""
 
 
 class IndexedFile(NamedTuple):
-    """The content of a file of memories, as it is now."""
+    """The content of an indexed file, as it is now."""
 
     digest: str
     """Digest of its bytes; of an unreadable file, its problem as text."""
-    memories: tuple[Memory, ...]
-    problems: tuple[Problem, ...]
+    entries: Sequence[Any]
+    problems: Sequence[Problem]
 
 
-class _MemoryState(NamedTuple):
-    """The facts of a memory that decide on other memories, and its final id and exclusion as stored."""
+class _StoredState(NamedTuple):
+    """The facts of an entry that decide on other entries, with its path, and its final id and exclusion as stored."""
 
     path: str
-    place: int
-    id: str
-    given: bool
-    """Whether its id was written by hand."""
-    line: int
-    status: str
-    supersedes: tuple[str, ...]
-    final_id: str
-    exclusion: str
-    """As JSON; empty for an active memory."""
+    facts: EntryState
+    final_id: str = ""
+    exclusion: str = ""
+    """As JSON; empty for an active entry."""
 
 
 class _PoolState(NamedTuple):
@@ -67,7 +62,7 @@ class _PoolState(NamedTuple):
     """By path."""
     duplicates: Sequence[Problem]
     affected: frozenset[str]
-    """Paths of unchanged files with a memory whose final id or exclusion is no longer as stored."""
+    """Paths of unchanged files with an entry whose final id or exclusion is no longer as stored."""
 
 
 class _Writes(NamedTuple):
@@ -82,7 +77,12 @@ class _Writes(NamedTuple):
 
 
 def update_index(
-    connection: sqlite3.Connection, stamps: Mapping[str, str], read: Callable[[str], IndexedFile], *, new: bool
+    connection: sqlite3.Connection,
+    kind: EntryKind,
+    stamps: Mapping[str, str],
+    read: Callable[[str], IndexedFile],
+    *,
+    new: bool,
 ) -> None:
     """Make the index hold exactly the files of `stamps`, in that order; `new` makes its tables first."""
     if new:
@@ -95,16 +95,16 @@ def update_index(
     restamped = {path for path in changed & stored.keys() if read(path).digest == stored[path][1]}
     changed -= restamped
     if not new and _is_mostly_holes(connection, {*removed, *changed}):
-        update_index(connection, stamps, read, new=True)
+        update_index(connection, kind, stamps, read, new=True)
         return
-    pool = _pool_state(connection, stamps, changed, read)
+    pool = _pool_state(connection, kind, stamps, changed, read)
     while pool.affected:
         changed |= pool.affected
-        pool = _pool_state(connection, stamps, changed, read)
+        pool = _pool_state(connection, kind, stamps, changed, read)
     writes = _Writes(load_columns(connection), _places(connection, "dates"), _places(connection, "names"), {}, {})
     lost_terms, is_dead = _remove_files(connection, sorted({*removed, *(changed & stored.keys())}), writes.columns)
     for path in (path for path in stamps if path in changed):
-        _add_file(connection, path, stamps[path], read(path), pool, writes)
+        _add_file(connection, kind, path, stamps[path], read(path), pool, writes)
     connection.executemany("UPDATE files SET stamp = ? WHERE path = ?", [(stamps[path], path) for path in restamped])
     _write_postings(connection, lost_terms, is_dead, writes.postings)
     _write_values(connection, writes, pool)
@@ -124,14 +124,18 @@ def _is_mostly_holes(connection: sqlite3.Connection, removed: Iterable[str]) -> 
 
 
 def _pool_state(
-    connection: sqlite3.Connection, paths: Iterable[str], changed: Iterable[str], read: Callable[[str], IndexedFile]
+    connection: sqlite3.Connection,
+    kind: EntryKind,
+    paths: Iterable[str],
+    changed: Iterable[str],
+    read: Callable[[str], IndexedFile],
 ) -> _PoolState:
     stored = _stored_states(connection)
-    new = {path: _memory_states(read(path).memories) for path in changed}
+    new = {path: [_StoredState(path, kind.state(entry)) for entry in read(path).entries] for path in changed}
     states = [state for path in paths for state in (new[path] if path in new else stored.get(path, ()))]
-    ids = unique_ids([state.id for state in states])
+    ids = unique_ids([state.facts.id for state in states])
     exclusions = exclusion_reasons(
-        (final_id, state.status, state.supersedes) for final_id, state in zip(ids, states, strict=True)
+        (final_id, state.facts.status, state.facts.supersedes) for final_id, state in zip(ids, states, strict=True)
     )
     by_path: dict[str, tuple[list[str], list[Reason | None]]] = {}
     affected: set[str] = set()
@@ -140,8 +144,8 @@ def _pool_state(
         file_ids, file_exclusions = by_path.setdefault(state.path, ([], []))
         file_ids.append(final_id)
         file_exclusions.append(exclusion)
-        if final_id != state.id and state.given:
-            duplicates.append(duplicate_id_problem(state.id, state.path, state.line))
+        if final_id != state.facts.id and state.facts.given:
+            duplicates.append(duplicate_id_problem(state.facts.id, state.path, state.facts.line))
         if state.path not in new and (final_id, _exclusion_text(exclusion)) != (state.final_id, state.exclusion):
             affected.add(state.path)
     ids_of = {path: pair[0] for path, pair in by_path.items()}
@@ -149,34 +153,17 @@ def _pool_state(
     return _PoolState(ids_of, exclusions_of, duplicates, frozenset(affected))
 
 
-def _stored_states(connection: sqlite3.Connection) -> dict[str, list[_MemoryState]]:
-    states: dict[str, list[_MemoryState]] = {}
+def _stored_states(connection: sqlite3.Connection) -> dict[str, list[_StoredState]]:
+    states: dict[str, list[_StoredState]] = {}
     query = (
-        "SELECT path, place, memories.id, given, line, status, supersedes, final, out FROM memories"
+        "SELECT path, entries.id, given, line, status, supersedes, final, out FROM entries"
         " JOIN files ON files.id = file ORDER BY file, place"
     )
-    for path, place, id_, given, line, status, supersedes, final_id, exclusion in connection.execute(query):
+    for path, id_, given, line, status, supersedes, final_id, exclusion in connection.execute(query):
         superseded = tuple(json.loads(supersedes)) if supersedes else ()
-        state = _MemoryState(path, place, id_, bool(given), line, status, superseded, final_id, exclusion)
+        state = _StoredState(path, EntryState(id_, bool(given), line, status, superseded), final_id, exclusion)
         states.setdefault(path, []).append(state)
     return states
-
-
-def _memory_states(memories: Sequence[Memory]) -> list[_MemoryState]:
-    return [
-        _MemoryState(
-            memory.path,
-            place,
-            memory.id,
-            memory.id != memory_id(memory.path, memory.text),
-            memory.line,
-            memory.status,
-            memory.supersedes,
-            "",
-            "",
-        )
-        for place, memory in enumerate(memories)
-    ]
 
 
 def _exclusion_text(exclusion: Reason | None) -> str:
@@ -195,7 +182,7 @@ def _remove_files(
     for path in paths:
         query = "DELETE FROM files WHERE path = ? RETURNING id, first, rows, terms"
         ((file, first, rows, terms),) = connection.execute(query, (path,)).fetchall()
-        connection.execute("DELETE FROM memories WHERE file = ?", (file,))
+        connection.execute("DELETE FROM entries WHERE file = ?", (file,))
         connection.execute("DELETE FROM rows WHERE row >= ? AND row < ?", (first, first + rows))
         lost_terms.update(array("I", terms))
         is_dead[first : first + rows] = b"\1" * rows
@@ -205,43 +192,48 @@ def _remove_files(
 
 
 def _add_file(
-    connection: sqlite3.Connection, path: str, stamp: str, file: IndexedFile, pool: _PoolState, writes: _Writes
+    connection: sqlite3.Connection,
+    kind: EntryKind,
+    path: str,
+    stamp: str,
+    file: IndexedFile,
+    pool: _PoolState,
+    writes: _Writes,
 ) -> None:
-    # Active memories get rows behind all others, so that no row of another file moves.
+    # Active entries get rows behind all others, so that no row of another file moves.
     first = row = len(writes.columns["sections"])
     terms: set[int] = set()
     sections: dict[str, int] = {}
     query = "INSERT INTO files (path, stamp, digest, first, problems) VALUES (?, ?, ?, ?, ?)"
     problems = json.dumps(file.problems) if file.problems else ""
     number = connection.execute(query, (path, stamp, file.digest, first, problems)).lastrowid
-    states = _memory_states(file.memories)
-    ids, exclusions = pool.ids.get(path, ()), pool.exclusions.get(path, ())
-    for state, memory, final_id, exclusion in zip(states, file.memories, ids, exclusions, strict=True):
+    decided = zip(file.entries, pool.ids.get(path, ()), pool.exclusions.get(path, ()), strict=True)
+    for place, (entry, final_id, exclusion) in enumerate(decided):
+        state = kind.state(entry)
         supersedes = json.dumps(state.supersedes) if state.supersedes else ""
-        facts = (state.id, state.given, state.line, state.status, supersedes, final_id, _exclusion_text(exclusion))
-        connection.execute("INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, state.place, *facts))
+        facts = (*state[:-1], supersedes, final_id, _exclusion_text(exclusion))
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, place, *facts))
         if exclusion is None:
-            blob = as_blob(memory._replace(id=final_id))
-            values = (row, memory.created, path, memory.line, blob)
+            values = (row, kind.score_inputs(entry).created, path, state.line, as_blob(kind.finish(entry, final_id)))
             connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", values)
-            terms |= _add_row(connection, memory, row, sections, writes)
+            terms |= _add_row(connection, kind, entry, row, sections, writes)
             row += 1
     term_blob = array("I", sorted(terms)).tobytes()
     connection.execute("UPDATE files SET rows = ?, terms = ? WHERE id = ?", (row - first, term_blob, number))
 
 
 def _add_row(
-    connection: sqlite3.Connection, memory: Memory, row: int, sections: dict[str, int], writes: _Writes
+    connection: sqlite3.Connection, kind: EntryKind, entry: Any, row: int, sections: dict[str, int], writes: _Writes
 ) -> set[int]:
     # Returns the numbers of its terms.
-    entry, inputs = index_entry(memory), score_inputs(memory)
-    length, flag, counts = count_terms(entry.text)
+    indexed, inputs = kind.index_entry(entry), kind.score_inputs(entry)
+    length, flag, counts = count_terms(indexed.text)
     last, created = (writes.dates.setdefault(day, len(writes.dates)) for day in (inputs.last, inputs.created))
-    section = sections.setdefault(entry.section, row + 1)
-    day, kernel = day_number(entry.day), round(100 * entry.kernel)
-    author = writes.names.setdefault(entry.author, len(writes.names))
-    values = (length, section, day, author, flag, kernel, inputs.importance, last, created, memory.pin)
-    for name, value in zip(KINDS, values, strict=True):
+    section = sections.setdefault(indexed.section, row + 1)
+    day, kernel = day_number(indexed.day), round(100 * indexed.kernel)
+    author = writes.names.setdefault(indexed.author, len(writes.names))
+    values = (length, section, day, author, flag, kernel, inputs.importance, last, created, kind.is_marked(entry))
+    for name, value in zip(COLUMN_TYPES, values, strict=True):
         writes.columns[name].append(value)
     numbers = set()
     for term, count in counts.items():

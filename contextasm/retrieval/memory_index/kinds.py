@@ -1,0 +1,64 @@
+"""Kinds of entries that an index can hold: how a file is parsed to entries, and what the index stores of each.
+
+An entry is a named tuple of values that JSON can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from contextasm.model import Document, Memory, Problem, ScoreInputs
+from contextasm.retrieval.memory_pool import index_entry, score_inputs
+from contextasm.retrieval.search.inverted_index import IndexEntry
+from contextasm.text.memory_ids import memory_id
+from contextasm.text.memory_parser import parse_memories
+
+
+class EntryState(NamedTuple):
+    """The facts of an entry that decide on other entries."""
+
+    id: str
+    given: bool
+    """Whether its id was written by hand."""
+    line: int
+    status: str
+    supersedes: tuple[str, ...]
+
+
+class EntryKind(NamedTuple):
+    """How the entries of one kind are parsed, indexed and stored."""
+
+    parse: Callable[[Document], tuple[Sequence[Any], Sequence[Problem]]]
+    """The entries of a file in their order, and its problems."""
+    state: Callable[[Any], EntryState]
+    finish: Callable[[Any, str], tuple[Any, ...]]
+    """An entry with its final id: two entries of a pool have no id in common."""
+    restore: Callable[[Sequence[Any]], Any]
+    """The entry of its values, tuples as lists."""
+    index_entry: Callable[[Any], IndexEntry]
+    score_inputs: Callable[[Any], ScoreInputs]
+    is_marked: Callable[[Any], bool]
+
+
+def _memory_state(memory: Memory) -> EntryState:
+    is_given = memory.id != memory_id(memory.path, memory.text)
+    return EntryState(memory.id, is_given, memory.line, memory.status, memory.supersedes)
+
+
+def _restored_memory(values: Sequence[Any]) -> Memory:
+    return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+KINDS: Mapping[str, EntryKind] = {
+    "memories": EntryKind(
+        parse=parse_memories,
+        state=_memory_state,
+        finish=lambda memory, final_id: memory._replace(id=final_id),
+        restore=_restored_memory,
+        index_entry=index_entry,
+        score_inputs=score_inputs,
+        is_marked=lambda memory: memory.pin,
+    ),
+}
+"""Kinds by name."""
