@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from contextasm.model import (
     Document,
+    EntryPool,
     Layer,
     Memory,
     MemoryPool,
@@ -33,6 +34,18 @@ from contextasm.text.templates import fill_template, placeholders
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex
+
+
+class PlacedEntry(Protocol):
+    """An entry with its place in the workspace."""
+
+    @property
+    def path(self) -> str:
+        """Path of its file."""
+
+    @property
+    def line(self) -> int:
+        """Line of the file at which it begins."""
 
 
 KERNEL = 0.5
@@ -210,12 +223,12 @@ def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> li
     return first_rows(pool, keys, layer.ranking.top)
 
 
-def first_rows(pool: MemoryPool, keys: Mapping[int, object], count: int) -> list[int]:
+def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:
     """Rows with the largest keys, largest first; among equals by path, then the later in its file. All for 0."""
     limit = count or len(keys)
     smallest = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
     candidates = [row for row, key in keys.items() if key >= smallest]  # type: ignore[operator]
-    memories = dict(zip(candidates, pool.entries(candidates), strict=True))
-    candidates.sort(key=lambda row: (memories[row].path, -memories[row].line))
+    entries = dict(zip(candidates, pool.entries(candidates), strict=True))
+    candidates.sort(key=lambda row: (entries[row].path, -entries[row].line))
     candidates.sort(key=lambda row: keys[row], reverse=True)  # type: ignore[arg-type,return-value]
     return candidates[:limit]

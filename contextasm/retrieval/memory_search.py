@@ -24,7 +24,8 @@ from contextasm.model import (
     Verdict,
     weighted_total,
 )
-from contextasm.retrieval.memory_pool import MANY, ReadPool, best_rows, past_rows, pool_patterns, read_pool, score_rows
+from contextasm.retrieval.indexed_pools import query_pool
+from contextasm.retrieval.memory_pool import ReadPool, best_rows, past_rows, pool_patterns, read_pool, score_rows
 from contextasm.retrieval.reading import query_paths
 
 MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
@@ -68,7 +69,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
         return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), pool.rows, tuple(pool.problems))
 
-    return _query_pool(query, hits, hits)
+    return _query_memories(query, hits, hits)
 
 
 def can_use_index(query: SourceQuery) -> bool:
@@ -94,26 +95,13 @@ def search_pool(
     """
     if not can_use_index(query):
         return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
-    return _query_pool(query, partial(_best_and_counts, query, match, make_fragment), list_all)
+    return _query_memories(query, partial(_best_and_counts, query, match, make_fragment), list_all)
 
 
-def _query_pool(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]) -> T:
-    """Result of `use` on the pool of the layer's files, or of `use_small` on a pool of up to `MANY` memories.
-
-    A larger pool is stored in the index.
-    """
-    patterns, paths = pool_patterns(query.layer, query.build.request), [*query_paths(query)]
-    index = query.build.memory_index
-    answer = index.query("memories", patterns, paths, use) if index else None
-    if answer is not None:
-        return answer
-    pool = read_pool(query.build.workspace, paths)
-    if pool.size <= MANY:
-        return use_small(pool)
-    if index:
-        index.store("memories", patterns, paths)
-        answer = index.query("memories", patterns, paths, use)
-    return use(pool) if answer is None else answer
+def _query_memories(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]) -> T:
+    return query_pool(
+        query, "memories", [*query_paths(query)], partial(read_pool, query.build.workspace), use, use_small
+    )
 
 
 def _best_and_counts(

@@ -27,6 +27,16 @@ class LogLine(NamedTuple):
     """Text without list mark and indent. Its line number n is the file's line `location.file_line(n)`."""
     is_heading: bool = False
 
+    @property
+    def path(self) -> str:
+        """Path of its file."""
+        return self.location.path
+
+    @property
+    def line(self) -> int:
+        """Line of the file at which it begins."""
+        return self.location.line
+
 
 def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.

@@ -18,7 +18,7 @@ import pytest
 import contextasm.retrieval.memory_index.index as kept_module
 from contextasm.model import Build, Context, Document, IndexedPools, Problem, Request, SourceQuery
 from contextasm.pipeline import assemble
-from contextasm.retrieval import memory_search as source
+from contextasm.retrieval import indexed_pools as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
 from contextasm.retrieval.memory_index.schema import seal
 from contextasm.retrieval.memory_pool import MANY

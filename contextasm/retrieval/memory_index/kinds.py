@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from contextasm.model import Document, Memory, Problem, ScoreInputs
+from contextasm.model import Document, Location, Memory, Problem, ScoreInputs
+from contextasm.retrieval.log_pool import line_entry, line_inputs
 from contextasm.retrieval.memory_pool import index_entry, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
+from contextasm.text.log_parser import LogLine, parse_log
 from contextasm.text.memory_ids import memory_id
 from contextasm.text.memory_parser import parse_memories
 
@@ -50,6 +52,16 @@ def _restored_memory(values: Sequence[Any]) -> Memory:
     return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
 
 
+def _line_state(line: LogLine) -> EntryState:
+    # Nothing decides on a line: no two stand at one place, and none takes another's.
+    return EntryState(f"{line.path}:{line.line}", given=False, line=line.line, status="active", supersedes=())
+
+
+def _restored_line(values: Sequence[Any]) -> LogLine:
+    (path, line, rows, gaps), text, is_heading = values
+    return LogLine(Location(path, line, rows, tuple((first, last) for first, last in gaps)), text, is_heading)
+
+
 KINDS: Mapping[str, EntryKind] = {
     "memories": EntryKind(
         parse=parse_memories,
@@ -59,6 +71,15 @@ KINDS: Mapping[str, EntryKind] = {
         index_entry=index_entry,
         score_inputs=score_inputs,
         is_marked=lambda memory: memory.pin,
+    ),
+    "log-lines": EntryKind(
+        parse=lambda document: (parse_log(document), ()),
+        state=_line_state,
+        finish=lambda line, _id: line,
+        restore=_restored_line,
+        index_entry=line_entry,
+        score_inputs=line_inputs,
+        is_marked=lambda line: line.is_heading,
     ),
 }
 """Kinds by name."""

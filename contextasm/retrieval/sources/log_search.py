@@ -1,16 +1,17 @@
 """Source `log-search`: lines of the dated logs of all days up to today that match the topic.
 
-`parse_log` and `index_entries` are pure: a log's document gives its lines, and these their entries in an index.
-Headings are entries, too, so that the lines below one share its matches, but no fragment is made of a heading.
+Headings are entries of the index, too, so that the lines below one share its matches, but no fragment is made of a
+heading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
 
 from contextasm.model import (
-    Document,
+    EntryPool,
     Fragment,
     FragmentDisplay,
     Labels,
@@ -22,18 +23,16 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
-from contextasm.retrieval.memory_pool import MANY, pool_patterns
-from contextasm.text.log_parser import LogLine, parse_log
+from contextasm.retrieval.indexed_pools import query_pool
+from contextasm.retrieval.log_pool import read_logs
+from contextasm.retrieval.memory_pool import MANY, first_rows, pool_patterns
+from contextasm.text.log_parser import LogLine
 from contextasm.text.templates import fill_item, fill_template
 
-if TYPE_CHECKING:
-    from contextasm.retrieval.search.inverted_index import IndexEntry
 
+class _PlacedLog(NamedTuple):
+    """A log, and its place among those that are shown."""
 
-class _PlacedLine(NamedTuple):
-    """A line with its log, and the place of the log among those that are shown."""
-
-    line: LogLine
     log: DatedLog
     place: int
 
@@ -46,65 +45,44 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    logs, problems = logs_in_display_order(query)
-    unique = {log.path: log for log in reversed(logs)}
-    documents: list[Document] = []
-    lines: list[_PlacedLine] = []
-    entries: list[IndexEntry] = []
+    listed, problems = logs_in_display_order(query)
+    logs = [*{log.path: log for log in listed}.values()]
+    placed = {log.path: _PlacedLog(log, place) for place, log in enumerate(logs)}
+    future = tuple(_future_fragment(log, query.layer) for log in logs if log.age < 0)
+    past = [log.path for log in logs if log.age >= 0]
+    use = partial(_pool_result, query, placed)
+    found = query_pool(query, "log-lines", past, partial(read_logs, query.build.workspace), use, use)
+    return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
+
+
+def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: EntryPool[LogLine]) -> RetrievalResult:
+    headings = {*pool.marked()}
+    similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
+    matches = {row: similarity for row, similarity in similar.items() if row not in headings}
+    candidates = _candidates(query, pool, matches)
+    others = [row for row in range(pool.rows) if row not in headings | candidates] if pool.size <= MANY else []
+    most = query.layer.query.max_candidates
     fragments: list[Fragment] = []
-    for place, log in enumerate(log for log in logs if unique[log.path] is log):
-        if log.age < 0:
-            fragments.append(_future_fragment(log, query.layer))
-            continue
-        read = query.build.workspace.read(log.path)
-        if isinstance(read, Document):
-            documents.append(read)
-            parsed = parse_log(read)
-            lines += (_PlacedLine(line, log, place) for line in parsed)
-            entries += index_entries(parsed, str(log.day))
-        elif read:
-            problems.append(read)
-    fragments += _line_fragments(query, lines, entries)
-    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
-
-
-def index_entries(lines: Sequence[LogLine], day: str) -> list[IndexEntry]:
-    """The lines of one log as entries of an inverted index, in file order; a log is one section."""
-    from contextasm.retrieval.search.analyzer import leading_name
-    from contextasm.retrieval.search.inverted_index import IndexEntry
-
-    return [
-        IndexEntry(line.text, line.location.path, day, "" if line.is_heading else leading_name(line.text))
-        for line in lines
-    ]
-
-
-def _line_fragments(query: SourceQuery, lines: Sequence[_PlacedLine], entries: Sequence[IndexEntry]) -> list[Fragment]:
-    from contextasm.retrieval.search.bm25 import similarities
-    from contextasm.retrieval.search.inverted_index import build_index
-
-    matches = similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
-    rows = [row for row, placed in enumerate(lines) if not placed.line.is_heading]
-    candidates = _candidates(query, lines, {row: matches[row] for row in rows if row in matches})
-    pool = query.layer.query.max_candidates
-    fragments: list[Fragment] = []
-    missing = {"no-match": 0, "not-in-pool": 0}
-    for row in rows:
+    rows = [*candidates, *others]
+    for row, line in zip(rows, pool.entries(rows), strict=True):
+        fragment = _line_fragment(line, logs[line.path], query.layer)
         if row in candidates:
-            score = (("similarity", matches[row]),)
-            fragments.append(_line_fragment(lines[row], query.layer)._replace(score=score))
-            continue
-        code = "not-in-pool" if row in matches else "no-match"
-        if len(rows) <= MANY:
-            reason = Reason.of(code, pool=pool) if row in matches else Reason(code)
-            fragments.append(_line_fragment(lines[row], query.layer).exclude(reason))
+            fragments.append(fragment._replace(score=(("similarity", matches[row]),)))
         else:
-            missing[code] += 1
-    counts = (Reason.of(code, count=count, what="lines", pool=pool) for code, count in missing.items() if count)
-    return [*fragments, *(_count_fragment(query, reason) for reason in counts)]
+            reason = Reason.of("not-in-pool", pool=most) if row in matches else Reason("no-match")
+            fragments.append(fragment.exclude(reason))
+    fragments.sort(key=lambda fragment: fragment.display.place)
+    if pool.size > MANY:
+        missing = {
+            "no-match": pool.rows - len(headings) - len(matches),
+            "not-in-pool": len(matches) - len(candidates),
+        }
+        counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
+        fragments += (_count_fragment(query, reason) for reason in counts)
+    return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
 
 
-def _candidates(query: SourceQuery, lines: Sequence[_PlacedLine], matches: Mapping[int, float]) -> set[int]:
+def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[int, float]) -> set[int]:
     """Rows of the `max_candidates` best matches in the order of ranking; all for 0.
 
     Those that `--since` leaves out take no part, and are candidates besides.
@@ -112,14 +90,14 @@ def _candidates(query: SourceQuery, lines: Sequence[_PlacedLine], matches: Mappi
     most, since = query.layer.query.max_candidates, query.build.request.filters.since
     if not most or len(matches) <= most:
         return {*matches}
-    filtered = {row for row in matches if str(lines[row].log.day) < since}
-    best = sorted(matches.keys() - filtered, key=lambda row: (lines[row].log.path, -lines[row].line.location.line))
-    best.sort(key=lambda row: (matches[row], lines[row].log.day), reverse=True)
-    return {*best[:most]} | filtered
+    days = dict(zip(matches, (inputs.created for inputs in pool.score_inputs([*matches])), strict=True))
+    filtered = {row for row, day in days.items() if day < since}
+    keys = {row: (matches[row], day) for row, day in days.items() if row not in filtered}
+    return {*first_rows(pool, keys, most)} | filtered
 
 
-def _line_fragment(placed: _PlacedLine, layer: Layer) -> Fragment:
-    line, log = placed.line, placed.log
+def _line_fragment(line: LogLine, placed: _PlacedLog, layer: Layer) -> Fragment:
+    log = placed.log
     template = layer.display.item_template
     text = fill_item(template, {"text": line.text}, ("text",)) if template else line.text
     return Fragment(

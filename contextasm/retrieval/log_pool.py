@@ -1,0 +1,98 @@
+"""Pool of log lines: the lines of dated logs as entries of an index, headings among them.
+
+A heading is an entry with a mark: the lines below it share its matches, and it is no line itself. A pool that is stored
+between builds is in `memory_index`, behind the same interface (`model.EntryPool`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from contextasm.model import Document, Problem, Reason, ScoreInputs, Workspace
+from contextasm.text.dates import split_dated_name
+from contextasm.text.log_parser import LogLine, parse_log
+
+if TYPE_CHECKING:
+    from contextasm.retrieval.search.inverted_index import IndexEntry
+
+
+class ReadLogs(NamedTuple):
+    """The lines of some logs, as just read (`model.EntryPool`)."""
+
+    lines: tuple[LogLine, ...]
+    """The position of each is its row."""
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+    excluded: tuple[Reason, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of lines, headings included."""
+        return len(self.lines)
+
+    @property
+    def rows(self) -> int:
+        """Number of lines, headings included."""
+        return len(self.lines)
+
+    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1."""
+        from contextasm.retrieval.search.bm25 import similarities
+        from contextasm.retrieval.search.inverted_index import build_index
+
+        return similarities(topic, build_index([line_entry(line) for line in self.lines]), min_match)
+
+    def newest(self, count: int) -> Sequence[int]:
+        """Rows of the newest lines, those of one day by path, then the later in the file; all for a count of 0."""
+        rows = sorted(range(self.rows), key=lambda row: (self.lines[row].location.path, -self.lines[row].location.line))
+        rows.sort(key=lambda row: log_day(self.lines[row].location.path), reverse=True)
+        return rows[: count or None]
+
+    def marked(self) -> Sequence[int]:
+        """Rows of the headings."""
+        return [row for row, line in enumerate(self.lines) if line.is_heading]
+
+    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
+        """Score inputs of each row: its log's day, and no importance."""
+        return [line_inputs(self.lines[row]) for row in rows]
+
+    def entries(self, rows: Sequence[int]) -> Sequence[LogLine]:
+        """The line of each row."""
+        return [self.lines[row] for row in rows]
+
+
+def read_logs(workspace: Workspace, paths: Iterable[str]) -> ReadLogs:
+    """Read the lines of logs, in the order of the paths."""
+    lines: list[LogLine] = []
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for path in paths:
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            lines += parse_log(read)
+        elif read:
+            problems.append(read)
+    return ReadLogs(tuple(lines), tuple(documents), tuple(problems))
+
+
+def line_entry(line: LogLine) -> IndexEntry:
+    """A line as an entry of an inverted index; a log is one section."""
+    from contextasm.retrieval.search.analyzer import leading_name
+    from contextasm.retrieval.search.inverted_index import IndexEntry
+
+    path = line.location.path
+    return IndexEntry(line.text, path, log_day(path), "" if line.is_heading else leading_name(line.text))
+
+
+def line_inputs(line: LogLine) -> ScoreInputs:
+    """Score inputs of a line: its log's day, and no importance."""
+    day = log_day(line.location.path)
+    return ScoreInputs(0.0, day, day)
+
+
+def log_day(path: str) -> str:
+    """The day that the name of a log begins with, as YYYY-MM-DD; empty for any other name."""
+    parts = split_dated_name(path.rpartition("/")[2])
+    return parts[0] if parts else ""
