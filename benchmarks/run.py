@@ -140,6 +140,7 @@ ROWS = (
     Row("memories of 4 KB", 13, BUILD, many_memories, 500, 6),
     Row("documents of 4 KB, all shown", 13, BUILD, many_documents, 500, 6),
     Row("logs, a week of them opened", 13, BUILD, many_logs, 3650, 12),
+    Row("logs, a topic, built again", 17, (*BUILD, "--topic", TOPIC), many_logs, 3650, 12),
     Row("memories of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_memories, 500, 6),
     Row("documents of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_documents, 500, 6),
     *(
