@@ -190,7 +190,7 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
     without = build(kept=False)
     assert same(build(kept=True)) == same(build(kept=True)) == same(without)
-    assert len(pools(root)) == 2
+    assert len(pools(root)) == (3 if topic else 2)
     assert same(without)[0] == assemble(Build(Folder(root), DEFAULT, request, ESTIMATE)).text
 
 
