@@ -97,11 +97,17 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
     return Reason.of("pinned", rule=verdict.pinned_by) if verdict.pinned_by else Reason(verdict.note)
 
 
-def layer_usage(result: LayerResult) -> LayerUsage:
-    """The layer's limit and use, in tokens."""
-    counter = result.layer_input.counter
-    limit = None if result.allowance.by == "required" else counter.tokens(result.allowance.units)
-    return LayerUsage(result.layer_input.layer.id, limit, counter.tokens(result.wanted), counter.tokens(result.used))
+def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
+    """The layer's limit and use, in tokens, of a `budget`.
+
+    A section is counted with the blank line behind it, which the last one does not have: that one may be a token above
+    the budget where the document is not.
+    """
+    layer, counter = result.layer_input.layer, result.layer_input.counter
+    wanted, used = counter.tokens(result.wanted), counter.tokens(result.used)
+    if layer.limits.required:
+        return LayerUsage(layer.id, None, wanted, used)
+    return LayerUsage(layer.id, min(budget, counter.tokens(result.allowance.units)), wanted, min(budget, used))
 
 
 def layer_problems(result: LayerResult) -> list[Problem]:

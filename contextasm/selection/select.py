@@ -75,7 +75,7 @@ def select(
     return Selection(
         sections=tuple(section for result in ordered for section in emitted_sections(result)),
         decisions=tuple(decision for result in ordered for decision in layer_decisions(result)),
-        allowances=tuple(layer_usage(result) for result in ordered),
+        allowances=tuple(layer_usage(result, budget.tokens) for result in ordered),
         problems=(*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
     )
 
