@@ -177,7 +177,7 @@ class _Search:
         return ((path, entry) for path, entry in entries if matches(entry.name))
 
     def _entries(self, folder: str) -> Iterator[tuple[str, TreeEntry]]:
-        """What a folder holds, each with its path; a folder that can't be listed is found."""
+        """Entries of a folder, each with its path; a folder that can't be listed is found."""
         entries = self._tree.entries(folder)
         if entries is None:
             self.found.add(f"{folder or '.'}/")
