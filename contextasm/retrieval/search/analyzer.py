@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from contextasm.retrieval.search.stemmer import english_stemmer
 from contextasm.retrieval.search.word_lists import BASES, STOP
 from contextasm.text.lazy_pattern import lazy_pattern
 
@@ -116,4 +116,12 @@ def term(word: str) -> str:
     base = BASES.get(word, word)
     if len(base) < 3 or not base.isascii() or not base.isalpha() or _INFLECTED.search(base) is None:
         return base
-    return english_stemmer()(base)
+    return _stem()(base)
+
+
+@lru_cache(maxsize=1)
+def _stem() -> Callable[[str], str]:
+    from Stemmer import Stemmer
+
+    stem: Callable[[str], str] = Stemmer("english").stemWord
+    return stem
