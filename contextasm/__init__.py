@@ -11,6 +11,7 @@ The rooms of the package, those of a build first and in its order:
 - `selection`: fit fragments into the budget, whole or shortened.
 - `rendering`: write the document in its format, and word every decision.
 - `records`: record and replay builds, compare them, and trace a line.
+- `upkeep`: plan what keeps memories and logs worth reading, apply it, and take it back.
 - `checks`: find defects of a workspace.
 - `text`: file formats and texts as pure functions.
 - `model`: the values that travel between all of these.

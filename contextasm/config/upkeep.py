@@ -1,0 +1,59 @@
+"""The section `upkeep` of `ctxasm.yaml`: what `ctxasm tidy` proposes, and from which age on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from contextasm.config import values
+from contextasm.config.values import ParseValue
+from contextasm.config.yaml_loader import YamlMapping, parse_mapping
+from contextasm.model import ContextasmError
+
+
+class LogAges(NamedTuple):
+    """Ages, in days, at which the state of a log changes; the day of a log is that of its name."""
+
+    warm: int = 7
+    """The last day of an active log; an older one is warm."""
+    archive: int = 30
+    """The last day of a warm log; an older one is archived."""
+    compress: bool = False
+    """Whether archived logs are compressed with gzip."""
+
+
+class UpkeepSettings(NamedTuple):
+    """The parsed section."""
+
+    logs: LogAges = LogAges()
+
+
+def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
+    """The section of the settings, with defaults where it says nothing.
+
+    Raises `ContextasmError` for an unknown key or a value that can't be used.
+    """
+    if settings_file.get("upkeep") is None:
+        return UpkeepSettings()
+    where = f"{settings_file.where('upkeep')}: upkeep"
+    table = parse_mapping(settings_file["upkeep"], where, "write `logs:` and its keys under it")
+    return UpkeepSettings(**table.parsed(UPKEEP_KEYS))
+
+
+def _parse_log_ages(value: object, where: str) -> LogAges:
+    table = parse_mapping(value, where, "write `warm: 7` and `archive: 30` under it")
+    ages = LogAges(**table.parsed(_LOG_KEYS))
+    if ages.warm > ages.archive:
+        what = f"logs are archived after {ages.archive} days, before they are warm, after {ages.warm}"
+        raise ContextasmError(where, what, "make `archive` the larger one")
+    return ages
+
+
+_LOG_KEYS: Mapping[str, ParseValue] = {
+    "warm": values.parse_whole,
+    "archive": values.parse_whole,
+    "compress": values.parse_flag,
+}
+
+UPKEEP_KEYS: Mapping[str, ParseValue] = {"logs": _parse_log_ages}
+"""The keys of the section; each is a field of `UpkeepSettings`."""

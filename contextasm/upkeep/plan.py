@@ -1,0 +1,32 @@
+"""The plan of upkeep: every action that the planners propose, in one order. Nothing is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from contextasm.model import Problem
+from contextasm.upkeep.action import Action
+from contextasm.upkeep.logs import plan_logs
+from contextasm.upkeep.upkeep_input import UpkeepInput
+
+Planner: TypeAlias = Callable[[UpkeepInput], Iterator[Action] | Sequence[Action]]
+"""A function that proposes actions, in an order that depends on its input alone. It changes nothing."""
+
+PLANNERS: tuple[Planner, ...] = (plan_logs,)
+"""The planners, in the order in which a plan lists their actions."""
+
+
+class Plan(NamedTuple):
+    """What is to be done in a workspace on a day."""
+
+    actions: tuple[Action, ...]
+    """Without duplicates, those of one planner together; an action may overlap with another, and one is then left out."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of files that can't be read, which the plan leaves alone."""
+
+
+def make_plan(upkeep: UpkeepInput) -> Plan:
+    """The actions of all planners; the same for the same input."""
+    actions = {action.id: action for planner in PLANNERS for action in planner(upkeep)}
+    return Plan(tuple(actions.values()), upkeep.memory_files.problems)

@@ -1,0 +1,75 @@
+"""What planners of upkeep are given: the workspace, its settings, the day, and the memories that several of them read."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cached_property
+from typing import NamedTuple
+
+from contextasm.config.upkeep import UpkeepSettings
+from contextasm.config.yaml_loader import YamlMapping
+from contextasm.model import Document, Memory, Parse, Problem, Summarizer
+from contextasm.text.memory_ids import distinct_memories
+from contextasm.text.memory_parser import parse_memories
+from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+from contextasm.workspace.folder import Folder
+
+
+class OwnerMemories(NamedTuple):
+    """The memories of one agent, one team or the project."""
+
+    folder: str
+    """Their folder, such as `agents/luna/memories`."""
+    documents: tuple[Document, ...]
+    """Its files in path order, as builds read them; `data` holds the bytes on the disk."""
+    memories: tuple[Memory, ...]
+    """In the order of the files, under the ids that builds and `explain` give them."""
+
+
+class MemoryFiles:
+    """The files of memories of every owner, read at the first use and once."""
+
+    def __init__(self, workspace: Folder) -> None:
+        """Read nothing yet."""
+        self._workspace = workspace
+
+    @property
+    def owners(self) -> tuple[OwnerMemories, ...]:
+        """The owners that have files of memories, by folder in code point order."""
+        return self._read[0]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Problems of files that can't be read; a plan leaves these files alone."""
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[tuple[OwnerMemories, ...], tuple[Problem, ...]]:
+        documents: dict[str, list[Document]] = {}
+        problems: list[Problem] = []
+        for path in sorted({path for folder in MEMORY_FOLDERS for path in self._workspace.list(f"{folder}/*.md")}):
+            read = self._workspace.read(path)
+            if isinstance(read, Document):
+                documents.setdefault(path.rpartition("/")[0], []).append(read)
+            elif read:
+                problems.append(read)
+        return tuple(_owner_memories(folder, tuple(documents[folder])) for folder in sorted(documents)), tuple(problems)
+
+
+def _owner_memories(folder: str, documents: tuple[Document, ...]) -> OwnerMemories:
+    parsed = [memory for document in documents for memory in parse_memories(document)[0]]
+    return OwnerMemories(folder, documents, distinct_memories(parsed)[0])
+
+
+class UpkeepInput(NamedTuple):
+    """All that a plan depends on: equal inputs give an equal plan."""
+
+    workspace: Folder
+    settings: UpkeepSettings
+    settings_file: YamlMapping
+    """The whole `ctxasm.yaml`, empty where there is none."""
+    today: date
+    parse_yaml: Parse
+    summarizer: Summarizer | None
+    """The configured one; one that the person does not trust gives a problem for every text. None where there is none."""
+    memory_files: MemoryFiles
