@@ -50,6 +50,11 @@ class Action(NamedTuple):
         return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
     @property
+    def changes_files(self) -> bool:
+        """Whether there is anything to do; else it only tells a person something."""
+        return bool(self.edits or self.moves)
+
+    @property
     def bytes_saved(self) -> int:
         """Bytes by which the files it edits get smaller; archives are not counted."""
         return sum(len(edit.removed) - len(edit.added) for edit in self.edits)

@@ -1,13 +1,13 @@
 """Planner of logs: those that are no longer warm move to the archive beside them, where a topic still finds them.
 
-A log is active up to an age of 7 days, warm up to 30 and archived after, by the settings `upkeep: logs`; its day is that
-of its name, and it is never moved back. Only the move to the archive changes a file: the other states are ages.
+A log is active up to an age of 7 days, warm up to 30 and archived after, by the settings `upkeep: logs`. Its day is
+that of its name, and it is never moved back. Only the move to the archive changes a file: the other states are ages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from datetime import date
 
 from contextasm.config.upkeep import LogAges
 from contextasm.text.dates import parse_date, split_dated_name
@@ -20,45 +20,36 @@ LOG_FOLDERS = ("agents/*/daily", "teams/*/daily")
 STATES = ("active", "warm", "archived")
 
 
-class OldLog(NamedTuple):
-    """A log that is to be archived."""
-
-    path: str
-    age: int
-    """In days."""
-    year: str
-
-
 def log_state(age: int, ages: LogAges) -> str:
     """The state of a log of an age in days, which is negative for a day to come: one of `STATES`."""
     return STATES[(age > ages.warm) + (age > ages.archive)]
 
 
 def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
-    """One action for each log that is to be archived, the oldest of a folder first."""
-    for folder in LOG_FOLDERS:
-        for path in upkeep.workspace.list(f"{folder}/*.md"):
-            log = _old_log(upkeep, path)
-            if log and (move := _archive_move(upkeep, log)):
-                reason = f"{log.age} days old; logs are archived after {upkeep.settings.logs.archive}"
-                yield Action("archive", (path,), reason, needs_approval=False, moves=(move,))
+    """One action for each folder with logs that are to be archived, the oldest log first."""
+    ages = upkeep.settings.logs
+    for pattern in LOG_FOLDERS:
+        by_folder: dict[str, list[Move]] = {}
+        for path in upkeep.workspace.list(f"{pattern}/*.md"):
+            day = log_date(path)
+            if day and log_state((upkeep.today - day).days, ages) == "archived":
+                by_folder.setdefault(path.rpartition("/")[0], []).extend(_archive_moves(upkeep, path, day))
+        for moves in filter(None, by_folder.values()):
+            paths = tuple(move.path for move in moves)
+            reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
+            yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
 
 
-def _old_log(upkeep: UpkeepInput, path: str) -> OldLog | None:
+def log_date(path: str) -> date | None:
+    """The day that the name of a log begins with; None for a name without a day of the calendar."""
     parts = split_dated_name(path.rpartition("/")[2])
-    day = parse_date(parts[0]) if parts else None
-    if day is None:
-        return None
-    age = (upkeep.today - day).days
-    return OldLog(path, age, f"{day:%Y}") if log_state(age, upkeep.settings.logs) == "archived" else None
+    return parse_date(parts[0]) if parts else None
 
 
-def _archive_move(upkeep: UpkeepInput, log: OldLog) -> Move | None:
-    """The move of a log; None for a link, and where a file of that name stands in the archive already."""
-    if upkeep.workspace.stamp(log.path) is None:
-        return None
-    folder, _, name = log.path.rpartition("/")
-    target = f"{folder}/archive/{log.year}/{name}"
-    if upkeep.workspace.exists(target) or upkeep.workspace.exists(f"{target}.gz"):
-        return None
-    return Move(log.path, f"{target}.gz" if upkeep.settings.logs.compress else target)
+def _archive_moves(upkeep: UpkeepInput, path: str, day: date) -> Iterator[Move]:
+    """The move of a log; none for a link, and where a file of that name stands in the archive already."""
+    folder, _, name = path.rpartition("/")
+    target = f"{folder}/archive/{day.year:04}/{name}"
+    taken = upkeep.workspace.exists(target) or upkeep.workspace.exists(f"{target}.gz")
+    if not taken and upkeep.workspace.stamp(path):
+        yield Move(path, f"{target}.gz" if upkeep.settings.logs.compress else target)

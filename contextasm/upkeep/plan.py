@@ -21,7 +21,7 @@ class Plan(NamedTuple):
     """What is to be done in a workspace on a day."""
 
     actions: tuple[Action, ...]
-    """Without duplicates, those of one planner together; an action may overlap with another, and one is then left out."""
+    """Without duplicates, those of one planner together. Where two overlap, the later one is left out."""
     problems: tuple[Problem, ...] = ()
     """Problems of files that can't be read, which the plan leaves alone."""
 

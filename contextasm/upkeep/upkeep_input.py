@@ -1,4 +1,4 @@
-"""What planners of upkeep are given: the workspace, its settings, the day, and the memories that several of them read."""
+"""The input of planners: the workspace, its settings, the day, and the memories that several of them read."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ class UpkeepInput(NamedTuple):
     today: date
     parse_yaml: Parse
     summarizer: Summarizer | None
-    """The configured one; one that the person does not trust gives a problem for every text. None where there is none."""
+    """The configured one, which gives problems where the person does not trust it; None where there is none."""
     memory_files: MemoryFiles

@@ -16,13 +16,13 @@ from contextasm.model import ContextasmError
 STATE_FOLDER = ".ctxasm"
 
 
-def make_state_folder(root: str | Path) -> Path:
-    """The state of the workspace at `root`, a folder that is made where it is missing.
+def make_state_folder(root: str | Path, name: str = STATE_FOLDER) -> Path:
+    """The state of the workspace at `root`, or another folder of ctxasm's own; it is made where it is missing.
 
-    A `.gitignore` has git leave the state alone. Raises `OSError` where the folder can't be made, and `ContextasmError`
-    where something else is in its place.
+    A `.gitignore` has git leave the folder alone. Raises `OSError` where the folder can't be made, and
+    `ContextasmError` where something else is in its place.
     """
-    state = Path(os.path.realpath(root), STATE_FOLDER)
+    state = Path(os.path.realpath(root), name)
     _make_folder(state, 0o777)
     with suppress(OSError):  # of anybody: it is not written over, and no link is followed
         handle = os.open(state / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

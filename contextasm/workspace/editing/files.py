@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document
 from contextasm.workspace.atomic import write
+from contextasm.workspace.editing.journal import is_unfinished, recover
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.state import STATE_FOLDER, make_state_folder
 
 LOCK = f"{STATE_FOLDER}/lock"
@@ -62,13 +64,16 @@ class EditableFile(NamedTuple):
 def locked(workspace: Folder, *, edits: bool = True, patience: float | None = None) -> Iterator[None]:
     """Wait for the workspace's lock and hold it. The system releases it however the process ends.
 
-    Without `edits`, for who writes into files that may lie outside of the workspace, it is not held where the workspace
-    can't be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting
-    for `patience` seconds; None is for any time.
+    What an interrupted application of upkeep has changed is taken back first (`workspace/editing/journal.py`). Without
+    `edits`, for who writes into files that may lie outside of the workspace, it is not held where the workspace can't
+    be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting for
+    `patience` seconds; None is for any time.
     """
     path = writable_path(workspace, LOCK)
     handle = _take_lock(path, patience, needed=edits)
     try:
+        if handle is not None and is_unfinished(workspace.root):
+            recover(workspace.root)
         yield
     finally:
         if handle is not None:
@@ -84,6 +89,7 @@ def _take_lock(path: Path, patience: float | None, *, needed: bool) -> int | Non
             os.close(handle)
             raise
         if _is_same_file(path, handle):  # its folder may be deleted at any time, while one waits too
+            _sign(handle)
             return handle
         os.close(handle)
     return None
@@ -116,11 +122,26 @@ def _wait_for_lock(handle: int, path: Path, patience: float | None) -> None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             if time.monotonic() > end:
-                hint = "wait until it has ended"
-                raise ContextasmError(str(path), "another ctxasm writes in the workspace", hint) from error
+                holder = _holder(path)
+                what = f"another ctxasm{holder and f' (process {holder})'} writes in the workspace"
+                raise ContextasmError(str(path), what, "wait until it has ended") from error
             time.sleep(_RETRY_SECONDS)
         else:
             return
+
+
+def _sign(handle: int) -> None:
+    """Write the number of this process into the lock file, for who waits; a file that is read-only stays unsigned."""
+    with suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+
+
+def _holder(path: Path) -> str:
+    """The number of the process that holds the lock, as it signed; empty where it did not."""
+    signed = file_bytes(str(path), limit=20)
+    number = signed.strip().decode("ascii", "replace") if isinstance(signed, bytes) else ""
+    return number if number.isdecimal() else ""
 
 
 def _is_same_file(path: Path, handle: int) -> bool:

@@ -1,0 +1,212 @@
+"""`ctxasm tidy`: show what would keep memories and logs worth reading, do it, or take it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from contextasm.cli.options import JsonOption, takes_options
+from contextasm.cli.output import (
+    format_json,
+    format_table,
+    require_stdout,
+    show_problems,
+    write_receipt,
+    write_stderr,
+    write_stdout,
+)
+from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.upkeep.action import Action
+    from contextasm.upkeep.apply import Applied
+    from contextasm.upkeep.upkeep_input import UpkeepInput
+
+PATIENCE = 5.0
+"""Seconds to wait while another ctxasm writes in the workspace."""
+
+_MOST_TARGETS = 3
+"""Targets of an action that a table names; of more it has the first, the last and their number."""
+
+
+class TidyFlags(NamedTuple):
+    """The flags of `tidy`, as typed."""
+
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Do it: the actions of the ids, or with --safe or --all many of them.")
+    ] = False
+    safe: Annotated[bool, typer.Option("--safe", help="Only the actions that need no approval.")] = False
+    every: Annotated[bool, typer.Option("--all", help="All actions, those that need approval, too.")] = False
+    undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
+    json: JsonOption = False
+
+
+def tidy(
+    options: Options,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
+    ] = None,
+    *,
+    flags: TidyFlags,
+) -> int:
+    """Show what would keep memories and logs worth reading: a plan. Nothing changes without --apply.
+
+    An action that needs approval changes what an agent is told. What leaves a file goes to the folder archive/ beside
+    it. Exits 1 if an action that was named could not be done.
+    """
+    from contextasm.config.resolve import process_environment
+    from contextasm.upkeep.prepare import prepare_upkeep
+
+    names = ids or []
+    _refuse_contradictions(names, flags)
+    upkeep = prepare_upkeep(options, process_environment())
+    if flags.undo:
+        return _take_back(upkeep, flags)
+    if flags.apply:
+        return _apply(upkeep, names, flags)
+    return _show_plan(upkeep, names, flags)
+
+
+run = takes_options(tidy, ("workspace", "date", "tz"))
+
+
+def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
+    from contextasm.model import ContextasmError
+
+    chosen = [*filter(None, ("the ids" * bool(names), "--safe" * flags.safe, "--all" * flags.every))]
+    if flags.undo and (flags.apply or chosen):
+        raise ContextasmError("--undo", "takes back the whole last application", "give it alone")
+    if chosen[1:]:
+        raise ContextasmError("tidy", f"{chosen[0]} and {chosen[1]} contradict each other", "give one of them")
+    if flags.apply and not chosen:
+        hint = "give the ids of actions, or --safe, or --all; `ctxasm tidy` shows the plan"
+        raise ContextasmError("--apply", "names no action", hint)
+
+
+def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
+    from contextasm.upkeep.plan import make_plan
+    from contextasm.upkeep.tidy import named_actions
+    from contextasm.workspace.editing.journal import is_unfinished
+
+    if is_unfinished(upkeep.workspace.root):
+        _lock_and_recover(upkeep)
+    plan = make_plan(upkeep)
+    actions = named_actions(plan.actions, [*names]) if names else plan.actions
+    actions = [action for action in actions if not (flags.safe and action.needs_approval)]
+    if flags.json:
+        data = {"date": str(upkeep.today), "actions": [_action_data(action) for action in actions]}
+        write_stdout(format_json({"schema": "ctxasm.tidy/1", **data}))
+    elif actions:
+        write_stdout(_plan_table(actions))
+    show_problems(plan.problems)
+    if not flags.json:
+        write_stderr(_advice(actions))
+    return 0
+
+
+def _lock_and_recover(upkeep: UpkeepInput) -> None:
+    """Wait for the lock once: who takes it takes back what an interrupted application left."""
+    from contextasm.workspace.editing.files import locked
+    from contextasm.workspace.editing.journal import is_unfinished
+
+    with locked(upkeep.workspace, patience=PATIENCE):
+        if not is_unfinished(upkeep.workspace.root):
+            write_stderr("ctxasm: an interrupted application was taken back")
+
+
+def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
+    from contextasm.upkeep.tidy import apply_all, apply_named
+    from contextasm.workspace.editing.files import locked
+
+    require_stdout()
+    with locked(upkeep.workspace, patience=PATIENCE):
+        if names:
+            applied = apply_named(upkeep, [*names])
+        else:
+            applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
+    if flags.json:
+        write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), **_applied_data(applied)}))
+    else:
+        lines = [f"{_done(action)}\n" for action in applied.actions]
+        write_receipt("".join(lines))
+    for left_out in applied.left_out:
+        write_stderr(f"ctxasm: {left_out.action.id} {left_out.action.verb}: left out: {left_out.why}")
+    if not flags.json:
+        count = len(applied.actions)
+        undo = "; `ctxasm tidy --undo` takes them back" if count else ""
+        write_stderr(f"ctxasm: {_count(count, 'action')} applied{undo}" if count else "ctxasm: there is nothing to do")
+    return 1 if applied.left_out else 0
+
+
+def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
+    from contextasm.workspace.editing.files import locked
+    from contextasm.workspace.editing.journal import take_back
+
+    require_stdout()
+    with locked(upkeep.workspace, patience=PATIENCE):
+        journal = take_back(upkeep.workspace.root)
+    verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
+    if flags.json:
+        files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
+        write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), "taken_back": files}))
+    else:
+        write_receipt("".join(f"{verb} {path}\n" for path, verb in verbs.items()))
+    return 0
+
+
+def _plan_table(actions: Sequence[Action]) -> str:
+    header = ("id", "do", "what", "why", "tokens", "bytes", "approval")
+    return format_table(header, [_row(action) for action in actions], (4, 5))
+
+
+def _row(action: Action) -> Sequence[str]:
+    saved = [f"{-number:+,}" if number else "-" for number in (action.tokens_saved, action.bytes_saved)]
+    approval = ("needed" if action.needs_approval else "no") if action.changes_files else "for you"
+    return (action.id, action.verb, _targets(action), action.reason, *saved, approval)
+
+
+def _targets(action: Action) -> str:
+    targets = action.targets
+    if len(targets) <= _MOST_TARGETS:
+        return ", ".join(targets)
+    return f"{targets[0]} .. {targets[-1].rpartition('/')[2]} ({len(targets):,})"
+
+
+def _done(action: Action) -> str:
+    return f"{action.id} {action.verb} {_targets(action)}"
+
+
+def _advice(actions: Sequence[Action]) -> str:
+    todo = [action for action in actions if action.changes_files]
+    if not todo:
+        return "ctxasm: there is nothing to do"
+    safe = sum(not action.needs_approval for action in todo)
+    return (
+        f"ctxasm: {_count(len(todo), 'action')}, {len(todo) - safe} to be approved; nothing has changed; "
+        "`ctxasm tidy --apply ID ...` does some, `--apply --safe` all without approval, `--apply --all` all"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _applied_data(applied: Applied) -> Mapping[str, object]:
+    left_out = [{**_action_data(left.action), "why": left.why} for left in applied.left_out]
+    return {"applied": [_action_data(action) for action in applied.actions], "left_out": left_out}
+
+
+def _action_data(action: Action) -> Mapping[str, object]:
+    """An action as values for JSON."""
+    return {
+        "id": action.id,
+        "verb": action.verb,
+        "targets": list(action.targets),
+        "reason": action.reason,
+        "needs_approval": action.needs_approval,
+        "changes_files": action.changes_files,
+        "tokens_saved": action.tokens_saved,
+        "bytes_saved": action.bytes_saved,
+    }

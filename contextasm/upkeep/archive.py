@@ -1,0 +1,80 @@
+"""Archives: text files in which stands what left a file, with the place it stood at, the day and the reason.
+
+The archive of `agents/luna/memories/2025-03.md` is `agents/luna/memories/archive/2025-03.md.txt`. No build reads such a
+file as memories; `ctxasm search --archive` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+ARCHIVE_SUFFIX = ".txt"
+
+ARCHIVES = tuple(f"{folder}/archive/*.md{ARCHIVE_SUFFIX}" for folder in ("agents/*/*", "teams/*/*", "*"))
+"""Patterns of the archives of a workspace."""
+
+_HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*)")
+_QUOTE = ">"
+
+
+class ArchivedText(NamedTuple):
+    """Lines that left a file."""
+
+    path: str
+    line: int
+    """The first line that they stood at, counted from 1."""
+    day: str
+    """The day on which they left it, YYYY-MM-DD."""
+    verb: str
+    """The verb of the action that took them away."""
+    reason: str
+    text: str
+    """As it stood there, with LF line ends and none at its end."""
+    place: int = 0
+    """Line of the archive at which the text begins, counted from 1; 0 where it is not in one yet."""
+
+
+def archive_path(path: str) -> str:
+    """The archive of a file of the workspace."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}archive/{name}{ARCHIVE_SUFFIX}"
+
+
+def archived_text(data: bytes, start: int, removed: bytes, encoding: str) -> tuple[int, str]:
+    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out."""
+    before = data[:start].decode(encoding, "backslashreplace")
+    text = removed.decode(encoding, "backslashreplace").replace("\r\n", "\n").replace("\r", "\n")
+    return before.count("\n") + 1, text.rstrip("\n")
+
+
+def format_archive(old: bytes, texts: Iterable[ArchivedText]) -> bytes:
+    """An archive with further texts at its end."""
+    parts = [b"" if not old or old.endswith(b"\n") else b"\n"]
+    for archived in texts:
+        where = f"{_one_line(archived.path)}:{archived.line}, {archived.day}"
+        heading = f"## {where}, {_one_line(archived.verb)}: {_one_line(archived.reason)}"
+        quoted = (f"{_QUOTE} {line}" if line else _QUOTE for line in archived.text.split("\n"))
+        parts.append(("\n".join([heading, "", *quoted]) + "\n\n").encode("utf-8", "backslashreplace"))
+    return old + b"".join(parts)
+
+
+def parse_archive(text: str) -> Iterator[ArchivedText]:
+    """The texts of an archive in their order; what stands there in another form is left out."""
+    heading: re.Match[str] | None = None
+    lines: list[str] = []
+    place = 0
+    for number, line in enumerate([*text.split("\n"), "## "], 1):
+        if line.startswith("## "):
+            if heading and lines:
+                path, at, day, verb, reason = heading.groups()
+                yield ArchivedText(path, int(at), day, verb, reason, "\n".join(lines), place)
+            heading, lines = _HEADING.fullmatch(line), []
+        elif line.startswith(_QUOTE):
+            place = place if lines else number
+            lines.append(line.removeprefix(_QUOTE).removeprefix(" "))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,42 @@
+"""The input of a plan, out of options, environment and the workspace's settings."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+from contextasm.config.build import make_summarizer
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import open_workspace, resolve_date
+from contextasm.config.settings import load_settings_file, resolve_settings
+from contextasm.config.upkeep import parse_upkeep
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.workspace.folder import Folder
+
+
+def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput:
+    """The input for the workspace and the day of the options. Raises `ContextasmError` for settings that are wrong.
+
+    The summarizer of a workspace that the person does not trust runs nothing.
+    """
+    workspace = open_workspace(options, process)
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings({"date": options.date, "tz": options.tz}, process.environment, settings_file)
+    today = resolve_date(settings, process).value
+    assert isinstance(today, date)
+    return UpkeepInput(
+        workspace=workspace,
+        settings=parse_upkeep(settings_file),
+        settings_file=settings_file,
+        today=today,
+        parse_yaml=load_yaml,
+        summarizer=make_summarizer(settings_file, workspace, process, None),
+        memory_files=MemoryFiles(workspace),
+    )
+
+
+def read_again(upkeep: UpkeepInput) -> UpkeepInput:
+    """The same input over the files as they are now; the settings stay."""
+    workspace = Folder(Path(upkeep.workspace.root))
+    return upkeep._replace(workspace=workspace, memory_files=MemoryFiles(workspace))
