@@ -10,6 +10,7 @@ from contextasm.checks.inspection import AGENT_FILES, Inspection, error_finding,
 from contextasm.config import values
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
+from contextasm.config.upkeep import parse_upkeep
 from contextasm.config.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.front_matter import front_matter
@@ -65,6 +66,8 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
     where = f"{table.where(key)}: {key}"
     if key == "outputs":
         parse_outputs(table)
+    elif key == "upkeep":
+        parse_upkeep(table)
     elif key in SETTINGS and table[key] is not None:
         value = SETTINGS[key](table[key], where)
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)

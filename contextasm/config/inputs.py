@@ -20,6 +20,7 @@ from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Layer, Profile, Request
 from contextasm.retrieval.registry import TEXT_SOURCES
 from contextasm.text.templates import fill_template, is_pattern
+from contextasm.workspace.editing.journal_file import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.inputs import InputFiles, InputPattern
 
@@ -138,6 +139,7 @@ def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMappin
     for name in names:
         yield from ((str(path), _PROFILE) for path in profile_files(name.name, name.folder))
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
+    yield f"{root}/{JOURNAL_FOLDER}", _OWN
     yield from ((f"{folder}/.git", _GIT) for folder in (root, *root.parents) if os.path.lexists(f"{folder}/.git"))
     for key in ("embedder", "summarizer"):
         table = settings_file.get(key)

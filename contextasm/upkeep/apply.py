@@ -18,7 +18,8 @@ from contextasm.model import ContextasmError
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import FileChange, Journal, current_content, make_changes, refuse_path
+from contextasm.workspace.editing.journal import FileChange, current_content, make_changes, refuse_path
+from contextasm.workspace.editing.journal_file import Journal
 
 _USUAL_MODE = 0o644
 
@@ -35,7 +36,7 @@ class LeftOut(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """What became of the selected actions."""
+    """Result of an application: the actions that were carried out, and the others."""
 
     actions: tuple[Action, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -130,7 +131,7 @@ class _Composition:
         return self._contents[path]
 
     def changes(self) -> list[FileChange]:
-        """What the accepted actions make of the files."""
+        """Changes of all files by the accepted actions; none that changes nothing."""
         changes: dict[str, FileChange] = {}
         archives: dict[str, list[ArchivedText]] = {}
         for path, placed in self._edits.items():
@@ -152,7 +153,8 @@ class _Composition:
     def _add_to_archive(self, changes: dict[str, FileChange], path: str, texts: Sequence[ArchivedText]) -> None:
         archive = archive_path(path)
         refuse_path(self._root, archive)
-        old = changes.get(archive) or FileChange(archive, *[self._content(archive)] * 2, self._mode(path))
+        content = self._content(archive)
+        old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
         changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
 
     def _archived(self, data: bytes, placed: _PlacedEdit) -> ArchivedText:

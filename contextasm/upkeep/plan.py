@@ -18,7 +18,7 @@ PLANNERS: tuple[Planner, ...] = (plan_logs,)
 
 
 class Plan(NamedTuple):
-    """What is to be done in a workspace on a day."""
+    """All that is to be done in a workspace on a day."""
 
     actions: tuple[Action, ...]
     """Without duplicates, those of one planner together. Where two overlap, the later one is left out."""

@@ -3,39 +3,29 @@
 The journal in `.tidy/` holds the content that each file had before, and the digests of every content that the changes
 give it. It is on the disk before the first file changes. Whoever takes the workspace's lock next takes back what an
 interrupted process has changed. The caller holds that lock.
-
-A journal that came with a copy or a clone of the workspace is not believed: it names the inode and the change time of
-`.tidy/.gitignore`, which no copy has.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write
+from contextasm.workspace.editing.journal_file import (
+    FOLDER,
+    LAST,
+    UNFINISHED,
+    Journal,
+    JournalEntry,
+    content_digest,
+    load_journal,
+    save_journal,
+)
 from contextasm.workspace.reading import MISSING, file_bytes
-from contextasm.workspace.state import make_state_folder
-
-FOLDER = ".tidy"
-"""Folder of the journals. `.ctxasm/` would not do: it may be deleted at any time."""
-
-_UNFINISHED = "unfinished"
-_LAST = "last"
-
-_SCHEMA = "ctxasm.journal/1"
-_ANY_SIZE = 1 << 40
-
-_NO_FILE = ""
-"""Digest of the content of a file that does not exist."""
 
 
 class FileChange(NamedTuple):
@@ -46,27 +36,6 @@ class FileChange(NamedTuple):
     after: bytes | None
     mode: int
     """Permission bits of the file, for when it is made."""
-
-
-class JournalEntry(NamedTuple):
-    """A file that was changed, once or several times."""
-
-    path: str
-    before: bytes | None
-    """Its first content; None for no file."""
-    mode: int
-    states: tuple[str, ...]
-    """The digest of each content that it has had, in hexadecimal; empty for no file."""
-
-
-class Journal(NamedTuple):
-    """One application of upkeep."""
-
-    name: str
-    """Hexadecimal; the same for all changes of one application."""
-    entries: tuple[JournalEntry, ...]
-    folders: tuple[str, ...]
-    """Folders that the changes made, each above those in it."""
 
 
 def refuse_path(root: str, path: str) -> None:
@@ -98,7 +67,7 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
     """
     ordered = sorted(changes, key=_rank)
     journal = _extended(earlier, ordered, _missing_folders(root, ordered))
-    _save(root, journal)
+    save_journal(root, journal)
     done = 0
     try:
         for change in ordered:
@@ -110,13 +79,13 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
             whole = _extended(earlier, [*ordered[:done], *made], ())
             _close(root, journal, _restore(root, whole._replace(folders=journal.folders)))
         raise
-    os.replace(f"{root}/{FOLDER}/{_UNFINISHED}", f"{root}/{FOLDER}/{_LAST}")
+    os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
     return journal
 
 
 def is_unfinished(root: str) -> bool:
     """Whether an application has begun and not ended; it runs, or was interrupted."""
-    return os.path.lexists(f"{root}/{FOLDER}/{_UNFINISHED}")
+    return os.path.lexists(f"{root}/{FOLDER}/{UNFINISHED}")
 
 
 def recover(root: str) -> tuple[str, ...]:
@@ -125,7 +94,7 @@ def recover(root: str) -> tuple[str, ...]:
     If there are such files, because somebody else has changed them since, everything stays as it is. Each of its files
     is old or new, and each text stands in one of them. Raises `ContextasmError` where a file can't be written.
     """
-    journal = _load(root, _UNFINISHED)
+    journal = load_journal(root, UNFINISHED)
     if journal is None:
         return ()
     _remove_temporary_files(root, journal)
@@ -139,7 +108,7 @@ def take_back(root: str) -> Journal:
 
     Raises `ContextasmError` where there is none, and, with code 1, where a file was changed since.
     """
-    journal = _load(root, _LAST)
+    journal = load_journal(root, LAST)
     if journal is None:
         raise ContextasmError("--undo", "there is no application to take back", "`ctxasm tidy` shows what it would do")
     changed = _changed_since(root, journal)
@@ -147,9 +116,9 @@ def take_back(root: str) -> Journal:
         files = f"{changed[0]} and {len(changed) - 1} more files were" if changed[1:] else f"{changed[0]} was"
         hint = "put back what was changed there, or keep everything as it is"
         raise ContextasmError("--undo", f"{files} changed since", hint, code=1)
-    os.replace(f"{root}/{FOLDER}/{_LAST}", f"{root}/{FOLDER}/{_UNFINISHED}")
+    os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
     _restore(root, journal)
-    os.unlink(f"{root}/{FOLDER}/{_UNFINISHED}")
+    os.unlink(f"{root}/{FOLDER}/{UNFINISHED}")
     return journal
 
 
@@ -162,7 +131,7 @@ def _extended(earlier: Journal | None, changes: Sequence[FileChange], folders: t
     """The journal with further changes."""
     entries = {entry.path: entry for entry in earlier.entries} if earlier else {}
     for change in changes:
-        before, after = _digest(change.before), _digest(change.after)
+        before, after = content_digest(change.before), content_digest(change.after)
         entry = entries.get(change.path) or JournalEntry(change.path, change.before, change.mode, (before,))
         entries[change.path] = entry._replace(states=(*entry.states, after))
     name = earlier.name if earlier else os.urandom(8).hex()
@@ -179,10 +148,6 @@ def _missing_folders(root: str, changes: Iterable[FileChange]) -> tuple[str, ...
             folder = folder.rpartition("/")[0]
         missing.update(dict.fromkeys(reversed(above)))
     return tuple(missing)
-
-
-def _digest(content: bytes | None) -> str:
-    return _NO_FILE if content is None else sha256(content).hexdigest()
 
 
 def _change_file(root: str, change: FileChange) -> None:
@@ -208,7 +173,7 @@ def _put(root: str, path: str, content: bytes | None, mode: int) -> None:
 def _changed_since(root: str, journal: Journal) -> tuple[str, ...]:
     """The files whose content is none that the changes gave them."""
     return tuple(
-        entry.path for entry in journal.entries if _digest(current_content(root, entry.path)) not in entry.states
+        entry.path for entry in journal.entries if content_digest(current_content(root, entry.path)) not in entry.states
     )
 
 
@@ -238,84 +203,17 @@ def _close(root: str, journal: Journal, changed: Sequence[str]) -> None:
     """End an application that was taken back, or could not be because of the files `changed`."""
     folder = f"{root}/{FOLDER}"
     if changed:
-        os.replace(f"{folder}/{_UNFINISHED}", f"{folder}/{_LAST}")  # `--undo` names these files
+        os.replace(f"{folder}/{UNFINISHED}", f"{folder}/{LAST}")  # `--undo` names these files
         return
-    last = _load(root, _LAST)
+    last = load_journal(root, LAST)
     if last and last.name == journal.name:
-        os.unlink(f"{folder}/{_LAST}")
-    os.unlink(f"{folder}/{_UNFINISHED}")
-
-
-def _mark(root: str) -> list[int] | None:
-    """Inode and change time of a file that stays as it is as long as the workspace is not copied."""
-    with suppress(OSError):
-        status = os.lstat(f"{root}/{FOLDER}/.gitignore")
-        if stat.S_ISREG(status.st_mode):
-            return [status.st_ino, status.st_ctime_ns]
-    return None
-
-
-def _save(root: str, journal: Journal) -> None:
-    try:
-        folder = make_state_folder(root, FOLDER)
-    except OSError as error:
-        hint = "make the workspace a folder that can be written to"
-        raise ContextasmError(f"{root}/{FOLDER}", f"can't be made: {error.strerror}", hint) from error
-    entries = [
-        {
-            "path": entry.path,
-            "size": None if entry.before is None else len(entry.before),
-            "mode": entry.mode,
-            "states": entry.states,
-        }
-        for entry in journal.entries
-    ]
-    header = {"schema": _SCHEMA, "mark": _mark(root), "name": journal.name, "folders": journal.folders}
-    contents = b"".join(entry.before or b"" for entry in journal.entries)
-    text = json.dumps({**header, "digest": _digest(contents), "entries": entries})
-    target = folder / _UNFINISHED
-    with suppress(FileNotFoundError):
-        os.unlink(target)  # of a copied workspace: one that is believed was taken back when the lock was taken
-    write(target, f"{text}\n".encode() + contents, 0o600)
-
-
-def _load(root: str, name: str) -> Journal | None:
-    """A journal of this workspace; None for none, and for one that came with a copy or is damaged."""
-    path = f"{root}/{FOLDER}/{name}"
-    if os.path.islink(f"{root}/{FOLDER}") or os.path.islink(path):
-        return None
-    data = file_bytes(path, limit=_ANY_SIZE)
-    if not isinstance(data, bytes):
-        return None
-    line, _, contents = data.partition(b"\n")
-    try:
-        header = load_json(line.decode(), path, takes_file_names=True)
-        assert isinstance(header, dict)
-        mark = _mark(root)
-        if not mark or [header["mark"], header["schema"], header["digest"]] != [mark, _SCHEMA, _digest(contents)]:
-            return None
-        return _parsed(header, contents)
-    except (ContextasmError, UnicodeDecodeError, KeyError, AssertionError):
-        return None
-
-
-def _parsed(header: dict[str, object], contents: bytes) -> Journal:
-    entries: list[JournalEntry] = []
-    at = 0
-    listed, folders = header["entries"], header["folders"]
-    assert isinstance(listed, list)
-    assert isinstance(folders, list)
-    for values in listed:
-        size = values["size"]
-        before = None if size is None else contents[at : at + size]
-        entries.append(JournalEntry(values["path"], before, values["mode"], tuple(values["states"])))
-        at += size or 0
-    return Journal(str(header["name"]), tuple(entries), tuple(folders))
+        os.unlink(f"{folder}/{LAST}")
+    os.unlink(f"{folder}/{UNFINISHED}")
 
 
 def _remove_temporary_files(root: str, journal: Journal) -> None:
     """Remove what a killed process left of files that it was about to write."""
-    names: dict[str, set[str]] = {FOLDER: {_UNFINISHED, _LAST}}
+    names: dict[str, set[str]] = {FOLDER: {UNFINISHED, LAST}}
     for entry in journal.entries:
         folder, _, name = entry.path.rpartition("/")
         names.setdefault(folder, set()).add(name[:100])
