@@ -18,7 +18,7 @@ from contextasm.model import ContextasmError
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import FileChange, current_content, make_changes, refuse_path
+from contextasm.workspace.editing.journal import FileChange, current_content, make_changes
 from contextasm.workspace.editing.journal_file import Journal
 
 _USUAL_MODE = 0o644
@@ -105,6 +105,8 @@ class _Composition:
         """Why an action can't be carried out; the spans of its `accepted` edits are taken."""
         for edit in action.edits:
             content = self._content(edit.path) or b""
+            if edit.is_archived:
+                self._content(archive_path(edit.path))  # raises where it can't be written to
             if edit.start > len(content) or content[edit.start : _span(edit)[1]] != edit.removed:
                 return f"{edit.path} has changed since"
             spans = self._spans.setdefault(edit.path, [])
@@ -152,7 +154,6 @@ class _Composition:
 
     def _add_to_archive(self, changes: dict[str, FileChange], path: str, texts: Sequence[ArchivedText]) -> None:
         archive = archive_path(path)
-        refuse_path(self._root, archive)
         content = self._content(archive)
         old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
         changes[archive] = old._replace(after=format_archive(old.after or b"", texts))

@@ -1,0 +1,211 @@
+"""`ctxasm tidy`: the plan, the ways to choose from it, undo, recovery, and other processes at work at the same time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.command import SAMPLE, fill, inside, start
+from tests.upkeep.trees import tree
+from tests.workspaces import law
+
+DAY = date(2026, 3, 14)
+WORDS = ("--date", str(DAY))
+
+
+def log_of(age: int, owner: str = "agents/a") -> str:
+    """Path of the log of a day so many days ago."""
+    return f"{owner}/daily/{DAY - timedelta(days=age)}.md"
+
+
+def actions_of(root: Path, *words: str) -> list[Mapping[str, object]]:
+    """The actions of a plan."""
+    done = inside("tidy", "-w", root, *WORDS, "--json", *words)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["actions"]
+    assert isinstance(found, list)
+    return found
+
+
+def archived(root: Path) -> set[str]:
+    """The names of the files in archives of logs."""
+    return {path.name for path in root.glob("**/daily/archive/**/*.md*")}
+
+
+@pytest.mark.parametrize(("age", "is_archived"), [(-1, False), (0, False), (7, False), (8, False), (30, False)])
+def test_row_24_a_log_stays_up_to_an_age_of_30_days(tmp_path: Path, age: int, is_archived: bool) -> None:
+    """Row 24: 30 is warm, and 31 is archived."""
+    fill(tmp_path, {log_of(age): "Text\n", log_of(31, "teams/t"): "Text\n", log_of(400): "Text\n"})
+    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
+    assert archived(tmp_path) == {Path(log_of(31)).name, Path(log_of(400)).name}
+    assert (tmp_path / log_of(age)).exists() is not is_archived
+
+
+def test_row_24_states_by_age() -> None:
+    """Row 24: 7 is active, 8 and 30 are warm, 31 is archived; a day to come is active."""
+    from contextasm.config.upkeep import LogAges
+    from contextasm.upkeep.logs import log_state
+
+    states = {age: log_state(age, LogAges()) for age in (-1, 0, 7, 8, 30, 31)}
+    assert states == {-1: "active", 0: "active", 7: "active", 8: "warm", 30: "warm", 31: "archived"}
+
+
+def test_row_25_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    """Row 25: a log of 40 days is archived in one run."""
+    fill(tmp_path, {log_of(40): "Text\n"})
+    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
+    after = tree(tmp_path)
+    again = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
+    assert (again.code, again.out, again.err) == (0, "", "ctxasm: there is nothing to do\n")
+    assert tree(tmp_path) == after
+
+
+def test_a_plan_changes_nothing_and_names_each_action(tmp_path: Path) -> None:
+    """In a pipe, a header and a line for each."""
+    fill(tmp_path, {log_of(40): "Text\n", log_of(50): "Text\n"})
+    before = tree(tmp_path)
+    done = inside("tidy", "-w", tmp_path, *WORDS)
+    (action,) = actions_of(tmp_path)
+    header, line = done.out.splitlines()
+    assert header.split() == ["id", "do", "what", "why", "tokens", "bytes", "approval"]
+    assert line.startswith(f"{action['id']}  archive  {log_of(50)}, {log_of(40)}")
+    assert action["targets"] == [log_of(50), log_of(40)]
+    assert "nothing has changed" in done.err
+    assert (tree(tmp_path), sorted(os.listdir(tmp_path))) == (before, ["agents"])
+
+
+@pytest.mark.parametrize(
+    "words", [["--apply"], ["--undo", "--safe"], ["--apply", "--safe", "--all"], ["--apply", "--all", "0123abcd"]]
+)
+def test_contradictions_and_a_bare_apply_are_usage_errors(tmp_path: Path, words: list[str]) -> None:
+    """Digest 004-14: without a choice nothing is done."""
+    fill(tmp_path, {log_of(40): "Text\n"})
+    before = tree(tmp_path)
+    done = inside("tidy", "-w", tmp_path, *WORDS, *words)
+    assert (done.code, done.out, done.err.count("\n"), tree(tmp_path)) == (2, "", 1, before)
+
+
+def test_an_id_applies_one_action_and_an_unknown_one_none(tmp_path: Path) -> None:
+    """The others stay."""
+    fill(tmp_path, {log_of(40): "Text\n", log_of(40, "teams/t"): "Text\n"})
+    of_agent, _ = actions_of(tmp_path)
+    before = tree(tmp_path)
+    unknown = inside("tidy", "-w", tmp_path, *WORDS, "--apply", str(of_agent["id"]), "00000000")
+    assert (unknown.code, tree(tmp_path)) == (2, before)
+    assert "the plan has no action 00000000" in unknown.err
+    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", str(of_agent["id"]))
+    assert (done.code, done.out) == (0, f"{of_agent['id']} archive {log_of(40)}\n")
+    assert not (tmp_path / log_of(40)).exists()
+    assert (tmp_path / log_of(40, "teams/t")).exists()
+    undone = inside("tidy", "-w", tmp_path, "--undo")
+    assert (undone.code, tree(tmp_path)) == (0, before)
+    assert f"restored {log_of(40)}\n" in undone.out
+
+
+def test_settings_say_when_logs_are_archived_and_whether_they_are_compressed(tmp_path: Path) -> None:
+    """`check` tells of a value that can't be used, as every command does."""
+    settings = "upkeep:\n  logs: {warm: 2, archive: 3, compress: true}\n"
+    fill(tmp_path, {"ctxasm.yaml": settings, log_of(4): "Text\n", log_of(3): "Text\n"})
+    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
+    assert archived(tmp_path) == {f"{DAY - timedelta(days=4)}.md.gz"}
+    for wrong, what in (("{warm: 9, archive: 3}", "make `archive` the larger one"), ("{keep: 3}", "keep")):
+        (tmp_path / "ctxasm.yaml").write_text(f"upkeep:\n  logs: {wrong}\n", encoding="utf-8")
+        done = inside("tidy", "-w", tmp_path, *WORDS)
+        assert (done.code, what in done.err, done.err.count("\n")) == (2, True, 1)
+        assert "ctxasm.yaml:" in inside("check", "-w", tmp_path).out
+
+
+_LINES = st.sampled_from(["The harbor bell rang.", "Kenji fixed ticket 317.", "Release on Monday", "- lamp", "# Day"])
+
+
+@given(st.dictionaries(st.integers(-2, 90), st.lists(_LINES, min_size=1, max_size=4), min_size=1), st.booleans())
+@law(40)
+def test_a_topic_finds_in_logs_what_it_found_before(days: Mapping[int, list[str]], compress: bool) -> None:
+    """The same lines in the same order, and one undo later the same bytes."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        owners = ("agents/a", "teams/t")
+        logs = {log_of(age, owners[age % 2]): "\n".join(lines) + "\n" for age, lines in days.items()}
+        settings = f"upkeep:\n  logs: {{compress: {str(compress).lower()}}}\n"
+        root = fill(Path(folder), {**logs, "teams/t/GOALS.md": "Go.\n", "ctxasm.yaml": settings})
+        for topic in ("harbor bell", "ticket release"):
+            words = ("build", "-w", root, "-a", "a", "-t", "t", *WORDS, "--topic", topic, "-q")
+            before = inside(*words)
+            files = tree(root)
+            inside("tidy", "-w", root, *WORDS, "--apply", "--all")
+            after = inside(*words)
+            assert (after.code, after.out) == (0, before.out)
+            if tree(root) != files:
+                assert inside("tidy", "-w", root, "--undo").code == 0
+                assert tree(root) == files
+
+
+def test_every_planner_keeps_the_law_of_undo_on_the_sample(tmp_path: Path) -> None:
+    """Apply all, apply again, undo: the second changes nothing, and after the third all bytes are as they were."""
+    root = tmp_path / "sample"
+    shutil.copytree(SAMPLE, root)
+    before = tree(root)
+    assert inside("tidy", "-w", root, *WORDS, "--apply", "--all").code == 0
+    after = tree(root)
+    assert after != before
+    again = inside("tidy", "-w", root, *WORDS, "--apply", "--all")
+    assert (again.code, tree(root)) == (0, after)
+    assert inside("tidy", "-w", root, "--undo").code == 0
+    assert tree(root) == before
+
+
+def test_who_finds_the_lock_taken_is_told_by_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some patience; the plan alone needs no lock."""
+    monkeypatch.setattr("contextasm.cli.commands.tidy.PATIENCE", 0.1)
+    fill(tmp_path, {log_of(40): "Text\n", ".ctxasm/lock": ""})
+    handle = os.open(tmp_path / ".ctxasm/lock", os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        os.write(handle, b"4711\n")
+        for words in (["--apply", "--safe"], ["--undo"]):
+            done = inside("tidy", "-w", tmp_path, *WORDS, *words)
+            assert (done.code, "another ctxasm (process 4711) writes" in done.err) == (2, True)
+        assert inside("tidy", "-w", tmp_path, *WORDS).code == 0
+    finally:
+        os.close(handle)
+    assert (tmp_path / log_of(40)).exists()
+
+
+@pytest.mark.parametrize("words", [("tidy",), ("remember", "-a", "a", "A new one"), ("log", "-a", "a", "Hello")])
+def test_the_next_editor_takes_back_what_was_interrupted(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """And then does its own work."""
+    root = fill(tmp_path, {log_of(40): "Text\n", log_of(50): "More\n"})
+    inside("tidy", "-w", root, *WORDS, "--apply", "--safe")
+    assert not (root / log_of(40)).exists()
+    os.rename(root / ".tidy/last", root / ".tidy/unfinished")
+    (root / log_of(50)).write_text("More\n", encoding="utf-8")  # as if it had not gone yet
+    done = inside(words[0], "-w", root, *WORDS, *words[1:])
+    assert done.code == 0, done.err
+    assert (root / log_of(40)).read_text(encoding="utf-8") == "Text\n"
+    assert archived(root) == set()
+    assert ("interrupted" in done.err) is (words[0] == "tidy")
+
+
+def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:
+    """No error, no loss."""
+    logs = {log_of(age): f"Log {age}\n" for age in range(31, 150)}
+    root = fill(tmp_path, {**logs, "agents/a/memories/m.md": "- [fact] One\n"})
+    rest = ("-w", root, *WORDS)
+    words = [["tidy", *rest, "--apply", "--safe"]] * 2
+    words += [["remember", *rest, "-a", "a", "Quite another thing"], ["build", *rest, "-a", "a", "-q"]]
+    processes = [start(*each, stdout=-3, stderr=-3) for each in words]
+    assert [process.wait() for process in processes] == [0, 0, 0, 0]
+    assert archived(root) == {Path(path).name for path in logs}
+    assert "Quite another thing" in (root / "agents/a/memories/2026-03.md").read_text(encoding="utf-8")
+    assert inside("tidy", "-w", root, "--undo").code == 0
+    assert {path: (root / path).read_text(encoding="utf-8") for path in logs} == logs
