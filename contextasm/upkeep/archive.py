@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 ARCHIVE_SUFFIX = ".txt"
 
-ARCHIVES = tuple(f"{folder}/archive/*.md{ARCHIVE_SUFFIX}" for folder in ("agents/*/*", "teams/*/*", "*"))
-"""Patterns of the archives of a workspace."""
-
 _HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*)")
 _QUOTE = ">"
 

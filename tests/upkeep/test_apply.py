@@ -227,13 +227,14 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
 
 def test_a_failure_in_the_middle_takes_back_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk, say; earlier rounds of the application, too."""
+    from contextasm.workspace import atomic
     from contextasm.workspace.editing import journal
 
     files = {f"memories/{number}.md": b"- One\n" for number in range(5)}
     root = root_of(fill(tmp_path, files))
     before = tree(tmp_path)
     earlier = apply_actions(root, [action(Edit("memories/0.md", 0, b"- One\n", b"", is_archived=True))], DAY).journal
-    real, calls = journal.write, []
+    real, calls = atomic.write, list[Path]()
 
     def failing(path: Path, data: bytes, mode: int) -> bool:
         calls.append(path)

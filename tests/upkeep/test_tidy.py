@@ -201,7 +201,7 @@ def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:
     logs = {log_of(age): f"Log {age}\n" for age in range(31, 150)}
     root = fill(tmp_path, {**logs, "agents/a/memories/m.md": "- [fact] One\n"})
     rest = ("-w", root, *WORDS)
-    words = [["tidy", *rest, "--apply", "--safe"]] * 2
+    words: list[list[str | Path]] = [["tidy", *rest, "--apply", "--safe"]] * 2
     words += [["remember", *rest, "-a", "a", "Quite another thing"], ["build", *rest, "-a", "a", "-q"]]
     processes = [start(*each, stdout=-3, stderr=-3) for each in words]
     assert [process.wait() for process in processes] == [0, 0, 0, 0]

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import JsonOption, all_but, takes_options
-from contextasm.cli.output import format_json, read_stdin, show_problems, shown, write_stderr, write_stdout
+from contextasm.cli.options import JsonOption, all_but, flag_names, takes_options
+from contextasm.cli.output import (
+    format_json,
+    format_table,
+    read_stdin,
+    show_problems,
+    shown,
+    write_stderr,
+    write_stdout,
+)
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -26,13 +34,16 @@ def search(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Search the memories of every agent, every team and the project.")
     ] = False,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N memories.")] = 5,
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Search what `tidy` archived: lines of logs, and memories.")
+    ] = False,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N hits.")] = 5,
     json: JsonOption = False,
 ) -> int:
     """Find memories for a topic, with the parts of their scores.
 
     The memories are those of the agent or team that is named, or of both; without a name, those that a build would
-    search. Exits 1 if none matches.
+    search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
     """
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.model import ContextasmError
@@ -42,6 +53,8 @@ def search(
         raise ContextasmError("search", "the text is blank", "give some words to search for")
     if everywhere and (options.agent or options.team):
         raise ContextasmError("--all", "searches every agent and team", "leave out --agent and --team")
+    if archive:
+        return _search_archives(options, topic, top, json=json)
     narrow = _narrowing(options, everywhere=everywhere, top=top)
     job = prepare_build(options._replace(topic=topic), process_environment(), restrict_profile=narrow)
     hits, rows, problems = _search_layers(job, top)
@@ -58,6 +71,41 @@ def search(
 run = takes_options(search, all_but("topic", "budget", "tokenizer", "layers", "format"))
 
 Hit = tuple["Memory", "Score"]
+
+
+def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
+    from contextasm.config.owners import OwnerKind, owner_folder
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.upkeep.archive_search import EVERY_OWNER, search_archives
+
+    _refuse_options_of_builds(options)
+    workspace = open_workspace(options, process_environment())
+    names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
+    owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]
+    found = search_archives(workspace, owners or EVERY_OWNER, topic)
+    hits = found.hits[:top]
+    if json:
+        write_stdout(format_json([hit._asdict() for hit in hits]))
+    elif hits:
+        rows = [
+            (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits
+        ]
+        write_stdout(format_table(("score", "where", "day", "text"), rows, (0,)))
+    show_problems(found.problems)
+    if not hits:
+        what = f"none of {found.searched:,} archived texts matches" if found.searched else "there is no archive"
+        write_stderr(f"ctxasm: {what}")
+    return 0 if hits else 1
+
+
+def _refuse_options_of_builds(options: Options) -> None:
+    """Raise `ContextasmError` for an option that a search in archives does not know."""
+    from contextasm.model import ContextasmError
+
+    for field, default in Options._field_defaults.items():
+        if field not in {"workspace", "agent", "team"} and getattr(options, field) != default:
+            what = "archives are searched by their words alone"
+            raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
 
 
 def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Profile], Profile]:

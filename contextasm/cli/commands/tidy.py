@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from contextasm.cli.options import JsonOption, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -41,6 +41,7 @@ class TidyFlags(NamedTuple):
     every: Annotated[bool, typer.Option("--all", help="All actions, those that need approval, too.")] = False
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
     json: JsonOption = False
+    quiet: QuietOption = False
 
 
 def tidy(
@@ -101,7 +102,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> i
     elif actions:
         write_stdout(_plan_table(actions))
     show_problems(plan.problems)
-    if not flags.json:
+    if not (flags.json or flags.quiet):
         write_stderr(_advice(actions))
     return 0
 
@@ -120,7 +121,8 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
     from contextasm.upkeep.tidy import apply_all, apply_named
     from contextasm.workspace.editing.files import locked
 
-    require_stdout()
+    if flags.json or not flags.quiet:
+        require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE):
         if names:
             applied = apply_named(upkeep, [*names])
@@ -128,15 +130,14 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
     if flags.json:
         write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), **_applied_data(applied)}))
-    else:
-        lines = [f"{_done(action)}\n" for action in applied.actions]
-        write_receipt("".join(lines))
+    elif not flags.quiet:
+        write_receipt("".join(f"{_done(action)}\n" for action in applied.actions))
     for left_out in applied.left_out:
         write_stderr(f"ctxasm: {left_out.action.id} {left_out.action.verb}: left out: {left_out.why}")
-    if not flags.json:
+    if not (flags.json or flags.quiet):
         count = len(applied.actions)
-        undo = "; `ctxasm tidy --undo` takes them back" if count else ""
-        write_stderr(f"ctxasm: {_count(count, 'action')} applied{undo}" if count else "ctxasm: there is nothing to do")
+        done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
+        write_stderr(f"ctxasm: {done if count else 'there is nothing to do'}")
     return 1 if applied.left_out else 0
 
 
@@ -144,14 +145,15 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
     from contextasm.workspace.editing.files import locked
     from contextasm.workspace.editing.journal import take_back
 
-    require_stdout()
+    if flags.json or not flags.quiet:
+        require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE):
         journal = take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     if flags.json:
         files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
         write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), "taken_back": files}))
-    else:
+    elif not flags.quiet:
         write_receipt("".join(f"{verb} {path}\n" for path, verb in verbs.items()))
     return 0
 
