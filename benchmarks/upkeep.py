@@ -1,9 +1,9 @@
 """Cost of a plan of upkeep: `python benchmarks/upkeep.py [--memories 1000,10000,100000] [--logs 3650] [--runs 3]`.
 
 Each row times `ctxasm tidy` as a whole process on a workspace with so many logs and memories, against the bare
-interpreter, which takes turns with it. The last line is the exponent of the fit of the plans' own time (less that of a
-plan of no memories) to the number of memories: 1 is linear. At 10,000 memories the aim is 40 times the bare interpreter.
-Nothing is asserted.
+interpreter, which takes turns with it. The last line is the exponent of the fit of the plans' own time (less that of
+a plan of no memories) to the number of memories: 1 is linear. At 10,000 memories the aim is 40 times the bare
+interpreter. Nothing is asserted.
 """
 
 from __future__ import annotations

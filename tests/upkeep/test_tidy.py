@@ -174,7 +174,7 @@ def test_who_finds_the_lock_taken_is_told_by_whom(tmp_path: Path, monkeypatch: p
         os.write(handle, b"4711\n")
         for words in (["--apply", "--safe"], ["--undo"]):
             done = inside("tidy", "-w", tmp_path, *WORDS, *words)
-            assert (done.code, "another ctxasm (process 4711) writes" in done.err) == (2, True)
+            assert (done.code, "wait until process 4711 has ended" in done.err) == (2, True)
         assert inside("tidy", "-w", tmp_path, *WORDS).code == 0
     finally:
         os.close(handle)

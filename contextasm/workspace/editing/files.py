@@ -123,8 +123,8 @@ def _wait_for_lock(handle: int, path: Path, patience: float | None) -> None:
         except BlockingIOError as error:
             if time.monotonic() > end:
                 holder = _holder(path)
-                what = f"another ctxasm{holder and f' (process {holder})'} writes in the workspace"
-                raise ContextasmError(str(path), what, "wait until it has ended") from error
+                hint = f"wait until {f'process {holder}' if holder else 'it'} has ended"
+                raise ContextasmError(str(path), "another ctxasm writes in the workspace", hint) from error
             time.sleep(_RETRY_SECONDS)
         else:
             return
