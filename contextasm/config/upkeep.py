@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from contextasm.config import values
+from contextasm.config.retention import RetentionPolicy, parse_retention
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping, parse_mapping
 from contextasm.model import ContextasmError
@@ -26,6 +27,7 @@ class UpkeepSettings(NamedTuple):
     """The parsed section."""
 
     logs: LogAges = LogAges()
+    retention: tuple[RetentionPolicy, ...] = ()
 
 
 def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
@@ -55,5 +57,5 @@ _LOG_KEYS: Mapping[str, ParseValue] = {
     "compress": values.parse_flag,
 }
 
-UPKEEP_KEYS: Mapping[str, ParseValue] = {"logs": _parse_log_ages}
+UPKEEP_KEYS: Mapping[str, ParseValue] = {"logs": _parse_log_ages, "retention": parse_retention}
 """The keys of the section; each is a field of `UpkeepSettings`."""

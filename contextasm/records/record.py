@@ -201,6 +201,17 @@ def parse_record(data: bytes, where: str) -> Record:
 
     Raises `ContextasmError` for another schema, and for a file that is not as it was written.
     """
+    fields = verified_fields(data, where)
+    try:
+        return _record_from_fields(fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ContextasmError(
+            where, f"can't be understood: {error}", "read it with the version that wrote it"
+        ) from error
+
+
+def verified_fields(data: bytes, where: str) -> dict[str, Any]:
+    """The fields of a record's JSON, without schema and id. Raises as `parse_record`, but for fields of other types."""
     hint = "record the build again with `ctxasm build --record`"
     try:
         fields: Any = load_json(data.decode("utf-8-sig"), where, takes_file_names=True)
@@ -212,14 +223,10 @@ def parse_record(data: bytes, where: str) -> Record:
     if schema != SCHEMA:
         what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"
         raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
-    try:
-        if fields.pop("id", None) != _record_id(fields):
-            raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
-        return _record_from_fields(fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ContextasmError(
-            where, f"can't be understood: {error}", "read it with the version that wrote it"
-        ) from error
+    if fields.pop("id", None) != _record_id(fields):
+        raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
+    checked: dict[str, Any] = fields
+    return checked
 
 
 def _record_from_fields(fields: dict[str, Any]) -> Record:

@@ -182,6 +182,13 @@ def _float(value: object) -> float:
     return value
 
 
+def importance_of(front: Mapping[str, Value]) -> float:
+    """The importance that front matter states, 0 to 1; 0.5 where it states none that can be read."""
+    written = front.get("importance", "")
+    stated = _share_or_word(written.strip(), IMPORTANCE) if isinstance(written, str) and written.strip() else None
+    return 0.5 if stated is None else stated
+
+
 def _share_or_word(written: str, words: Mapping[str, float]) -> float | None:
     if written.casefold() in words:
         return words[written.casefold()]

@@ -1,0 +1,116 @@
+"""Uses of files and fragments, counted from the records of a workspace: there is no other log of them.
+
+A use is a record of a build that showed something of it. Records lie in `.ctxasm/records/`, where `--record` writes
+them; equal builds of unchanged files have one record together, and count once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from contextasm.model import ContextasmError, Problem
+from contextasm.records.record import verified_fields
+from contextasm.records.replay import record_paths
+from contextasm.workspace.reading import file_bytes
+
+SHOWN = {"included", "shortened", "truncated"}
+"""Outcomes of fragments of which a context shows something."""
+
+
+class RecordedBuild(NamedTuple):
+    """A build for which there is a record."""
+
+    agent: str
+    team: str
+    day: date
+
+
+class ItemUses(NamedTuple):
+    """Uses of a file or a fragment, as far as records tell."""
+
+    times: int
+    """Records of builds that showed it."""
+    last: date | None
+    """Day of the newest of these builds; None for none."""
+    builds: int
+    """Records of builds that showed it or could have: for its owner, of its own day or later. 0: uses are unknown."""
+
+
+class RecordedUses:
+    """Uses in all records of a workspace."""
+
+    def __init__(self, builds: Sequence[RecordedBuild], shown: dict[str, list[date]], problems: list[Problem]) -> None:
+        """Of these builds; `shown` has the days of those that showed something, by path and by `PATH#FRAGMENT`."""
+        self._builds = builds
+        self._shown = shown
+        self._days: dict[tuple[str, str], list[date]] = {}
+        self.problems: Sequence[Problem] = problems
+        """Problems of records that can't be read; their builds count for nothing."""
+
+    def of(self, path: str, day: date, fragment: str = "") -> ItemUses:
+        """Uses of the file at `path`, or of a fragment of it, that has been there since `day`.
+
+        A build for another agent or another team could not have shown what is theirs, so its record tells nothing.
+        """
+        days = self._shown.get(_use_key(path, fragment), [])
+        builds = self._days_of_builds(*_owner(path))
+        able = len(builds) - bisect_left(builds, day)
+        return ItemUses(len(days), max(days, default=None), max(able, len(days)))
+
+    def _days_of_builds(self, kind: str, name: str) -> Sequence[date]:
+        """Days of the builds for an owner, in ascending order; of all builds for none."""
+        if (kind, name) not in self._days:
+            days = (build.day for build in self._builds if not kind or getattr(build, kind) == name)
+            self._days[kind, name] = sorted(days)
+        return self._days[kind, name]
+
+
+def count_uses(root: str) -> RecordedUses:
+    """The uses that the records of the workspace at `root` tell of; none where there are no records."""
+    builds: list[RecordedBuild] = []
+    shown: dict[str, list[date]] = defaultdict(list)
+    problems: list[Problem] = []
+    for path in record_paths(Path(root)):
+        where = path.relative_to(root).as_posix()
+        data = file_bytes(str(path))
+        if not isinstance(data, bytes):
+            problems.append(Problem(data.code, where, 0, data.message))
+            continue
+        try:
+            build, keys = _build_and_shown(data, where)
+        except ContextasmError as error:
+            problems.append(Problem("record", where, 0, error.what, error.hint))
+            continue
+        builds.append(build)
+        for key in keys:
+            shown[key].append(build.day)
+    return RecordedUses(builds, shown, problems)
+
+
+def _build_and_shown(data: bytes, where: str) -> tuple[RecordedBuild, set[str]]:
+    """The build of a record, and the keys of what it showed. Raises `ContextasmError` for what is no record."""
+    fields: dict[str, Any] = verified_fields(data, where)
+    try:
+        request = fields["request"]
+        decisions = [decision for decision in fields["decisions"] if decision["outcome"] in SHOWN]
+        build = RecordedBuild(str(request["agent"]), str(request["team"]), date.fromisoformat(request["date"]))
+        keys = {_use_key(decision["path"], name) for decision in decisions for name in ("", decision["fragment"])}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ContextasmError(where, f"can't be understood: {error}", "take it away") from error
+    return build, keys
+
+
+def _use_key(path: str, fragment: str) -> str:
+    return f"{path}#{fragment}" if fragment else path
+
+
+def _owner(path: str) -> tuple[str, str]:
+    """`agent` or `team`, and the name of the one that a path belongs to; two empty texts for neither."""
+    folder, _, rest = path.partition("/")
+    kind = {"agents": "agent", "teams": "team"}.get(folder, "")
+    return (kind, rest.partition("/")[0]) if kind else ("", "")

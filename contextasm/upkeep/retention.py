@@ -1,0 +1,158 @@
+"""Planner of retention: what is little used is shortened and what is too much is evicted, by policies (digest 4).
+
+An item is hot as a file, warm as a shortened one, cold in the archive beside the file and frozen there compressed.
+Nothing is deleted, and what is pinned never moves. Without policies there is no action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.config.approval import instructing_files
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.retention import KILOBYTE, EvictPolicy
+from contextasm.config.settings import LOCK_FILE
+from contextasm.model import Document
+from contextasm.records.uses import count_uses
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.decode import decode_document
+from contextasm.upkeep.action import Action, Edit, Move
+from contextasm.upkeep.retention_choice import (
+    EvictionChoice,
+    RetainedItem,
+    choose_evictions,
+    is_little_used,
+    pinned_ids,
+)
+from contextasm.upkeep.retention_items import ARCHIVE, PolicyItems, collect_items, dated_log_day
+from contextasm.upkeep.retention_shorten import shortened_data
+from contextasm.upkeep.upkeep_input import UpkeepInput
+
+
+class _Shortened(NamedTuple):
+    """The two forms of a file."""
+
+    full: bytes
+    short: bytes
+
+
+def plan_retention(upkeep: UpkeepInput) -> Iterator[Action]:
+    """The actions of all policies, in their order: first what is shortened, then what is evicted, by score.
+
+    A record that can't be read has an action that changes nothing and says so. Raises `ContextasmError` for settings
+    and profiles that can't be used.
+    """
+    if not upkeep.settings.retention:
+        return
+    uses = count_uses(upkeep.workspace.root)
+    for problem in uses.problems:
+        reason = f"its uses are not counted: {problem.message}"
+        yield Action("skip", (problem.path,), reason, needs_approval=False)
+    taken: set[str] = set()
+    for items in collect_items(upkeep, uses, _fixed_paths(upkeep)):
+        yield from _PolicyPlan(upkeep, items, taken).actions()
+
+
+def _fixed_paths(upkeep: UpkeepInput) -> frozenset[str]:
+    """Files that no policy moves: those that instruct an agent, and the approval lock."""
+    process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)  # no day is asked for
+    return frozenset({*instructing_files(upkeep.workspace, Options(), process), LOCK_FILE})
+
+
+class _PolicyPlan:
+    """The actions of one policy."""
+
+    def __init__(self, upkeep: UpkeepInput, items: PolicyItems, taken: set[str]) -> None:
+        """`taken` has the targets of moves of all policies."""
+        self._upkeep = upkeep
+        self._policy = items.policy
+        self._items = items.items
+        self._bullets = items.bullets
+        self._taken = taken
+        self._pinned = pinned_ids(items.items, items.policy.pin)
+
+    def actions(self) -> Iterator[Action]:
+        """What is shortened and not evicted, in the order of the ids; then what is evicted, the highest score first."""
+        shortened = self._shortened()
+        sizes = {name: len(forms.short) for name, forms in shortened.items()}
+        evict = self._policy.evict
+        choices = choose_evictions(self._items, self._pinned, sizes, evict) if evict else ()
+        evicted = {choice.item.id for choice in choices}
+        for item in self._items:
+            if item.id in shortened and item.id not in evicted:
+                yield self._shorten(item, shortened[item.id])
+        for choice in choices:
+            assert evict
+            yield self._evict(choice, evict)
+
+    def _shortened(self) -> dict[str, _Shortened]:
+        """The forms of the files that are little used and have a shorter one, by id."""
+        compress = self._policy.compress
+        shortened: dict[str, _Shortened] = {}
+        for item in self._items if compress else ():
+            assert compress
+            if item.id in self._pinned or not is_little_used(item, compress) or not self._is_shortenable(item):
+                continue
+            read = self._upkeep.workspace.read(item.path)
+            if isinstance(read, Document) and (short := shortened_data(read, compress, self._upkeep.summarizer)):
+                shortened[item.id] = _Shortened(read.data, short)
+        return shortened
+
+    def _is_shortenable(self, item: RetainedItem) -> bool:
+        # Memories have fields that a shorter text would lose, and what a topic finds in logs stays as it was.
+        is_memory = item.id != item.path or item.path in self._memory_paths
+        return not is_memory and dated_log_day(item.path) is None
+
+    @cached_property
+    def _memory_paths(self) -> set[str]:
+        owners = self._upkeep.memory_files.owners
+        return {document.path for owner in owners for document in owner.documents}
+
+    def _shorten(self, item: RetainedItem, forms: _Shortened) -> Action:
+        share = 100 * len(forms.short) / len(forms.full)
+        uses = f"{item.uses.times} uses in {item.uses.builds} recorded builds"
+        reason = f"{item.age} days old, {uses}; {self._policy.name} keeps {share:.0f} % of it"
+        edit = Edit(item.path, 0, forms.full, forms.short, is_archived=True)
+        saved = _tokens(item.path, forms.full) - _tokens(item.path, forms.short)
+        return Action("shorten", (item.path,), reason, needs_approval=True, edits=(edit,), tokens_saved=saved)
+
+    def _evict(self, choice: EvictionChoice, evict: EvictPolicy) -> Action:
+        item = choice.item
+        total = sum(each.size for each in self._items) / KILOBYTE
+        idle = f"{item.idle} days without a use, " if evict.lru else ""
+        reason = (
+            f"{self._policy.name} has {total:,.1f} KB of {evict.max_kb:,g} allowed; "
+            f"score {choice.score:.2f}: {idle}quality {item.quality:.2f}"
+        )
+        if bullet := self._bullets.get(item.id):
+            edits = (Edit(item.path, bullet.start, bullet.data, b"", is_archived=True),)
+            saved = _tokens(item.path, bullet.data)
+            return Action("evict", (item.id,), reason, needs_approval=True, edits=edits, tokens_saved=saved)
+        move = Move(item.path, self._archive_target(item.path, is_compressed=evict.to == "frozen"))
+        read = self._upkeep.workspace.read(item.path)
+        saved = ESTIMATE.count(read.whole) if isinstance(read, Document) else 0
+        return Action("evict", (item.path,), reason, needs_approval=True, moves=(move,), tokens_saved=saved)
+
+    def _archive_target(self, path: str, *, is_compressed: bool) -> str:
+        """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
+        folder, _, name = path.rpartition("/")
+        archive = f"{folder}/{ARCHIVE}" if folder else ARCHIVE
+        if day := dated_log_day(path):
+            archive = f"{archive}/{day:%Y}"
+        stem, dot, ending = name.partition(".") if not name.startswith(".") else (name, "", "")
+        number = 1
+        target = f"{archive}/{name}"
+        while target in self._taken or any(map(self._upkeep.workspace.exists, (target, f"{target}.gz"))):
+            number += 1
+            target = f"{archive}/{stem}-{number}{dot}{ending}"
+        self._taken.add(target)
+        return f"{target}.gz" if is_compressed and not target.endswith(".gz") else target
+
+
+def _tokens(path: str, data: bytes) -> int:
+    """Tokens of the text in these bytes, by the estimate; 0 where they are no text."""
+    read = decode_document(path, data)
+    return ESTIMATE.count(read.whole) if isinstance(read, Document) else 0

@@ -1,0 +1,175 @@
+"""The items of policies of retention: files, and memories in files of memories, with size, age, uses and quality.
+
+Each item belongs to the first policy that fits it. Archives, hidden files and links are no items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
+from itertools import accumulate
+from typing import NamedTuple
+
+from contextasm.config.retention import RetentionPolicy
+from contextasm.model import Document, Memory
+from contextasm.records.uses import RecordedUses
+from contextasm.text.comments import without_block_comments
+from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.glob import glob_matches, matching_paths, wildcard_matches
+from contextasm.text.memory_parser import bullet_end, importance_of, is_one_memory
+from contextasm.upkeep.logs import LOG_FOLDERS, log_state
+from contextasm.upkeep.retention_choice import RetainedItem
+from contextasm.upkeep.upkeep_input import OwnerMemories, UpkeepInput
+
+ARCHIVE = "archive"
+"""Name of the folder that evicted files go to, beside where they lay."""
+
+
+class MemoryPlace(NamedTuple):
+    """A bullet of a file of memories, as bytes."""
+
+    start: int
+    data: bytes
+    """With its line end."""
+
+
+class PolicyItems(NamedTuple):
+    """The items of one policy, in the order of their ids."""
+
+    policy: RetentionPolicy
+    items: tuple[RetainedItem, ...]
+    bullets: Mapping[str, MemoryPlace]
+    """Places of the memories among them that are no files of their own, by id."""
+
+
+class _Found(NamedTuple):
+    """An item, its type of memory, and its place if it is a bullet."""
+
+    item: RetainedItem
+    type: str
+    """Empty for a file that holds no memories."""
+    bullet: MemoryPlace | None = None
+
+
+def collect_items(upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]) -> tuple[PolicyItems, ...]:
+    """The items of every policy of the settings; those of files in `fixed` are pinned whatever a policy says."""
+    finder = _Finder(upkeep, uses, fixed)
+    taken: set[str] = set()
+    collected = []
+    for policy in upkeep.settings.retention:
+        found = {each.item.id: each for each in finder.find(policy) if each.item.id not in taken}
+        taken.update(found)
+        items = tuple(found[name].item for name in sorted(found))
+        bullets = {name: each.bullet for name, each in found.items() if each.bullet}
+        collected.append(PolicyItems(policy, items, bullets))
+    return tuple(collected)
+
+
+class _Finder:
+    """Items by policy; the memories are taken apart once."""
+
+    def __init__(self, upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]) -> None:
+        self._upkeep = upkeep
+        self._uses = uses
+        self._fixed = fixed
+        self._memories = [found for owner in upkeep.memory_files.owners for found in self._memories_of(owner)]
+        self._memory_paths = {found.item.path for found in self._memories}
+
+    def find(self, policy: RetentionPolicy) -> Iterator[_Found]:
+        """The items that fit a policy, without regard to other policies."""
+        paths = self._memory_paths
+        if policy.files:
+            paths = {path for pattern in policy.files for path in matching_paths(paths, pattern)}
+        for found in self._memories:
+            has_type = not policy.types or any(wildcard_matches(name, found.type) for name in policy.types)
+            if found.item.path in paths and has_type:
+                yield found
+        if not policy.types:
+            yield from self._files(policy)
+
+    def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
+        listed = {path for pattern in policy.files for path in self._upkeep.workspace.list(pattern)}
+        for path in sorted(listed - self._memory_paths):
+            folders = path.split("/")[:-1]
+            is_hidden = any(name.startswith(".") for name in path.split("/"))
+            if ARCHIVE in folders or is_hidden or self._is_archived_by_age(path):
+                continue
+            if item := self._file_item(path, bool(policy.evict and policy.evict.quality)):
+                yield _Found(item, "")
+
+    def _is_archived_by_age(self, path: str) -> bool:
+        """Whether a file is a log that is old enough for the archive, so that the planner of logs moves it."""
+        day = dated_log_day(path)
+        ages = self._upkeep.settings.logs
+        return day is not None and log_state((self._upkeep.today - day).days, ages) == "archived"
+
+    def _file_item(self, path: str, needs_quality: bool) -> RetainedItem | None:
+        """The item of a file; None for a link, and for anything but a regular file."""
+        stamp = self._upkeep.workspace.stamp(path)
+        if stamp is None:
+            return None
+        read = self._upkeep.workspace.read(path) if needs_quality and path.endswith(".md") else None
+        quality = importance_of(read.front) if isinstance(read, Document) else 0.5
+        return self._item(path, path, stamp.size, self._day_of_file(path), quality)
+
+    def _item(self, name: str, path: str, size: int, day: date, quality: float, fragment: str = "") -> RetainedItem:
+        uses = self._uses.of(path, day, fragment)
+        used = max(day, uses.last) if uses.last else day
+        age, idle = (max(0, (self._upkeep.today - each).days) for each in (day, used))
+        return RetainedItem(name, path, size, age, idle, uses, quality, path in self._fixed)
+
+    def _day_of_file(self, path: str) -> date:
+        """The day of a file's name, else the day on which the file was last changed; today for one that is gone."""
+        parts = split_dated_name(path.rpartition("/")[2])
+        if parts and (day := parse_date(parts[0])):
+            return day
+        stamp = self._upkeep.workspace.stamp(path)
+        return datetime.fromtimestamp(stamp.modified / 1e9, UTC).date() if stamp else self._upkeep.today
+
+    def _memories_of(self, owner: OwnerMemories) -> Iterator[_Found]:
+        documents = {document.path: document for document in owner.documents}
+        rows = {path: _Rows(document) for path, document in documents.items()}
+        for memory in owner.memories:
+            document = documents[memory.path]
+            if self._upkeep.workspace.stamp(memory.path) is None:
+                continue
+            day = parse_date(memory.created) or self._day_of_file(memory.path)
+            quality = (memory.importance + memory.confidence) / 2
+            if is_one_memory(document):
+                item = self._item(memory.path, memory.path, len(document.data), day, quality, memory.id)
+                yield _Found(_pinned_by_itself(item, memory), memory.type)
+            elif bullet := rows[memory.path].bullet(memory):
+                name = f"{memory.path}#{memory.id}"
+                item = self._item(name, memory.path, len(bullet.data), day, quality, memory.id)
+                yield _Found(_pinned_by_itself(item, memory), memory.type, bullet)
+
+
+def _pinned_by_itself(item: RetainedItem, memory: Memory) -> RetainedItem:
+    return item._replace(is_fixed=item.is_fixed or memory.pin)
+
+
+class _Rows:
+    """The lines of a file of memories, as text and as bytes."""
+
+    def __init__(self, document: Document) -> None:
+        """With no bytes where the lines of the bytes are not those of the text, as in UTF-16."""
+        self._texts = (document.head + without_block_comments(document.text)).split("\n")
+        lines = document.data.split(b"\n")
+        is_utf16 = document.data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        has_lines = not is_utf16 and len(lines) == len(self._texts)
+        self._lines = [*(line + b"\n" for line in lines[:-1]), lines[-1]] if has_lines else []
+        self._starts = [0, *accumulate(map(len, self._lines))]
+
+    def bullet(self, memory: Memory) -> MemoryPlace | None:
+        """The lines of a memory; None where they can't be told."""
+        first = memory.line - 1
+        stop = bullet_end(self._texts, first)
+        data = b"".join(self._lines[first:stop])
+        return MemoryPlace(self._starts[first], data) if data else None
+
+
+def dated_log_day(path: str) -> date | None:
+    """The day of a dated log, in whose archive a topic still finds it; None for any other file."""
+    folder, _, name = path.rpartition("/")
+    parts = split_dated_name(name)
+    return parse_date(parts[0]) if parts and any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
