@@ -17,6 +17,7 @@ from contextasm.checks import (
     names,
     outputs,
     private_blocks,
+    retention,
     rules,
     text,
 )
@@ -53,6 +54,7 @@ CHECKS: Mapping[str, Check] = {
     "orders": content.check_orders,
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
+    "retention": retention.check_retention,
     "lock-drift": approval.check_lock,
     "rule-target": rules.check_rule_targets,
     "rule-condition": rules.check_rule_conditions,

@@ -27,8 +27,8 @@ from contextasm.upkeep.retention_choice import (
     is_little_used,
     pinned_ids,
 )
-from contextasm.upkeep.retention_items import ARCHIVE, PolicyItems, collect_items, dated_log_day
-from contextasm.upkeep.retention_shorten import shortened_data
+from contextasm.upkeep.retention_items import ARCHIVE, PolicyItems, collect_items
+from contextasm.upkeep.retention_shorten import dated_log_day, shortened_data
 from contextasm.upkeep.upkeep_input import UpkeepInput
 
 
@@ -102,9 +102,8 @@ class _PolicyPlan:
         return shortened
 
     def _is_shortenable(self, item: RetainedItem) -> bool:
-        # Memories have fields that a shorter text would lose, and what a topic finds in logs stays as it was.
-        is_memory = item.id != item.path or item.path in self._memory_paths
-        return not is_memory and dated_log_day(item.path) is None
+        # Memories have fields that a shorter text would lose.
+        return item.id == item.path and item.path not in self._memory_paths
 
     @cached_property
     def _memory_paths(self) -> set[str]:

@@ -15,17 +15,18 @@ from contextasm.model import Document, Memory
 from contextasm.records.uses import RecordedUses
 from contextasm.text.comments import without_block_comments
 from contextasm.text.dates import parse_date, split_dated_name
-from contextasm.text.glob import glob_matches, matching_paths, wildcard_matches
+from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_parser import bullet_end, importance_of, is_one_memory
-from contextasm.upkeep.logs import LOG_FOLDERS, log_state
+from contextasm.upkeep.logs import log_state
 from contextasm.upkeep.retention_choice import RetainedItem
+from contextasm.upkeep.retention_shorten import dated_log_day
 from contextasm.upkeep.upkeep_input import OwnerMemories, UpkeepInput
 
 ARCHIVE = "archive"
 """Name of the folder that evicted files go to, beside where they lay."""
 
 
-class MemoryPlace(NamedTuple):
+class BulletPlace(NamedTuple):
     """A bullet of a file of memories, as bytes."""
 
     start: int
@@ -38,7 +39,7 @@ class PolicyItems(NamedTuple):
 
     policy: RetentionPolicy
     items: tuple[RetainedItem, ...]
-    bullets: Mapping[str, MemoryPlace]
+    bullets: Mapping[str, BulletPlace]
     """Places of the memories among them that are no files of their own, by id."""
 
 
@@ -48,7 +49,7 @@ class _Found(NamedTuple):
     item: RetainedItem
     type: str
     """Empty for a file that holds no memories."""
-    bullet: MemoryPlace | None = None
+    bullet: BulletPlace | None = None
 
 
 def collect_items(upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]) -> tuple[PolicyItems, ...]:
@@ -90,9 +91,7 @@ class _Finder:
     def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
         listed = {path for pattern in policy.files for path in self._upkeep.workspace.list(pattern)}
         for path in sorted(listed - self._memory_paths):
-            folders = path.split("/")[:-1]
-            is_hidden = any(name.startswith(".") for name in path.split("/"))
-            if ARCHIVE in folders or is_hidden or self._is_archived_by_age(path):
+            if not may_be_item(path) or self._is_archived_by_age(path):
                 continue
             if item := self._file_item(path, bool(policy.evict and policy.evict.quality)):
                 yield _Found(item, "")
@@ -144,6 +143,12 @@ class _Finder:
                 yield _Found(_pinned_by_itself(item, memory), memory.type, bullet)
 
 
+def may_be_item(path: str) -> bool:
+    """Whether a file of this path may be an item: hidden files and those of archives are none."""
+    names = path.split("/")
+    return ARCHIVE not in names[:-1] and not any(name.startswith(".") for name in names)
+
+
 def _pinned_by_itself(item: RetainedItem, memory: Memory) -> RetainedItem:
     return item._replace(is_fixed=item.is_fixed or memory.pin)
 
@@ -160,16 +165,9 @@ class _Rows:
         self._lines = [*(line + b"\n" for line in lines[:-1]), lines[-1]] if has_lines else []
         self._starts = [0, *accumulate(map(len, self._lines))]
 
-    def bullet(self, memory: Memory) -> MemoryPlace | None:
+    def bullet(self, memory: Memory) -> BulletPlace | None:
         """The lines of a memory; None where they can't be told."""
         first = memory.line - 1
         stop = bullet_end(self._texts, first)
         data = b"".join(self._lines[first:stop])
-        return MemoryPlace(self._starts[first], data) if data else None
-
-
-def dated_log_day(path: str) -> date | None:
-    """The day of a dated log, in whose archive a topic still finds it; None for any other file."""
-    folder, _, name = path.rpartition("/")
-    parts = split_dated_name(name)
-    return parse_date(parts[0]) if parts and any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
+        return BulletPlace(self._starts[first], data) if data else None

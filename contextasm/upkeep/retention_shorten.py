@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 from contextasm.config.retention import CompressPolicy
 from contextasm.model import AS_WRITTEN, Document, Summarizer
 from contextasm.selection.detail import detail_levels
+from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.decode import decode_document
+from contextasm.text.glob import glob_matches
 from contextasm.text.private_parts import withhold
+from contextasm.upkeep.logs import LOG_FOLDERS
 from contextasm.workspace.editing.files import EditableFile
 
 SHORTENED_MARK = "<!-- Shortened by ctxasm tidy; the archive beside this file has the full text. -->"
@@ -34,10 +38,22 @@ def shortened_data(document: Document, compress: CompressPolicy, summarizer: Sum
     return None
 
 
+def is_shortenable_path(path: str) -> bool:
+    """Whether a file of this path may be shortened: Markdown but logs, in which a topic finds what it found before."""
+    return path.endswith((".md", ".markdown")) and dated_log_day(path) is None
+
+
+def dated_log_day(path: str) -> date | None:
+    """The day of a dated log, in whose archive a topic still finds it; None for any other file."""
+    folder, _, name = path.rpartition("/")
+    parts = split_dated_name(name)
+    return parse_date(parts[0]) if parts and any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
+
+
 def _may_be_shortened(document: Document) -> bool:
-    is_markdown = document.path.endswith((".md", ".markdown"))
-    has_private_parts = any(gap.reason == "private" for gap in withhold(document, None).gaps)
-    return is_markdown and not document.gaps and not has_private_parts and SHORTENED_MARK not in document.text
+    if not is_shortenable_path(document.path) or document.gaps or SHORTENED_MARK in document.text:
+        return False
+    return not any(gap.reason == "private" for gap in withhold(document, None).gaps)
 
 
 def _forms(document: Document, written: Document, summarizer: Summarizer | None) -> Iterator[str]:

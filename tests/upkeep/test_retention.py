@@ -208,7 +208,7 @@ def test_the_summarizer_words_the_shorter_form_if_the_policy_says_so(tmp_path: P
 def test_places_of_evicted_files(tmp_path: Path) -> None:
     """Row 102: cold is the archive beside the file, frozen the same compressed; a name that is taken gets a number."""
     policies = "cold: {files: docs/*.md, evict: {max_kb: 0}}\nfrozen: {files: ice/**/*, evict: {max_kb: 0, to: frozen}}"
-    files = {"docs/a.md": LONG, "docs/archive/a.md": "older\n", "ice/deep/b.txt": b"\x00\xff"}
+    files: dict[str, str | bytes] = {"docs/a.md": LONG, "docs/archive/a.md": "older\n", "ice/deep/b.txt": b"\x00\xff"}
     root = workspace(tmp_path, policies, files)
     record(root, "2025-03-12")
     actions = plan(root)
