@@ -73,6 +73,7 @@ class _PolicyPlan:
         self._bullets = items.bullets
         self._taken = taken
         self._pinned = pinned_ids(items.items, items.policy.pin)
+        self._kilobytes = sum(item.size for item in items.items) / KILOBYTE
 
     def actions(self) -> Iterator[Action]:
         """What is shortened and not evicted, in the order of the ids; then what is evicted, the highest score first."""
@@ -120,10 +121,9 @@ class _PolicyPlan:
 
     def _evict(self, choice: EvictionChoice, evict: EvictPolicy) -> Action:
         item = choice.item
-        total = sum(each.size for each in self._items) / KILOBYTE
         idle = f"{item.idle} days without a use, " if evict.lru else ""
         reason = (
-            f"{self._policy.name} has {total:,.1f} KB of {evict.max_kb:,g} allowed; "
+            f"{self._policy.name} has {self._kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
             f"score {choice.score:.2f}: {idle}quality {item.quality:.2f}"
         )
         if bullet := self._bullets.get(item.id):
