@@ -40,6 +40,10 @@ def found(folder: Path, files: Files, *, base: Mapping[str, str] = SMALL, **aske
     return run_checks(inspect(Options(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
 
 
+RETENTION = "date: 2025-03-14\nupkeep:\n  retention:\n    docs: {{files: '{}', evict: {{max_kb: 1}}}}\n"
+"""Settings with one policy of retention; its files are to be filled in."""
+
+
 class Case(NamedTuple):
     """A workspace and the one finding in it, or none."""
 
@@ -441,6 +445,15 @@ CASES = {
         3,
         "was edited by hand",
         {"AGENTS.md": BLOCK},
+    ),
+    "policy of retention without files": Case(
+        "retention",
+        {KNOWN: "k\n", "ctxasm.yaml": RETENTION.format("agents/*/KNOWN.md")},
+        "warning",
+        "ctxasm.yaml",
+        4,
+        "no file matches agents/*/KNOWN.md",
+        {KNOWN: "k\n", "ctxasm.yaml": RETENTION.format("agents/*/KNOWLEDGE.md")},
     ),
     "file that was not approved": Case(
         "lock-drift",
