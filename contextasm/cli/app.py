@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Memories": {
         "search": "Find memories for a topic, with the parts of their scores.",
         "remember": "Add a memory, or reinforce the memory that says the same.",
+        "feedback": "Say what was useful, wrong or missing in a recorded build.",
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
         "log": "Append an entry to the log of the day.",

@@ -84,10 +84,10 @@ def is_read_as_memories(workspace: Folder, path: str) -> bool:
     )
 
 
-def storable_text(text: str, where: str) -> str:
+def storable_text(text: str, where: str, *, masked: bool = False) -> str:
     """The text as a file can hold it: LF line ends, no blanks around it or at the end of a line, nothing hidden.
 
-    Hidden characters that were removed are warned of, and secrets, which stay. Raises `ContextasmError` for an empty
+    Hidden characters that were removed are warned of, and secrets, which stay, or are `masked`. Raises `ContextasmError` for an empty
     text, a NUL character and invalid Unicode.
     """
     from contextasm.model import Cleaning, ContextasmError
@@ -101,16 +101,18 @@ def storable_text(text: str, where: str) -> str:
         raise ContextasmError(where, f"character {error.start + 1} is not valid Unicode", "give UTF-8 text") from error
     if "\0" in text:
         raise ContextasmError(where, "contains a NUL character", "remove it")
-    clean = clean_text(clean_lines(text), Cleaning(secrets="keep"))
+    clean = clean_text(clean_lines(text), Cleaning(secrets="mask" if masked else "keep"))
     if not (stored := clean_lines(clean.text)):
         raise ContextasmError(where, "is empty", "give the text to store")
     hidden = [hidden_problem(where, run) for run in clean.hidden if run.kind != "blank"]
-    show_problems([*hidden, *(_secret_problem(where, secret) for secret in find_secrets(stored))])
+    secrets = clean.secrets if masked else find_secrets(stored)
+    advice = "it is stored masked" if masked else "builds mask it; keep it out of the workspace"
+    show_problems([*hidden, *(_secret_problem(where, secret, advice) for secret in secrets)])
     return stored
 
 
-def _secret_problem(where: str, secret: Secret) -> Problem:
+def _secret_problem(where: str, secret: Secret, advice: str) -> Problem:
     from contextasm.model import Problem
 
     what = f"holds what looks like a secret ({secret.kind}: {secret.masked})"
-    return Problem("secret", where, secret.line, what, "builds mask it; keep it out of the workspace")
+    return Problem("secret", where, secret.line, what, advice)

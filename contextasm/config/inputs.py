@@ -18,6 +18,7 @@ from contextasm.config.profile_loader import load_profile, profile_files
 from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Layer, Profile, Request
+from contextasm.retrieval.reading import FEEDBACK_FILES
 from contextasm.retrieval.registry import TEXT_SOURCES
 from contextasm.text.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal_file import FOLDER as JOURNAL_FOLDER
@@ -26,6 +27,7 @@ from contextasm.workspace.inputs import InputFiles, InputPattern
 
 _SETTINGS = "ctxasm reads its settings from this file"
 _RULES = "ctxasm reads rules from this file"
+_FEEDBACK = "ctxasm feedback keeps what people said of builds here"
 _LOCK = "ctxasm lock keeps the digests of reviewed files here"
 _PROFILE = "ctxasm reads a profile from this file"
 _PROGRAM = f"{FILE} names this file as a part of a program or model"
@@ -67,6 +69,7 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
         InputPattern(FILE, _SETTINGS),
         InputPattern(RULE_FILES, _RULES),
         InputPattern(LOCK_FILE, _LOCK),
+        InputPattern(FEEDBACK_FILES, _FEEDBACK),
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )

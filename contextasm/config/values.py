@@ -27,6 +27,8 @@ SCORE_PARTS = (
     "importance",
     "recency",
     "confidence",
+    "credibility",
+    "coherence",
     "salience",
     "weight",
     "rate",
@@ -115,9 +117,6 @@ def parse_weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
     if not isinstance(value, dict):
         raise ContextasmError(where, f"{value} names no weights", "write {NAME: WEIGHT, ...}")
     for part in value:
-        if part == "coherence":
-            hint = "leave it out: coherence is a figure of a finished context (`min_coherence`, `report` in JSON)"
-            raise ContextasmError(where, "coherence is no part of a score", hint)
         require_known(part, SCORE_PARTS, where, "part of a score")
     weights = tuple((part, parse_fraction(value[part], f"{where}: {part}")) for part in SCORE_PARTS if part in value)
     total = sum(weight for _, weight in weights)

@@ -84,7 +84,9 @@ from contextasm.model.rule import Target as Target
 from contextasm.model.score import CONTRAST as CONTRAST
 from contextasm.model.score import DECAY as DECAY
 from contextasm.model.score import MIN_MATCH as MIN_MATCH
+from contextasm.model.score import PRIOR_WEIGHT as PRIOR_WEIGHT
 from contextasm.model.score import Score as Score
+from contextasm.model.score import credibility as credibility
 from contextasm.model.score import least_similarity as least_similarity
 from contextasm.model.score import memory_score as memory_score
 from contextasm.model.score import recency as recency

@@ -25,6 +25,9 @@ MIN_MATCH = 0.3
 REACH = 0.7
 """Share of the best match from which a match is a candidate, however many are better."""
 
+PRIOR_WEIGHT = 2
+"""Number of judgements that the credibility before any of them counts for."""
+
 Score = tuple[tuple[str, float], ...]
 """Parts of a score by name, each from 0 to 1."""
 
@@ -37,6 +40,15 @@ def memory_score(similarity: float, importance: float, last: str, today: date) -
 def recency(last: str, today: date) -> float:
     """Recency of a day, YYYY-MM-DD: 1 for today and later days, less for each day before today; 0 for an empty day."""
     return exp(-DECAY * max(0, (today - date.fromisoformat(last)).days)) if last else 0.0
+
+
+def credibility(useful: int, wrong: int, prior: float) -> float:
+    """Credibility of a statement that so many people found useful, and so many wrong: the mean of a Beta distribution.
+
+    (useful + 2 prior) / (useful + wrong + 2): `prior`, from 0 to 1, counts as much as two judgements. Without any it is
+    the result; with a prior of 0.5 this is Laplace's rule of succession, (s + 1) / (n + 2).
+    """
+    return (useful + PRIOR_WEIGHT * prior) / (useful + wrong + PRIOR_WEIGHT)
 
 
 def weighted_total(score: Score, weights: Iterable[tuple[str, float]]) -> float:

@@ -16,12 +16,21 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     (docs/architecture.md, Pipeline).
     """
     if layer.ranking.order in ORDERS:
-        scored = [_with_total_score(fragment, layer) for fragment in fragments]
+        scored = [_with_total_score(fragment, layer) for fragment in _with_parts_of_rank(fragments, layer)]
         fragments = [
             fragment._replace(display=fragment.display._replace(place=(*fragment.display.place, position)))
             for position, fragment in enumerate(ORDERS[layer.ranking.order](scored))
         ]
     return tuple(_apply_min_score(fragment, layer) for fragment in fragments)
+
+
+def _with_parts_of_rank(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
+    """The fragments with the parts of their scores that follow from the other fragments of the layer."""
+    if "coherence" not in dict(layer.ranking.weights):
+        return fragments
+    from contextasm.ranking.coherence import with_coherence  # here: most layers do not weigh it
+
+    return with_coherence(fragments, layer)
 
 
 def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:

@@ -5,15 +5,12 @@ No decision depends on them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 from itertools import combinations
 from typing import NamedTuple
 
 from contextasm.model import Context, timed_out_layers
-
-_MAX_COMPARED = 60
-"""Number of fragments that are compared with each other: more take time and hardly change the mean."""
+from contextasm.text.coherence import MAX_COMPARED, common_share, words_of
 
 _CONFLICT_PENALTY = 0.1
 """Loss of coherence for each unresolved conflict."""
@@ -52,27 +49,23 @@ def _quality(context: Context) -> float | None:
 
 
 def _coherence(context: Context) -> float | None:
-    word_sets = [*_shown_words(context)][:_MAX_COMPARED]
-    pairs = [len(one & other) / min(len(one), len(other)) for one, other in combinations(word_sets, 2)]
+    word_sets = [*_shown_words(context)][:MAX_COMPARED]
+    pairs = [common_share(one, other) for one, other in combinations(word_sets, 2)]
     if not pairs:
         return None
     conflicts = sum(problem.code == "conflict" for problem in context.problems)
     return _share(sum(pairs) / len(pairs) - _CONFLICT_PENALTY * conflicts)
 
 
-def _shown_words(context: Context) -> Iterator[set[str]]:
+def _shown_words(context: Context) -> Iterator[Set[str]]:
     """The words of each shown fragment, of the lines that are shown."""
     documents = {document.path: (document.line, document.text.split("\n")) for document in context.documents}
     for decision in context.decisions:
         if decision.kept and decision.path in documents:
             first, lines = documents[decision.path]
-            words = _folded_words(lines[start - first : stop - first + 1] for start, stop in decision.kept)
+            words = words_of(line for start, stop in decision.kept for line in lines[start - first : stop - first + 1])
             if words:
                 yield words
-
-
-def _folded_words(parts: Iterator[Sequence[str]]) -> set[str]:
-    return {word for lines in parts for line in lines for word in re.findall(r"\w{2,}", line.casefold())}
 
 
 def _share(value: float) -> float:

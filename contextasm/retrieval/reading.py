@@ -11,6 +11,9 @@ from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, So
 from contextasm.text.decode import decode_document, parse_data
 from contextasm.text.templates import layer_paths
 
+FEEDBACK_FILES = "feedback/*.jsonl"
+"""Pattern of the files with feedback on builds: one for each month, older ones first."""
+
 
 class CleanedWorkspace:
     """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""

@@ -39,7 +39,7 @@ def _import_on_call(module: str, function: str) -> Source:
 _MEMORY = ("type", "text", "title", "rest", "confidence")
 _KEY = ("key", "name")
 _PAGE = ("title", "path")
-_WEIGHED = ("importance", "recency", "confidence", "open")
+_WEIGHED = ("importance", "recency", "confidence", "credibility", "open")
 
 _ENTRIES: Mapping[str, _SourceEntry] = {
     "document": _SourceEntry(documents, shows_text=True),
@@ -82,8 +82,13 @@ ITEM_FIELDS: Mapping[str, Sequence[str]] = {name: entry.item_fields for name, en
 GROUP_FIELDS: Mapping[str, Sequence[str]] = {name: entry.group_fields for name, entry in _ENTRIES.items()}
 """Names that may stand in braces in a layer's `group`, by source; empty for sources without groups."""
 
-SCORE_PARTS: Mapping[str, Sequence[str]] = {name: entry.score_parts for name, entry in _ENTRIES.items()}
-"""Parts of a score that a layer's `weights` may weigh, by source; empty for sources without scores."""
+SCORE_PARTS: Mapping[str, Sequence[str]] = {
+    name: (*entry.score_parts, "coherence") if entry.score_parts else () for name, entry in _ENTRIES.items()
+}
+"""Parts of a score that a layer's `weights` may weigh, by source; empty for sources without scores.
+
+Coherence is none of the source's own: ranking computes it for every fragment that has a score.
+"""
 
 SOURCES_WITHOUT_PATH = frozenset(name for name, entry in _ENTRIES.items() if not entry.reads_files)
 """Sources that read no file."""

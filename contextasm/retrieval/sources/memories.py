@@ -34,6 +34,7 @@ from contextasm.text.matching import mentions
 from contextasm.text.templates import fill_item, fill_template
 
 if TYPE_CHECKING:
+    from contextasm.retrieval.feedback import WorkspaceFeedback
     from contextasm.retrieval.search.hybrid import HybridHit
 
 
@@ -58,14 +59,17 @@ def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
     fragments = [*result.fragments]
+    feedback = _feedback(query)
     for row, number in enumerate(candidates):
         if hit := hits.get(row):
             memory = memories[number]
-            score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *_weighted_parts(memory, query))
+            weighted = _weighted_parts(memory, query, feedback)
+            score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *weighted)
             fragments[number] = fragments[number]._replace(score=score)
         elif not memories[number].pin:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
-    return result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
+    result = result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
+    return feedback.added_to(result) if feedback else result
 
 
 def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
@@ -88,11 +92,22 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
     result, memories = _pool_fragments(query, read_pool(query.build.workspace, [*query_paths(query)]))
+    feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
-        parts = _common_parts(memory, 0.0, query)[1:] + _weighted_parts(memory, query)
+        parts = _common_parts(memory, 0.0, query)[1:] + _weighted_parts(memory, query, feedback)
         fragments.append(fragment._replace(score=parts))
-    return result._replace(fragments=tuple(fragments))
+    result = result._replace(fragments=tuple(fragments))
+    return feedback.added_to(result) if feedback else result
+
+
+def _feedback(query: SourceQuery) -> WorkspaceFeedback | None:
+    """The feedback up to the day of the request; None, and nothing read, where the layer does not weigh credibility."""
+    if "credibility" not in dict(query.layer.ranking.weights):
+        return None
+    from contextasm.retrieval.feedback import read_feedback  # here: most layers do not weigh it
+
+    return read_feedback(query.build.workspace, query.build.request.date)
 
 
 def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
@@ -100,10 +115,14 @@ def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Scor
     return memory_score(similarity, inputs.importance, inputs.last, query.build.request.date)
 
 
-def _weighted_parts(memory: Memory, query: SourceQuery) -> Score:
+def _weighted_parts(memory: Memory, query: SourceQuery, feedback: WorkspaceFeedback | None) -> Score:
     # Parts that a memory gets only where the layer gives them a weight.
     weights = dict(query.layer.ranking.weights)
-    parts = (("confidence", memory.confidence), ("open", float(names_open(memory, query.build.request))))
+    parts = (
+        ("confidence", memory.confidence),
+        ("credibility", feedback.credibility(memory) if feedback else 0.0),
+        ("open", float(names_open(memory, query.build.request))),
+    )
     return tuple(part for part in parts if part[0] in weights)
 
 

@@ -197,6 +197,18 @@ def append_log(workspace: Folder, path: str, text: str) -> bool:
     return not old.data
 
 
+def append_line(workspace: Folder, path: str, line: str) -> int:
+    """Add a line, given without its end, to a file of lines; gives its number, from 1. Raises `ContextasmError`.
+
+    A last line that has no end, as one that was torn, gets one first.
+    """
+    with locked(workspace):
+        old = open_file(workspace, path)
+        separator = "\n" if old.text and not old.text.endswith("\n") else ""
+        save_file(workspace, path, old.data + old.encoded(f"{separator}{line}\n"))
+    return old.text.count("\n") + len(separator) + 1
+
+
 def _missing_line_ends(old: str) -> str:
     """Line ends that are missing at the end of a text before a blank line stands there; of an empty text none are."""
     if not old.strip():

@@ -1,0 +1,79 @@
+"""`ctxasm feedback`: say which fragments of a recorded build were useful or wrong, and what it lacked."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import typer
+
+from contextasm.cli.commands.replay import OpenedRecord, open_record
+from contextasm.cli.options import QuietOption, record_argument, takes_options
+from contextasm.cli.output import require_stdout, write_receipt
+from contextasm.cli.owner import find_owner, storable_text
+from contextasm.config.options import Options
+
+
+class FeedbackFlags(NamedTuple):
+    """The flags of `feedback` beside its workspace and its day, as typed."""
+
+    useful: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A fragment of the build that helped; repeatable.")
+    ] = None
+    wrong: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A fragment of the build that is not true; repeatable.")
+    ] = None
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Something that the build lacked; repeatable.")
+    ] = None
+    quiet: QuietOption = False
+
+
+def add_feedback(
+    options: Options,
+    record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
+    *,
+    flags: FeedbackFlags,
+) -> int:
+    """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
+
+    The fragments have to be shown in that build. Of two judgements on a fragment in one record the later counts. Layers
+    that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
+    settings where the feedback calls for them.
+    """
+    from contextasm.config.resolve import process_environment
+    from contextasm.records.feedback import feedback_on
+    from contextasm.text.feedback import feedback_line
+    from contextasm.workspace.editing.files import append_line
+
+    if not flags.quiet:
+        require_stdout()
+    opened = open_record(record, options.workspace, process_environment())
+    owner = find_owner(options._replace(workspace=_workspace_of(opened)), needed=False)
+    feedback = feedback_on(
+        opened.record,
+        opened.path,
+        owner.workspace,
+        owner.day,
+        useful=flags.useful or (),
+        wrong=flags.wrong or (),
+        missing=[storable_text(text, "--missing", masked=True) for text in flags.missing or ()],
+    )
+    path = f"feedback/{feedback.day[:7]}.jsonl"
+    line = append_line(owner.workspace, path, feedback_line(feedback))
+    if not flags.quiet:
+        counts = (f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
+        write_receipt(f"appended to {path}:{line}: {', '.join(counts)} (record {feedback.record})\n")
+    return 0
+
+
+run = takes_options(add_feedback, ("workspace", "date", "tz"))
+
+
+def _workspace_of(opened: OpenedRecord) -> str:
+    """The folder of the record's workspace. Raises `ContextasmError` where there is none."""
+    from contextasm.model import ContextasmError
+
+    if opened.root is None:
+        hint = "name the workspace with -w DIR"
+        raise ContextasmError(str(opened.path), "this record is in no workspace to write the feedback to", hint)
+    return str(opened.root)
