@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from contextasm.config.values import require_known
 from contextasm.model import ContextasmError, Document, Workspace
-from contextasm.records.record import Record, encode_record
-from contextasm.records.replay import stored_inputs
+from contextasm.records.record import Record
+from contextasm.records.replay import load_record_id, stored_inputs
 from contextasm.rendering.metrics import context_metrics
 from contextasm.text.feedback import Feedback
+from contextasm.text.matching import nearest
 
 _SHOWN = {"included", "shortened", "truncated"}
 """Outcomes of fragments of which something is in the context."""
 
 
-def shown_fragments(record: Record) -> tuple[str, ...]:
-    """Ids of the fragments that the recorded build showed, whole or in part, each once, in the order of the record."""
-    return tuple(dict.fromkeys(each.fragment for each in record.decisions if each.outcome in _SHOWN))
+def shown_fragments(record: Record) -> Mapping[str, str]:
+    """The fragments that the recorded build showed, whole or in part: the id of each by its id and by its place.
+
+    A place is `FILE:LINE` with the fragment's first line, as `ctxasm explain` prints it.
+    """
+    shown = [each for each in record.decisions if each.outcome in _SHOWN]
+    places = {f"{each.path}:{each.lines[0]}": each.fragment for each in reversed(shown)}
+    return places | {each.fragment: each.fragment for each in shown}
 
 
-def checked_ids(record: Record, ids: Sequence[str], option: str) -> tuple[str, ...]:
-    """The ids, each once. Raises `ContextasmError`, naming the option, for one that the recorded build did not show."""
+def _checked_ids(record: Record, names: Sequence[str], option: str) -> tuple[str, ...]:
+    """The id of each name, once. Raises `ContextasmError` for a name of nothing that the recorded build showed."""
     shown = shown_fragments(record)
-    for name in dict.fromkeys(ids):
-        _refuse_unshown(record, name, shown, option)
-    return tuple(dict.fromkeys(ids))
+    for name in names:
+        if name not in shown:
+            raise _unshown(record, name, shown, option)
+    return tuple(dict.fromkeys(shown[name] for name in names))
 
 
-def _refuse_unshown(record: Record, name: str, shown: Collection[str], option: str) -> None:
-    if name in shown:
-        return
+def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> ContextasmError:
     decision = next((each for each in record.decisions if each.fragment == name), None)
     if decision is None:
-        require_known(name, shown, option, "fragment")
-        return
+        near = nearest(name, shown)
+        hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"
+        return ContextasmError(option, f"{name} is no fragment of this build", hint)
     facts = dict(decision.reason.facts)
     hint = f"judge {facts['into']}, which stands for it" if "into" in facts else "judge what the agent saw"
-    raise ContextasmError(option, f"{name} was not shown in this build, but {decision.outcome}", hint)
+    return ContextasmError(option, f"{name} was not shown in this build, but {decision.outcome}", hint)
 
 
 def feedback_on(
@@ -53,16 +58,16 @@ def feedback_on(
     missing: Sequence[str],
 ) -> Feedback:
     """The feedback on the record in the file at `path`. Raises `ContextasmError` for what can't be said of it."""
-    useful, wrong = checked_ids(record, useful, "--useful"), checked_ids(record, wrong, "--wrong")
+    useful, wrong = _checked_ids(record, useful, "--useful"), _checked_ids(record, wrong, "--wrong")
     if both := [name for name in useful if name in wrong]:
         raise ContextasmError("--wrong", f"{both[0]} is named by --useful, too", "choose one of them")
     if not (useful or wrong or missing):
         what = "nothing is said of the build"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
-        record=encode_record(record).id,
+        record=load_record_id(path),
         day=day.isoformat(),
-        shown=len(shown_fragments(record)),
+        shown=len({*shown_fragments(record).values()}),
         coherence=record_coherence(record, path, workspace),
         useful=useful,
         wrong=wrong,

@@ -26,7 +26,7 @@ from contextasm.model import (
 )
 from contextasm.pipeline import assemble
 from contextasm.records.answers import with_recorded_answers
-from contextasm.records.record import BuildFacts, Chosen, ConfigFile, Record, encode_record, parse_record
+from contextasm.records.record import BuildFacts, Chosen, ConfigFile, Record, encode_record, parse_record, parse_record_id
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document
@@ -115,10 +115,19 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
 
 def load_record(path: Path) -> Record:
     """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is no record."""
+    return parse_record(_record_bytes(path), str(path))
+
+
+def load_record_id(path: Path) -> str:
+    """The id of the record in a file. Raises `ContextasmError` as `load_record` does."""
+    return parse_record_id(_record_bytes(path), str(path))
+
+
+def _record_bytes(path: Path) -> bytes:
     data = file_bytes(str(path))
     if not isinstance(data, bytes):
         raise ContextasmError(str(path), data.message, "name a record")
-    return parse_record(data, str(path))
+    return data
 
 
 class Replay(NamedTuple):

@@ -1,0 +1,182 @@
+"""Planner of feedback: what people said of recent builds, as figures, and the changes of settings that these call for.
+
+Each change is proposed and never made: it is an action without edits, for a person to write into the settings. The
+limits and the changes are those of the digest (4.1, Feedback; 003-8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.config.options import ProcessEnvironment
+from contextasm.config.overrides import resolve_profile
+from contextasm.config.rules import load_rules
+from contextasm.config.settings import resolve_settings
+from contextasm.model import Conflicts, Layer, Profile, Rule
+from contextasm.ranking.order import ORDERS
+from contextasm.retrieval.feedback import read_feedback
+from contextasm.retrieval.registry import SCORE_PARTS
+from contextasm.text.feedback import Feedback
+from contextasm.upkeep.action import Action
+from contextasm.upkeep.upkeep_input import UpkeepInput
+
+FEEDBACK_DAYS = 30
+"""Age in days up to which feedback counts: an older line may be on settings that have changed since."""
+
+MAX_CONTRADICTION = 0.05
+"""Contradiction rate above which conflicts should weigh more."""
+
+MIN_COMPLETENESS = 0.8
+"""Completeness below which layers of entities should take their room first."""
+
+MIN_MEAN_COHERENCE = 0.8
+"""Mean coherence below which layers should weigh it."""
+
+SENSITIVITY_FACTOR = 1.2
+"""Factor of the severities of conflicts."""
+
+COHERENCE_WEIGHT = 0.15
+"""Weight of coherence in a score (digest 4.1, Priority)."""
+
+
+class FeedbackRates(NamedTuple):
+    """Figures of the feedback on some builds, each from 0 to 1."""
+
+    builds: int
+    """Number of builds that were judged."""
+    shown: int
+    """Number of fragments that these builds showed."""
+    wrong: int
+    """Number of these that someone called wrong."""
+    incomplete: int
+    """Number of builds that lacked something."""
+    coherence: float | None
+    """Mean coherence of the builds; None where it is known of none."""
+
+    @property
+    def contradiction(self) -> float:
+        """The share of the shown fragments that are wrong; 0 where nothing was shown."""
+        return min(1.0, self.wrong / self.shown) if self.shown else 0.0
+
+    @property
+    def completeness(self) -> float:
+        """The share of the builds that lacked nothing; 1 without builds."""
+        return 1 - self.incomplete / self.builds if self.builds else 1.0
+
+
+def feedback_rates(lines: Iterable[Feedback]) -> FeedbackRates:
+    """The figures of the feedback, one line for each build."""
+    judged = [*lines]
+    known = [each.coherence for each in judged if each.coherence is not None]
+    return FeedbackRates(
+        builds=len(judged),
+        shown=sum(each.shown for each in judged),
+        wrong=sum(len(each.wrong) for each in judged),
+        incomplete=sum(bool(each.missing) for each in judged),
+        coherence=sum(known) / len(known) if known else None,
+    )
+
+
+def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
+    """A proposal for each figure of the last 30 days that is beyond its limit, unless the settings have that change.
+
+    Raises `ContextasmError` for a profile or a rule that can't be loaded, where there is something to propose.
+    """
+    first_day = (upkeep.today - timedelta(days=FEEDBACK_DAYS)).isoformat()
+    lines = read_feedback(upkeep.workspace, upkeep.today).lines
+    rates = feedback_rates(line for line in lines if line.day >= first_day)
+    since = f"of the {rates.builds} builds judged since {first_day}" if rates.builds != 1 else f"since {first_day}"
+    if rates.contradiction > MAX_CONTRADICTION:
+        yield from _raise_sensitivity(rates, since, _profile(upkeep))
+    if rates.completeness < MIN_COMPLETENESS:
+        rules = load_rules(upkeep.workspace, upkeep.settings_file)
+        yield from _raise_entities(rates, since, _profile(upkeep), rules)
+    if rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE:
+        yield from _weigh_coherence(rates.coherence, since, _profile(upkeep))
+
+
+def _profile(upkeep: UpkeepInput) -> Profile:
+    """The profile that the settings file names: the plan depends on no variable of the environment."""
+    root = Path(upkeep.workspace.root)
+    settings = resolve_settings({}, {}, upkeep.settings_file)
+    process = ProcessEnvironment({}, root, lambda: 0.0)
+    return resolve_profile(settings, upkeep.settings_file, upkeep.workspace, process, {})
+
+
+def _proposal(target: str, reason: str) -> Action:
+    return Action("propose", (target,), reason, needs_approval=True)
+
+
+def _raise_sensitivity(rates: FeedbackRates, since: str, profile: Profile) -> Iterator[Action]:
+    conflicts = profile.conflicts or Conflicts()
+    severity = {kind: _raised(share) for kind, share in conflicts.severity}
+    raised = Conflicts(tuple(severity.items()), _raised(conflicts.otherwise), conflicts.precedence)
+    if raised == profile.conflicts:
+        return
+    parts = [f"otherwise: {raised.otherwise:g}"]
+    if severity:
+        parts.insert(0, f"severity: {{{', '.join(f'{kind}: {share:g}' for kind, share in severity.items())}}}")
+    if raised.precedence:
+        parts.append(f"precedence: [{', '.join(raised.precedence)}]")
+    yield _proposal(
+        f"profile {profile.name}: conflicts",
+        f"{rates.wrong} of {rates.shown} shown fragments {since} were wrong ({rates.contradiction:.1%}, and up to "
+        f"{MAX_CONTRADICTION:.0%} is well): have conflicts weigh {SENSITIVITY_FACTOR} times as much, with "
+        f"`conflicts: {{{', '.join(parts)}}}`",
+    )
+
+
+def _raised(severity: float) -> float:
+    return min(1.0, round(severity * SENSITIVITY_FACTOR, 3))
+
+
+def _raise_entities(rates: FeedbackRates, since: str, profile: Profile, rules: Sequence[Rule]) -> Iterator[Action]:
+    layers = [layer for layer in profile.layers if "entities" in layer.query.sources]
+    raised = {name for rule in rules if rule.enabled for name, rank in rule.set_priority if rank > 0}
+    flat = [layer.id for layer in layers if not raised & {layer.id, *layer.query.sources, *layer.heading}]
+    if layers and not flat:
+        return
+    ranks = ", ".join(f"{name}: 1" for name in flat)
+    change = (
+        f"let entities take their room first, with a rule `then: {{set_priority: {{{ranks}}}}}`"
+        if layers
+        else "show the entities that a topic names, with a layer of `source: entities`"
+    )
+    yield _proposal(
+        f"rules: set_priority {', '.join(flat)}" if layers else f"profile {profile.name}: layers",
+        f"{rates.incomplete} of {rates.builds} builds {since.partition(' builds ')[2] or since} lacked something "
+        f"(completeness {rates.completeness:.0%}, and {MIN_COMPLETENESS:.0%} is well): {change}",
+    )
+
+
+def _weigh_coherence(coherence: float, since: str, profile: Profile) -> Iterator[Action]:
+    changes = [f"{{id: {layer.id}, weights: {{{_reweighted(layer)}}}}}" for layer in profile.layers if _is_flat(layer)]
+    if changes:
+        yield _proposal(
+            "ctxasm.yaml: layers",
+            f"the mean coherence {since} is {coherence:.2f}, and {MIN_MEAN_COHERENCE:g} is well: give coherence a weight, "
+            f"with `layers: [{', '.join(changes)}]`",
+        )
+
+
+def _is_flat(layer: Layer) -> bool:
+    """Whether a layer orders by a sum of parts in which coherence weighs less than it should."""
+    weights = dict(layer.ranking.weights)
+    has_parts = any(SCORE_PARTS[source] for source in layer.query.sources)
+    is_sum = sum(weight > 0 for weight in weights.values()) > 1
+    return (
+        layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
+    )
+
+
+def _reweighted(layer: Layer) -> str:
+    """The weights with coherence at its weight and the others in the same proportions; they add up to 1."""
+    others = {part: weight for part, weight in layer.ranking.weights if part != "coherence"}
+    scale = (1 - COHERENCE_WEIGHT) / sum(others.values())
+    scaled = {part: round(weight * scale, 3) for part, weight in others.items()}
+    largest = max(scaled, key=lambda part: scaled[part])
+    scaled[largest] = round(scaled[largest] + 1 - COHERENCE_WEIGHT - sum(scaled.values()), 3)
+    return ", ".join(f"{part}: {weight:g}" for part, weight in (*scaled.items(), ("coherence", COHERENCE_WEIGHT)))
