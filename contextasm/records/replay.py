@@ -26,7 +26,15 @@ from contextasm.model import (
 )
 from contextasm.pipeline import assemble
 from contextasm.records.answers import with_recorded_answers
-from contextasm.records.record import BuildFacts, Chosen, ConfigFile, Record, encode_record, parse_record, parse_record_id
+from contextasm.records.record import (
+    BuildFacts,
+    Chosen,
+    ConfigFile,
+    Record,
+    encode_record,
+    parse_record,
+    parse_record_id,
+)
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.decode import decode_document

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from contextasm.config.options import ProcessEnvironment
 from contextasm.config.overrides import resolve_profile
+from contextasm.config.profile_loader import is_profile_path
 from contextasm.config.rules import load_rules
 from contextasm.config.settings import resolve_settings
 from contextasm.model import Conflicts, Layer, Profile, Rule
@@ -88,33 +89,41 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     first_day = (upkeep.today - timedelta(days=FEEDBACK_DAYS)).isoformat()
     lines = read_feedback(upkeep.workspace, upkeep.today).lines
     rates = feedback_rates(line for line in lines if line.day >= first_day)
-    since = f"of the {rates.builds} builds judged since {first_day}" if rates.builds != 1 else f"since {first_day}"
+    judged = f"{rates.builds} build{'s' * (rates.builds != 1)} judged since {first_day}"
     if rates.contradiction > MAX_CONTRADICTION:
-        yield from _raise_sensitivity(rates, since, _profile(upkeep))
+        yield from _raise_sensitivity(rates, judged, _profile_in_use(upkeep))
     if rates.completeness < MIN_COMPLETENESS:
         rules = load_rules(upkeep.workspace, upkeep.settings_file)
-        yield from _raise_entities(rates, since, _profile(upkeep), rules)
+        yield from _raise_entities(rates, judged, _profile_in_use(upkeep), rules)
     if rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE:
-        yield from _weigh_coherence(rates.coherence, since, _profile(upkeep))
+        yield from _weigh_coherence(rates.coherence, judged, _profile_in_use(upkeep).profile)
 
 
-def _profile(upkeep: UpkeepInput) -> Profile:
+class _ProfileInUse(NamedTuple):
+    profile: Profile
+    place: str
+    """The file of the profile; for one of the package, what a file that changes it is."""
+
+
+def _profile_in_use(upkeep: UpkeepInput) -> _ProfileInUse:
     """The profile that the settings file names: the plan depends on no variable of the environment."""
     root = Path(upkeep.workspace.root)
     settings = resolve_settings({}, {}, upkeep.settings_file)
     process = ProcessEnvironment({}, root, lambda: 0.0)
-    return resolve_profile(settings, upkeep.settings_file, upkeep.workspace, process, {})
+    profile = resolve_profile(settings, upkeep.settings_file, upkeep.workspace, process, {})
+    name = str(settings["profile"].value)
+    return _ProfileInUse(profile, name if is_profile_path(name) else f"a profile that has `extends: {name}`")
 
 
 def _proposal(target: str, reason: str) -> Action:
     return Action("propose", (target,), reason, needs_approval=True)
 
 
-def _raise_sensitivity(rates: FeedbackRates, since: str, profile: Profile) -> Iterator[Action]:
-    conflicts = profile.conflicts or Conflicts()
+def _raise_sensitivity(rates: FeedbackRates, judged: str, used: _ProfileInUse) -> Iterator[Action]:
+    conflicts = used.profile.conflicts or Conflicts()
     severity = {kind: _raised(share) for kind, share in conflicts.severity}
     raised = Conflicts(tuple(severity.items()), _raised(conflicts.otherwise), conflicts.precedence)
-    if raised == profile.conflicts:
+    if raised == used.profile.conflicts:
         return
     parts = [f"otherwise: {raised.otherwise:g}"]
     if severity:
@@ -122,10 +131,10 @@ def _raise_sensitivity(rates: FeedbackRates, since: str, profile: Profile) -> It
     if raised.precedence:
         parts.append(f"precedence: [{', '.join(raised.precedence)}]")
     yield _proposal(
-        f"profile {profile.name}: conflicts",
-        f"{rates.wrong} of {rates.shown} shown fragments {since} were wrong ({rates.contradiction:.1%}, and up to "
-        f"{MAX_CONTRADICTION:.0%} is well): have conflicts weigh {SENSITIVITY_FACTOR} times as much, with "
-        f"`conflicts: {{{', '.join(parts)}}}`",
+        f"profile {used.profile.name}: conflicts",
+        f"{rates.wrong} of the {rates.shown} fragments in {judged} were wrong: {rates.contradiction:.1%}, above "
+        f"{MAX_CONTRADICTION:.0%}; make conflicts {SENSITIVITY_FACTOR} times as severe: "
+        f"`conflicts: {{{', '.join(parts)}}}` in {used.place}",
     )
 
 
@@ -133,32 +142,32 @@ def _raised(severity: float) -> float:
     return min(1.0, round(severity * SENSITIVITY_FACTOR, 3))
 
 
-def _raise_entities(rates: FeedbackRates, since: str, profile: Profile, rules: Sequence[Rule]) -> Iterator[Action]:
-    layers = [layer for layer in profile.layers if "entities" in layer.query.sources]
+def _raise_entities(rates: FeedbackRates, judged: str, used: _ProfileInUse, rules: Sequence[Rule]) -> Iterator[Action]:
+    layers = [layer for layer in used.profile.layers if "entities" in layer.query.sources]
     raised = {name for rule in rules if rule.enabled for name, rank in rule.set_priority if rank > 0}
     flat = [layer.id for layer in layers if not raised & {layer.id, *layer.query.sources, *layer.heading}]
     if layers and not flat:
         return
-    ranks = ", ".join(f"{name}: 1" for name in flat)
-    change = (
-        f"let entities take their room first, with a rule `then: {{set_priority: {{{ranks}}}}}`"
-        if layers
-        else "show the entities that a topic names, with a layer of `source: entities`"
+    reason = (
+        f"{rates.incomplete} of {judged} lacked something: {rates.completeness:.0%} complete, below "
+        f"{MIN_COMPLETENESS:.0%}"
     )
-    yield _proposal(
-        f"rules: set_priority {', '.join(flat)}" if layers else f"profile {profile.name}: layers",
-        f"{rates.incomplete} of {rates.builds} builds {since.partition(' builds ')[2] or since} lacked something "
-        f"(completeness {rates.completeness:.0%}, and {MIN_COMPLETENESS:.0%} is well): {change}",
-    )
+    if layers:
+        ranks = ", ".join(f"{name}: 1" for name in flat)
+        change = f"let entities take their room first: `then: {{set_priority: {{{ranks}}}}}` in a rule"
+        yield _proposal(f"rules: set_priority {', '.join(flat)}", f"{reason}; {change}")
+    else:
+        change = f"show the entities that a topic names: a layer with `source: entities` in {used.place}"
+        yield _proposal(f"profile {used.profile.name}: layers", f"{reason}; {change}")
 
 
-def _weigh_coherence(coherence: float, since: str, profile: Profile) -> Iterator[Action]:
+def _weigh_coherence(coherence: float, judged: str, profile: Profile) -> Iterator[Action]:
     changes = [f"{{id: {layer.id}, weights: {{{_reweighted(layer)}}}}}" for layer in profile.layers if _is_flat(layer)]
     if changes:
         yield _proposal(
             "ctxasm.yaml: layers",
-            f"the mean coherence {since} is {coherence:.2f}, and {MIN_MEAN_COHERENCE:g} is well: give coherence a weight, "
-            f"with `layers: [{', '.join(changes)}]`",
+            f"the mean coherence of {judged} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}; give coherence a weight: "
+            f"`layers: [{', '.join(changes)}]`",
         )
 
 
@@ -167,9 +176,7 @@ def _is_flat(layer: Layer) -> bool:
     weights = dict(layer.ranking.weights)
     has_parts = any(SCORE_PARTS[source] for source in layer.query.sources)
     is_sum = sum(weight > 0 for weight in weights.values()) > 1
-    return (
-        layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
-    )
+    return layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
 
 
 def _reweighted(layer: Layer) -> str:

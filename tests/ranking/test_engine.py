@@ -490,11 +490,13 @@ def test_row_103_context_below_the_least_coherence_has_a_problem() -> None:
     assert 0 < MEMORY.min_coherence < 0.5
 
 
-def test_coherence_as_a_weight_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """The fourth weight of 003 was an unknown part of a score."""
-    root = fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L4, weights: {similarity: 0.85, coherence: 0.15}}\n"})
-    told = inside("build", cwd=root)
-    assert (told.code, "figure of a finished context" in told.err) == (2, True)
+def test_row_103_failure_of_coherence_leaves_the_plain_concatenation() -> None:
+    """The third of the codes: what is emitted are the same bytes, and the problem says why to doubt them."""
+    files: dict[str, Content] = {"high/a.md": "- [fact] Red boats\n- [fact] Blue lamps\n"}
+    plain = build(files, profile(memories("high")))
+    failed = build(files, profile(memories("high"), min_coherence=0.9))
+    assert (codes(failed), failed.text) == (["low-coherence"], plain.text)
+    assert failed.text == "## High\n- [fact] Blue lamps\n- [fact] Red boats\n"
 
 
 def test_row_118_strategy_of_pack_that_needs_no_name_has_one(tmp_path: Path) -> None:

@@ -17,11 +17,10 @@ class FeedbackFlags(NamedTuple):
     """The flags of `feedback` beside its workspace and its day, as typed."""
 
     useful: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A fragment of the build that helped, by id or FILE:LINE; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="ID", help="A fragment of the build that helped, by id or FILE:LINE; repeatable."),
     ] = None
-    wrong: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="One that is not true; repeatable.")
-    ] = None
+    wrong: Annotated[list[str] | None, typer.Option(metavar="ID", help="One that is not true; repeatable.")] = None
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Something that the build lacked; repeatable.")
     ] = None

@@ -1,0 +1,132 @@
+"""The planner of feedback: each figure beyond its limit proposes its change of settings, and changes nothing itself."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextasm.config.settings import load_settings_file
+from contextasm.config.upkeep import parse_upkeep
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import ContextasmError
+from contextasm.upkeep.action import Action
+from contextasm.upkeep.feedback import feedback_rates, plan_feedback
+from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.workspace.folder import Folder
+from tests.command import fill, inside
+
+LINES = "feedback/2025-03.jsonl"
+FINE = {"shown": 20, "coherence": 0.9}
+
+
+def said(record: str, **fields: Any) -> str:
+    """One line of feedback."""
+    values = {"type": "feedback", "time": "2025-03-10", "record": record, **FINE, **fields}
+    return json.dumps(values) + "\n"
+
+
+def planned(root: Path, *lines: str, settings: str = "", **files: str) -> list[Action]:
+    """The proposals for a workspace with this feedback."""
+    fill(root, {LINES: "".join(lines), "ctxasm.yaml": settings, **files})
+    folder = Folder(root)
+    settings_file = load_settings_file(folder)
+    upkeep = UpkeepInput(
+        workspace=folder,
+        settings=parse_upkeep(settings_file),
+        settings_file=settings_file,
+        today=date(2025, 3, 14),
+        parse_yaml=load_yaml,
+        summarizer=None,
+        memory_files=MemoryFiles(folder),
+    )
+    return [*plan_feedback(upkeep)]
+
+
+def test_feedback_within_the_limits_proposes_nothing(tmp_path: Path) -> None:
+    """Nor does none at all; the limits themselves are within: 1 of 20 wrong, 4 of 5 complete, coherence 0.8."""
+    assert planned(tmp_path) == []
+    lines = [said(f"r{number}", wrong=["a"], coherence=0.8) for number in range(4)]
+    assert planned(tmp_path, *lines, said("r5", wrong=["a"], coherence=0.8, missing=["x"])) == []
+
+
+def test_contradictions_propose_conflicts_that_are_more_severe(tmp_path: Path) -> None:
+    """Above .05 by 1.2, of the profile in use, or of the defaults where it settles no conflict."""
+    (action,) = planned(tmp_path, said("r1", wrong=["a", "b"]))
+    assert (action.verb, action.targets, action.needs_approval) == ("propose", ("profile default: conflicts",), True)
+    assert (action.edits, action.moves) == ((), ())
+    assert "2 of the 20 fragments in 1 build judged since 2025-02-12 were wrong: 10.0%" in action.reason
+    assert "`conflicts: {otherwise: 0.6}` in a profile that has `extends: default`" in action.reason
+    (action,) = planned(tmp_path, said("r1", wrong=["a", "b"]), settings="profile: memory\n")
+    assert "severity: {preference: 0.24, insight: 0.24, context: 0.24}, otherwise: 0.6" in action.reason
+
+
+def test_conflicts_that_can_not_be_more_severe_are_left(tmp_path: Path) -> None:
+    """The proposal is what a profile takes, and the last one is at 1."""
+    (action,) = planned(tmp_path, said("r1", wrong=["a", "b"]))
+    change = action.reason.partition("`")[2].partition("`")[0]
+    own = f"extends: default\n{change}\n"
+    (again,) = planned(tmp_path, said("r1", wrong=["a", "b"]), settings="profile: own.yaml\n", **{"own.yaml": own})
+    assert "`conflicts: {otherwise: 0.72}` in own.yaml" in again.reason
+    most = "extends: default\nconflicts: {severity: {fact: 1}, otherwise: 1}\n"
+    assert planned(tmp_path, said("r1", wrong=["a", "b"]), settings="profile: own.yaml\n", **{"own.yaml": most}) == []
+
+
+def test_incompleteness_proposes_that_entities_come_first(tmp_path: Path) -> None:
+    """Below .8, with a rule; unless a rule does so, and where no layer shows entities, with one that does."""
+    lines = (said("r1"), said("r2", missing=["x", "y"]))
+    (action,) = planned(tmp_path, *lines, settings="profile: query\n")
+    assert action.targets == ("rules: set_priority entities",)
+    assert "1 of 2 builds judged since 2025-02-12 lacked something: 50% complete, below 80%" in action.reason
+    change = action.reason.partition("`")[2].partition("`")[0]
+    rule = f"- name: entities-first\n  {change}\n"
+    assert planned(tmp_path, *lines, settings="profile: query\n", **{"rules/r.yaml": rule}) == []
+    assert inside("build", "-q", "--date", "2025-03-14", cwd=tmp_path).code == 0  # the rule is one
+    (action,) = planned(tmp_path, *lines, settings="profile: default\n", **{"rules/r.yaml": ""})
+    assert "a layer with `source: entities` in a profile that has `extends: default`" in action.reason
+
+
+def test_incoherence_proposes_a_weight_for_coherence(tmp_path: Path) -> None:
+    """Below .8, as .15, the others in their proportions; written into the settings, it is proposed no more."""
+    lines = (said("r1", coherence=0.7), said("r2", coherence=0.8), said("r3", coherence=None))
+    (action,) = planned(tmp_path, *lines)
+    assert action.targets == ("ctxasm.yaml: layers",)
+    assert "the mean coherence of 3 builds judged since 2025-02-12 is 0.75, below 0.8" in action.reason
+    assert "{id: L5, weights: {similarity: 0.425, importance: 0.255, recency: 0.17, coherence: 0.15}}" in action.reason
+    change = action.reason.partition("`")[2].partition("`")[0]
+    assert planned(tmp_path, *lines, settings=f"{change}\n") == []
+    assert inside("build", "-q", "--date", "2025-03-14", cwd=tmp_path).code == 0
+
+
+def test_old_feedback_and_that_of_later_days_count_for_nothing(tmp_path: Path) -> None:
+    """30 days back count, the 31st does not."""
+    bad = said("r1", wrong=["a", "b"])
+    assert len(planned(tmp_path, bad.replace("2025-03-10", "2025-02-12"))) == 1
+    assert planned(tmp_path, bad.replace("2025-03-10", "2025-02-11")) == []
+    assert planned(tmp_path, bad.replace("2025-03-10", "2025-03-15")) == []
+
+
+def test_all_three_at_once_change_no_file(tmp_path: Path) -> None:
+    """And have different ids."""
+    lines = (said("r1", wrong=["a", "b"], missing=["x"], coherence=0.1),)
+    actions = planned(tmp_path, *lines)
+    assert len({action.id for action in actions}) == 3
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert planned(tmp_path, *lines) == actions
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_profile_that_is_not_there_is_an_error_only_where_it_is_asked(tmp_path: Path) -> None:
+    """Its hint is that of a build."""
+    assert planned(tmp_path, said("r1"), settings="profile: gone.yaml\n") == []
+    with pytest.raises(ContextasmError, match="gone"):
+        planned(tmp_path, said("r1", wrong=["a", "b"]), settings="profile: gone.yaml\n")
+
+
+def test_rates_of_no_feedback_call_for_nothing() -> None:
+    """No division by zero."""
+    rates = feedback_rates([])
+    assert (rates.contradiction, rates.completeness, rates.coherence) == (0, 1, None)
