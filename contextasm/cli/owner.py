@@ -87,8 +87,8 @@ def is_read_as_memories(workspace: Folder, path: str) -> bool:
 def storable_text(text: str, where: str, *, masked: bool = False) -> str:
     """The text as a file can hold it: LF line ends, no blanks around it or at the end of a line, nothing hidden.
 
-    Hidden characters that were removed are warned of, and secrets, which stay, or are `masked`. Raises `ContextasmError` for an empty
-    text, a NUL character and invalid Unicode.
+    Hidden characters that were removed are warned of, and secrets, which stay, or are `masked`. Raises
+    `ContextasmError` for an empty text, a NUL character and invalid Unicode.
     """
     from contextasm.model import Cleaning, ContextasmError
     from contextasm.text.cleaning import clean_text, hidden_problem

@@ -14,12 +14,14 @@ COHERENCE = "coherence"
 def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
     """The fragments with their coherence as the last part of their scores.
 
-    A fragment's coherence is the mean share of common words (`text.coherence.common_share`) with the other candidates of
-    the layer, as a share of the largest such mean: 1 for the most coherent one and for an only candidate, 0 for all
+    A fragment's coherence is the mean share of common words (`text.coherence.common_share`) with the other candidates
+    of the layer, as a share of the largest such mean: 1 for the most coherent one and for an only candidate, 0 for all
     where no two share a word. It is compared with the 60 candidates whose other parts weigh most. Fragments that are
-    excluded or have no score are no candidates and stay as they are.
+    excluded or have no score are no candidates and stay as they are. Linear in the number of candidates.
     """
-    numbers = [number for number, each in enumerate(fragments) if each.score and each.verdict.excluded is None]
+    numbers = [
+        number for number, fragment in enumerate(fragments) if fragment.score and fragment.verdict.excluded is None
+    ]
     with_part = [*fragments]
     for number, value in zip(numbers, _coherences([fragments[number] for number in numbers], layer), strict=True):
         with_part[number] = fragments[number]._replace(score=(*fragments[number].score, (COHERENCE, value)))
@@ -27,7 +29,7 @@ def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Frag
 
 
 def _coherences(candidates: Sequence[Fragment], layer: Layer) -> list[float]:
-    words = [words_of((each.statement or each.text).split("\n")) for each in candidates]
+    words = [words_of((fragment.statement or fragment.text).split("\n")) for fragment in candidates]
     best = sorted(range(len(candidates)), key=lambda number: _rank_key(candidates[number], layer))[:MAX_COMPARED]
     means = []
     for number, own in enumerate(words):

@@ -22,9 +22,9 @@ def shown_fragments(record: Record) -> Mapping[str, str]:
 
     A place is `FILE:LINE` with the fragment's first line, as `ctxasm explain` prints it.
     """
-    shown = [each for each in record.decisions if each.outcome in _SHOWN]
-    places = {f"{each.path}:{each.lines[0]}": each.fragment for each in reversed(shown)}
-    return places | {each.fragment: each.fragment for each in shown}
+    shown = [decision for decision in record.decisions if decision.outcome in _SHOWN]
+    places = {f"{decision.path}:{decision.lines[0]}": decision.fragment for decision in reversed(shown)}
+    return places | {decision.fragment: decision.fragment for decision in shown}
 
 
 def _checked_ids(record: Record, names: Sequence[str], option: str) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def _checked_ids(record: Record, names: Sequence[str], option: str) -> tuple[str
 
 
 def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> ContextasmError:
-    decision = next((each for each in record.decisions if each.fragment == name), None)
+    decision = next((decision for decision in record.decisions if decision.fragment == name), None)
     if decision is None:
         near = nearest(name, shown)
         hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"

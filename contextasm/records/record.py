@@ -228,10 +228,10 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     if schema != SCHEMA:
         what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"
         raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
-    if fields.pop("id", None) != _record_id(fields):
+    intact: dict[str, Any] = fields
+    if intact.pop("id", None) != _record_id(intact):
         raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
-    checked: dict[str, Any] = fields
-    return checked
+    return intact
 
 
 def _record_from_fields(fields: dict[str, Any]) -> Record:

@@ -5,7 +5,7 @@ No decision depends on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ def _coherence(context: Context) -> float | None:
     return _share(sum(pairs) / len(pairs) - _CONFLICT_PENALTY * conflicts)
 
 
-def _shown_words(context: Context) -> Iterator[Set[str]]:
+def _shown_words(context: Context) -> Iterator[frozenset[str]]:
     """The words of each shown fragment, of the lines that are shown."""
     documents = {document.path: (document.line, document.text.split("\n")) for document in context.documents}
     for decision in context.decisions:

@@ -6,7 +6,7 @@ The one measure behind the figure of a finished context and the part of a score.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 
 MAX_COMPARED = 60
 """Number of texts that are compared with each other: more take time and hardly change the mean."""
@@ -17,7 +17,7 @@ def words_of(lines: Iterable[str]) -> frozenset[str]:
     return frozenset(word for line in lines for word in re.findall(r"\w{2,}", line.casefold()))
 
 
-def common_share(one: Set[str], other: Set[str]) -> float:
+def common_share(one: frozenset[str], other: frozenset[str]) -> float:
     """The number of common words as a share of the smaller set, 0 to 1; 0 where a set is empty."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from contextasm.model import Document, Problem
 from contextasm.text.session_events import Event, parse_events
@@ -82,8 +82,8 @@ def parse_feedback(documents: Iterable[Document], last_day: str) -> tuple[Sequen
 def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, Judgements]:
     """The judgements on each fragment that has any, by its id."""
     lines = [*feedback]
-    useful = Counter(name for each in lines for name in each.useful)
-    wrong = Counter(name for each in lines for name in each.wrong)
+    useful = Counter(name for line in lines for name in line.useful)
+    wrong = Counter(name for line in lines for name in line.wrong)
     return {name: Judgements(useful[name], wrong[name]) for name in {**useful, **wrong}}
 
 
@@ -100,16 +100,16 @@ def _merged(earlier: Feedback, later: Feedback) -> Feedback:
 def _feedback_of_event(event: Event) -> Feedback | Problem:
     record, shown = event.content.get("record"), event.content.get("shown", 0)
     coherence = event.content.get("coherence")
-    lists = [event.content.get(key, []) for key in ("useful", "wrong", "missing")]
+    lists = [_distinct_texts(event.content.get(key, [])) for key in ("useful", "wrong", "missing")]
     if event.type != FEEDBACK_TYPE:
         return _problem(event, f"is of the type {event.type}, not {FEEDBACK_TYPE}")
     if not isinstance(record, str) or not record:
         return _problem(event, "has no `record`")
     if not _is_count(shown) or not (coherence is None or _is_share(coherence)):
         return _problem(event, "has a `shown` that is no count, or a `coherence` that is not from 0 to 1")
-    if not all(map(_is_list_of_texts, lists)):
+    useful, wrong, missing = lists
+    if useful is None or wrong is None or missing is None:
         return _problem(event, "has a `useful`, `wrong` or `missing` that is no list of texts")
-    useful, wrong, missing = (tuple(dict.fromkeys(each)) for each in lists)
     if both := {*useful} & {*wrong}:
         return _problem(event, f"says of {min(both)} that it is useful and wrong")
     return Feedback(record, event.day, shown, coherence, useful, wrong, missing)
@@ -119,13 +119,16 @@ def _problem(event: Event, what: str) -> Problem:
     return Problem("bad-feedback", event.path, event.line, f"{what}; the line counts for nothing")
 
 
-def _is_count(value: object) -> bool:
+def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_share(value: object) -> bool:
+def _is_share(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _is_list_of_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _distinct_texts(value: object) -> tuple[str, ...] | None:
+    """The texts of a list, each once; None for anything else."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return None
+    return tuple(dict.fromkeys(value))

@@ -71,12 +71,12 @@ class FeedbackRates(NamedTuple):
 def feedback_rates(lines: Iterable[Feedback]) -> FeedbackRates:
     """The figures of the feedback, one line for each build."""
     judged = [*lines]
-    known = [each.coherence for each in judged if each.coherence is not None]
+    known = [line.coherence for line in judged if line.coherence is not None]
     return FeedbackRates(
         builds=len(judged),
-        shown=sum(each.shown for each in judged),
-        wrong=sum(len(each.wrong) for each in judged),
-        incomplete=sum(bool(each.missing) for each in judged),
+        shown=sum(line.shown for line in judged),
+        wrong=sum(len(line.wrong) for line in judged),
+        incomplete=sum(bool(line.missing) for line in judged),
         coherence=sum(known) / len(known) if known else None,
     )
 

@@ -27,10 +27,10 @@ def said(record: str, **fields: Any) -> str:
 
 
 def recorded(
-    feedback: str | None, weights: tuple[tuple[str, float], ...] = CREDIBLE, **files: Content
+    feedback: str | None, weights: tuple[tuple[str, float], ...] = CREDIBLE, memories: str = MEMORIES
 ) -> tuple[Context, RecordingWorkspace]:
     """A build of the three memories, best first, and what it read."""
-    all_files: dict[str, Content] = {"m/m.md": MEMORIES, **files}
+    all_files: dict[str, Content] = {"m/m.md": memories}
     if feedback is not None:
         all_files["feedback/2025-03.jsonl"] = feedback
     values: Mapping[str, object] = {"source": ("weighed",), "path": ("m/*.md",), "order": "best", "weights": weights}
@@ -65,7 +65,7 @@ def test_without_feedback_a_memory_has_its_confidence() -> None:
     """0.5 where it states none, so weighing credibility changes no order then."""
     context, _ = recorded(None)
     assert credibilities(context) == dict.fromkeys("abc", 0.5)
-    sure, _ = recorded(None, **{"m/m.md": "- [fact] Sure {id=s confidence=0.9}\n"})
+    sure, _ = recorded(None, memories="- [fact] Sure {id=s confidence=0.9}\n")
     assert credibilities(sure) == {"s": 0.9}
 
 
