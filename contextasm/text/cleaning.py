@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import CLEAN, Cleaning, Document, Hidden, Problem, Secret, Span
@@ -21,6 +22,11 @@ MAX_REPORTED = 20
 
 HIDDEN_TEXT = "hidden-text"
 """Code of the problem of hidden characters."""
+
+_SHORT = 40
+"""Number of characters up to which the clean form of a value is remembered."""
+
+_MASK_ONLY = Cleaning("raw")
 
 _REMOVED = "removed from the text; find out who wrote this"
 
@@ -83,7 +89,7 @@ def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidde
     `line` is that of the value's file, for values that know none of their own.
     """
     if isinstance(value, str):
-        clean = clean_text(value, cleaning)
+        clean = _clean_short_text(value, cleaning) if len(value) <= _SHORT else clean_text(value, cleaning)
         hidden += (run._replace(line=line) for run in clean.hidden)
         return clean.text
     if isinstance(value, tuple):
@@ -101,13 +107,20 @@ def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidde
     return value
 
 
+@lru_cache(maxsize=1024)
+def _clean_short_text(text: str, cleaning: Cleaning) -> CleanText:
+    # Keys, types and days come again in each row of a file.
+    return clean_text(text, cleaning)
+
+
 def _clean_item(key: object, item: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
     # A value may be a secret by its key alone, such as `password`.
     cleaned = clean_value(item, cleaning, line, hidden)
     if not isinstance(key, str) or not isinstance(cleaned, str) or cleaning.secrets == "keep":
         return cleaned
     before = f"{key}: "
-    masked = mask_secrets(before + cleaned).text
+    masked = clean_value(before + cleaned, _MASK_ONLY, 0, [])
+    assert isinstance(masked, str)
     return masked[len(before) :] if masked.startswith(before) else cleaned
 
 

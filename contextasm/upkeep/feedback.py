@@ -166,7 +166,7 @@ def _weigh_coherence(coherence: float, judged: str, profile: Profile) -> Iterato
     if changes:
         yield _proposal(
             "ctxasm.yaml: layers",
-            f"the mean coherence of {judged} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}; give coherence a weight: "
+            f"the mean coherence of {judged} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}; give it a weight: "
             f"`layers: [{', '.join(changes)}]`",
         )
 
