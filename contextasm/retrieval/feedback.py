@@ -26,7 +26,7 @@ class WorkspaceFeedback(NamedTuple):
     """Of files that can't be read, and of lines that are no feedback."""
 
     def credibility(self, memory: Memory) -> float:
-        """The credibility of a memory, 0 to 1: its `confidence`, 0.5 if it states none, moved by the judgements on it."""
+        """The credibility of a memory, 0 to 1: its `confidence` (0.5 if it states none), moved by judgements."""
         counts = self.judgements.get(memory.id, Judgements(0, 0))
         return credibility(counts.useful, counts.wrong, memory.confidence)
 
