@@ -182,3 +182,5 @@ class Memory(NamedTuple):
     supersedes: tuple[str, ...]
     expires: str = ""
     """Last day on which it holds, YYYY-MM-DD; empty for none. `check` reports it once past; a build ignores it."""
+    superseded_by: str = ""
+    """Id of the memory that it is consolidated in; empty for none."""

@@ -169,6 +169,7 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
         pin=bool(parsed("pin", lambda value: YES.get(value.casefold()), False, "true or false")),
         supersedes=words("supersedes"),
         expires=day("expires"),
+        superseded_by=word("superseded_by"),
     )
 
 

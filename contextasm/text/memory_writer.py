@@ -73,14 +73,24 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
     lines = text.split("\n")
     front = front_matter([line_text.rstrip() for line_text in lines])
     if front.values.get("type"):
-        lines[: front.lines] = _set_front_matter(lines[: front.lines], fields)
+        lines[: front.lines] = front_matter_with_fields(lines[: front.lines], fields)
     else:
         stop = bullet_end(without_block_comments(text).split("\n"), line - 1)
-        lines[line - 1 : stop] = _set_attributes(lines[line - 1 : stop], fields)
+        lines[line - 1 : stop] = bullet_with_fields(lines[line - 1 : stop], fields)
     return "\n".join(lines)
 
 
-def _set_attributes(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+def field_text(value: object) -> str:
+    """The value of a field of a memory as it is written: words of a list with commas, numbers as short as they are."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def bullet_with_fields(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    """The lines of a list item, a carriage return at their end or not, with fields set; one line more behind a fence."""
     remaining = dict(fields)
     if "type" in remaining and (typed := _with_type(lines[0], remaining["type"])):
         lines = [typed, *lines[1:]]
@@ -135,8 +145,8 @@ def _quoted(value: str) -> str:
     return value if _UNQUOTED.fullmatch(value) else f'"{value}"'
 
 
-def _set_front_matter(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
-    # The lines hold both rules; new fields come before the closing one.
+def front_matter_with_fields(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
+    """The lines of a front matter, both rules included, with fields set; new ones come before the closing rule."""
     written = list(lines)
     end = "\r" if lines[0].endswith("\r") else ""
     for name, value in fields.items():

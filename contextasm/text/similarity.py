@@ -67,16 +67,16 @@ def _has_same_figures(one: str, other: str) -> bool:
     return numbers(one) == numbers(other) and polarity(one) == polarity(other)
 
 
-def find_similar(text: str, others: Sequence[str]) -> list[SimilarText]:
+def find_similar(text: str, others: Sequence[str], least_percent: int = _CANDIDATE_PERCENT) -> list[SimilarText]:
     """The texts in `others`, all folded, that may say the same as `text`, the most similar first.
 
-    A caller confirms each with `is_same`.
+    `least_percent` is the least similarity by letters alone; a caller confirms each with `is_same` or `similarity`.
     """
     if not others:
         return []
     from rapidfuzz import fuzz, process
 
-    matches = process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=_CANDIDATE_PERCENT)
+    matches = process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=least_percent)
     return [SimilarText(at, ratio / 100) for _, ratio, at in matches]
 
 

@@ -9,13 +9,14 @@ from contextasm.model import Problem
 from contextasm.upkeep.action import Action
 from contextasm.upkeep.feedback import plan_feedback
 from contextasm.upkeep.logs import plan_logs
+from contextasm.upkeep.memories import plan_memories
 from contextasm.upkeep.retention import plan_retention
 from contextasm.upkeep.upkeep_input import UpkeepInput
 
 Planner: TypeAlias = Callable[[UpkeepInput], Iterator[Action] | Sequence[Action]]
 """A function that proposes actions, in an order that depends on its input alone. It changes nothing."""
 
-PLANNERS: tuple[Planner, ...] = (plan_logs, plan_retention, plan_feedback)
+PLANNERS: tuple[Planner, ...] = (plan_logs, plan_memories, plan_retention, plan_feedback)
 """The planners, in the order in which a plan lists their actions."""
 
 

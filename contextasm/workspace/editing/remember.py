@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.memory_parser import ACTIVE_STATUSES
-from contextasm.text.memory_writer import append_bullets, ends_under, format_bullet
+from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
 from contextasm.workspace.editing.files import locked, save_file
 from contextasm.workspace.editing.memories import MemoryEditor, refuse_unknown
@@ -118,7 +118,7 @@ def _reinforce_or_add(
     if not force and (same := editor.find_same(text, entry.supersedes)):
         memory, alike = same
         changed, unmerged = _reinforced(memory, entry, day)
-        fields = {name: _written(value) for name, value in _changed_fields(memory, changed).items()}
+        fields = {name: field_text(value) for name, value in _changed_fields(memory, changed).items()}
         editor.set_fields(memory, fields, changed)
         return RememberOutcome("reinforced", changed, alike, unmerged)
     if not force:
@@ -163,12 +163,6 @@ def _changed_fields(old: Memory, changed: Memory) -> Mapping[str, object]:
     """The importance and the day of a reinforced memory, always, and its other fields that changed."""
     pairs = changed._asdict().items()
     return {name: value for name, value in pairs if name in {"importance", "accessed"} or value != getattr(old, name)}
-
-
-def _written(value: object) -> str:
-    if isinstance(value, tuple):
-        return ",".join(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:

@@ -1,0 +1,94 @@
+"""The memories of one owner as a planner changes them: what can be edited, and the edits and moves of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from contextasm.model import Memory
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.templates import one_line
+from contextasm.upkeep.action import Action, Edit, Move
+from contextasm.upkeep.memory_file import MemoryFile
+from contextasm.upkeep.upkeep_input import OwnerMemories
+from contextasm.workspace.folder import Folder
+
+EXCERPT = 60
+"""Characters of a memory that a reason quotes."""
+
+
+class Archived(NamedTuple):
+    """Memories that are taken out of the way."""
+
+    edits: tuple[Edit, ...]
+    moves: tuple[Move, ...]
+
+
+class OwnerEdits:
+    """The files of one owner, parsed line by line at their first edit."""
+
+    def __init__(self, owner: OwnerMemories, workspace: Folder) -> None:
+        """Read nothing."""
+        self.owner = owner
+        self._workspace = workspace
+        self._files = {document.path: MemoryFile(document) for document in owner.documents}
+
+    def file(self, memory: Memory) -> MemoryFile:
+        """The file of a memory."""
+        return self._files[memory.path]
+
+    def can_change(self, memory: Memory) -> bool:
+        """Whether fields of the memory can be set; not so in a link, whose target is another's file."""
+        return self.file(memory).can_change(memory) and self._workspace.stamp(memory.path) is not None
+
+    def can_archive(self, memory: Memory) -> bool:
+        """Whether the memory may and can leave its place: no pinned one may."""
+        if memory.pin or not self.can_change(memory):
+            return False
+        if self.file(memory).is_one_memory:
+            return not self._workspace.exists(_archive_path(memory.path))
+        return self.file(memory).can_remove(memory)
+
+    def archive(self, memories: Iterable[Memory]) -> Archived:
+        """The edits and moves that archive memories which `can_archive`."""
+        edits: list[Edit] = []
+        moves: list[Move] = []
+        for memory in memories:
+            if self.file(memory).is_one_memory:
+                moves.append(Move(memory.path, _archive_path(memory.path)))
+            else:
+                edits.append(self.file(memory).remove(memory))
+        return Archived(tuple(edits), tuple(moves))
+
+    def set_fields(self, memory: Memory, fields: Mapping[str, str], bullet: str = "") -> Edit:
+        """As `MemoryFile.set_fields`."""
+        return self.file(memory).set_fields(memory, fields, bullet)
+
+
+def _archive_path(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/archive/{name}"
+
+
+def change_action(verb: str, memories: Iterable[Memory], reason: str, *, needs_approval: bool) -> Action:
+    """An action that concerns memories at their places, with nothing to do yet."""
+    targets = tuple(memory_place(memory) for memory in memories)
+    return Action(verb, targets, reason, needs_approval)
+
+
+def memory_place(memory: Memory) -> str:
+    """File and line of a memory, as an editor takes them."""
+    return f"{memory.path}:{memory.line}"
+
+
+def quoted(memory: Memory) -> str:
+    """The beginning of a memory's text, in quotes."""
+    text = one_line(memory.text)
+    if len(text) > EXCERPT:
+        text = text[: EXCERPT - 3].rsplit(" ", 1)[0] + "..."
+    return f'"{text}"'
+
+
+def memory_tokens(memories: Iterable[Memory]) -> int:
+    """Tokens, by the estimate, of memories as builds show them, each as a list item with its type."""
+    return sum(ESTIMATE.count(f"- [{memory.type}] {memory.text}\n") for memory in memories)

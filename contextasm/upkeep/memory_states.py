@@ -1,0 +1,125 @@
+"""Memories whose time is over: retired ones leave their file, stale tasks are completed, and others expire.
+
+Nothing comes back by it: a memory that another one supersedes goes together with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from contextasm.model import Memory
+from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.memory_parser import ACTIVE_STATUSES, superseded_by
+from contextasm.upkeep.action import Action
+from contextasm.upkeep.memory_edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
+
+STALE_DAYS = 7
+"""A task that was created and last of use more days ago is stale (digest 1.6)."""
+
+RETIRED_STATUSES = ("deprecated", "superseded")
+"""Statuses of memories that leave their file; no build shows them."""
+
+
+def known_fields(memory: Memory) -> Memory:
+    """The memory with the fields that it lacks and that its place states: the day in the name of its file."""
+    if memory.created:
+        return memory
+    parts = split_dated_name(memory.path.rpartition("/")[2])
+    day = parse_date(parts[0]) if parts else None
+    return memory._replace(created=str(day)) if day else memory
+
+
+def is_stale_task(memory: Memory, today: date) -> bool:
+    """Whether a memory is an active task whose days are both over; one without a day is not, since it may be new."""
+    is_task = memory.type.casefold() == "task" and memory.status in ACTIVE_STATUSES
+    return is_task and bool(memory.created) and age_in_days(memory, today) > STALE_DAYS
+
+
+def age_in_days(memory: Memory, today: date) -> int:
+    """Days since a memory was of use, or created, whichever is later; it has a day of creation."""
+    return (today - date.fromisoformat(max(memory.created, memory.accessed))).days
+
+
+def is_over(memory: Memory, today: date) -> bool:
+    """Whether an active memory is past its last day."""
+    return bool(memory.expires) and memory.expires < str(today) and memory.status in ACTIVE_STATUSES
+
+
+class Supersession:
+    """Which memories of an owner supersede which."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        """Of all memories of the owner, whatever their status."""
+        self._by_id = {memory.id: memory for memory in memories}
+        self._successors = {
+            old: new for old, new in superseded_by(memories).items() if old != new and old in self._by_id
+        }
+
+    def successor(self, memory: Memory) -> Memory | None:
+        """The active memory that supersedes it; None for none."""
+        new = self._successors.get(memory.id)
+        return self._by_id[new] if new else None
+
+    def followers(self, memory: Memory) -> list[Memory]:
+        """The memories of active status, itself left out, that would be shown again without it."""
+        found: dict[str, Memory] = {}
+        open_ids = [*memory.supersedes]
+        while open_ids:
+            old = self._by_id.get(open_ids.pop(0))
+            if old and old.id not in found and old.id != memory.id and old.status in ACTIVE_STATUSES:
+                found[old.id] = old
+                open_ids += old.supersedes
+        return [*found.values()]
+
+
+def plan_retired(edits: OwnerEdits, supersession: Supersession) -> Iterator[tuple[Action, Sequence[Memory]]]:
+    """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor."""
+    memories = edits.owner.memories
+    with_successor = [
+        memory for memory in memories if memory.status in ACTIVE_STATUSES and supersession.successor(memory)
+    ]
+    led = {follower.id for memory in with_successor for follower in supersession.followers(memory)}
+    for memory in memories:
+        successor = supersession.successor(memory)
+        if memory.status in RETIRED_STATUSES:
+            reason, taken = f"{quoted(memory)} is {memory.status}", [memory]
+        elif successor and memory.status in ACTIVE_STATUSES and memory.id not in led:
+            reason = f"{quoted(memory)} is superseded by {memory_place(successor)}"
+            taken = [memory, *supersession.followers(memory)]
+        else:
+            continue
+        if all(edits.can_archive(each) for each in taken):
+            edit, moves = edits.archive(taken)
+            action = change_action("archive", taken, reason, needs_approval=False)
+            yield action._replace(edits=edit, moves=moves), taken
+
+
+def plan_closed(
+    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date
+) -> Iterator[tuple[Action, Sequence[Memory]]]:
+    """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
+
+    A pinned memory stays as it is.
+    """
+    for memory in memories:
+        known = known_fields(memory)
+        if is_over(known, today):
+            verb, status, why = "expire", "expired", f"held until {known.expires}"
+        elif is_stale_task(known, today):
+            verb, status, why = "complete", "completed", f"is a task not touched for {age_in_days(known, today)} days"
+        else:
+            continue
+        followers = supersession.followers(memory)
+        if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
+            continue
+        fields = {"created": known.created} if known is not memory else {}
+        archived = edits.archive(followers)
+        action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
+        edit = edits.set_fields(memory, {**fields, "status": status})
+        yield (
+            action._replace(
+                edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])
+            ),
+            [memory, *followers],
+        )

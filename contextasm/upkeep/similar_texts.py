@@ -1,0 +1,114 @@
+"""Pairs of similar texts among many, without comparing each with each.
+
+Two texts are compared if they share one of their rarest parts: pairs of words, and words. Of few texts, all are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from contextasm.text.similarity import find_similar, similarity
+
+LIKE = 0.8
+"""Least similarity of two texts that belong together (digest 1.6)."""
+
+MAX_COMPARED = 500
+"""Number of texts that are all compared with each other; of more, those alone that share a rare part."""
+
+MAX_LENGTH = 10_000
+"""Characters of the longest text that is compared by its letters; a longer one must be equal."""
+
+_RAREST = 8
+"""Parts of a text by which others are found: those in the fewest texts, but in more than one."""
+
+_MAX_POSTINGS = 64
+"""Texts, the earliest, that are found by one part."""
+
+_MAX_CANDIDATES = 32
+"""Texts that one is compared with: those that share the most of its rarest parts."""
+
+_LONG_WORD = 5
+_FEW_WORDS = 8
+"""Texts of fewer words share too few pairs of words; they are parted into letters."""
+
+
+class SimilarPair(NamedTuple):
+    """Two texts that are alike."""
+
+    earlier: int
+    later: int
+    """Their places among the texts."""
+    share: float
+    """Similarity, `LIKE` to 1."""
+
+
+def similar_pairs(texts: Sequence[str]) -> Iterator[SimilarPair]:
+    """The pairs of folded texts that are alike, by the measure of `remember`; each pair once.
+
+    The numbers and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with
+    different texts. Takes a time that grows with the number of texts, not with its square.
+    """
+    first_of: dict[str, int] = {}
+    distinct: list[int] = []
+    for at, text in enumerate(texts):
+        if text in first_of:
+            yield SimilarPair(first_of[text], at, 1.0)
+        elif text:
+            first_of[text] = at
+            if len(text) <= MAX_LENGTH:
+                distinct.append(at)
+    search = _AllEarlier() if len(distinct) <= MAX_COMPARED else _RareParts([texts[at] for at in distinct])
+    for number, at in enumerate(distinct):
+        numbers = search.candidates(number)
+        for hit in find_similar(texts[at], [texts[distinct[other]] for other in numbers], _LETTERS_PERCENT):
+            earlier = distinct[numbers[hit.at]]
+            share = similarity(texts[earlier], texts[at])
+            if share >= LIKE:
+                yield SimilarPair(earlier, at, share)
+
+
+_LETTERS_PERCENT = int(LIKE * 100) - 1
+"""Per cent: a rounded share may fall short of the boundary."""
+
+
+class _AllEarlier:
+    """Candidates among few texts."""
+
+    def candidates(self, number: int) -> Sequence[int]:
+        """The numbers of all texts before this one."""
+        return range(number)
+
+
+class _RareParts:
+    """Candidates among many texts, by their parts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Count in how many texts each part is."""
+        self._parts = [_parts(text) for text in texts]
+        self._counts = Counter(part for parts in self._parts for part in parts)
+        self._postings: dict[str, list[int]] = {}
+
+    def candidates(self, number: int) -> Sequence[int]:
+        """The numbers of earlier texts that share rare parts with this one; called once for each, in their order."""
+        counts = self._counts
+        shared = [part for part in self._parts[number] if counts[part] > 1]
+        rarest = sorted(shared, key=lambda part: (counts[part], part))[:_RAREST]
+        hits = Counter(other for part in rarest for other in self._postings.get(part, ()))
+        for part in shared:
+            postings = self._postings.setdefault(part, [])
+            if len(postings) < _MAX_POSTINGS:
+                postings.append(number)
+        if len(hits) <= _MAX_CANDIDATES:
+            return sorted(hits)
+        return sorted(sorted(hits, key=lambda other: (-hits[other], other))[:_MAX_CANDIDATES])
+
+
+def _parts(text: str) -> set[str]:
+    words = text.split()
+    if len(words) < _FEW_WORDS or not text.isascii():
+        return {text[at : at + 4] for at in range(max(1, len(text) - 3))}
+    pairs = {f"{one} {other}" for one, other in zip(words, words[1:], strict=False)}
+    return pairs | {word for word in re.findall(r"\w+", text) if len(word) >= _LONG_WORD}
