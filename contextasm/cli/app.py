@@ -30,6 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "feedback": "Say what was useful, wrong or missing in a recorded build.",
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
+        "memory": "Approve, deprecate or complete memories.",
         "log": "Append an entry to the log of the day.",
         "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
         "task": "Push, pop, block, park, resume or show tasks.",

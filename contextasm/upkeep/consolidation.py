@@ -46,9 +46,14 @@ def find_clusters(
     edits: OwnerEdits, groups: Sequence[DuplicateGroup], similar: SimilarMemories
 ) -> Iterator[tuple[Cluster, Sequence[DuplicateGroup]]]:
     """The clusters, with the groups that each takes; a group is part of one at most."""
-    free = {group.kept.id: group for group in groups if _can_consolidate(edits, group)}
+    by_id = {group.kept.id: group for group in groups}
+    results = {memory.superseded_by for memory in edits.owner.memories}
+    alike_of = {id_: [other for other in similar.shares(group.kept) if other in by_id] for id_, group in by_id.items()}
+    involved = {id_ for id_, alike in alike_of.items() if len(alike) >= MIN_MEMBERS - 1}
+    involved |= {other for id_ in involved for other in alike_of[id_]}
+    free = {id_: by_id[id_] for id_ in involved - results if _can_consolidate(edits, by_id[id_])}
     for leader in groups:
-        alike = [free[id_] for id_ in similar.shares(leader.kept) if id_ in free]
+        alike = [free[id_] for id_ in alike_of[leader.kept.id] if id_ in free]
         if leader.kept.id not in free or len(alike) < MIN_MEMBERS - 1:
             continue
         taken, merged = [leader], leader.merged
@@ -65,11 +70,9 @@ def find_clusters(
 
 def _can_consolidate(edits: OwnerEdits, group: DuplicateGroup) -> bool:
     """Whether all memories of a group are list items that may leave, with an id that a list of ids can hold."""
-    results = {memory.superseded_by for memory in edits.owner.memories}
     return all(
         edits.can_archive(memory)
         and not edits.file(memory).is_one_memory
-        and memory.id not in results
         and is_value(memory.id)
         and "," not in memory.id
         and "```" not in memory.text

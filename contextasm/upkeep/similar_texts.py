@@ -1,13 +1,14 @@
 """Pairs of similar texts among many, without comparing each with each.
 
-Two texts are compared if they share one of their rarest parts: pairs of words, and words. Of few texts, all are compared.
+Two texts are compared if they share one of their rarest parts: pairs of words, and long words. Of few texts, all are compared.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from heapq import nsmallest
+from itertools import chain
 from typing import NamedTuple
 
 from contextasm.text.similarity import find_similar, similarity
@@ -86,21 +87,26 @@ class _RareParts:
     """Candidates among many texts, by their parts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """Count in how many texts each part is."""
-        self._parts = [_parts(text) for text in texts]
-        self._counts = Counter(part for parts in self._parts for part in parts)
+        """Find the rarest parts of each text, but for those that no other has."""
+        all_parts = [_parts(text) for text in texts]
+        counts = Counter(part for parts in all_parts for part in parts)
+        shared = {part: count for part, count in counts.items() if count > 1}
+        self._rarest = [
+            nsmallest(2 * _RAREST, ((shared[part], part) for part in parts if part in shared)) for parts in all_parts
+        ]
         self._postings: dict[str, list[int]] = {}
 
     def candidates(self, number: int) -> Sequence[int]:
         """The numbers of earlier texts that share rare parts with this one; called once for each, in their order."""
-        counts = self._counts
-        shared = [part for part in self._parts[number] if counts[part] > 1]
-        rarest = sorted(shared, key=lambda part: (counts[part], part))[:_RAREST]
-        hits = Counter(other for part in rarest for other in self._postings.get(part, ()))
-        for part in shared:
-            postings = self._postings.setdefault(part, [])
-            if len(postings) < _MAX_POSTINGS:
-                postings.append(number)
+        rarest, postings = self._rarest[number], self._postings
+        lists = [postings[part] for _, part in rarest[:_RAREST] if part in postings]
+        # One text is found by more of its parts than it asks for: of two alike, one has a rare part more.
+        for _, part in rarest:
+            posting = postings.setdefault(part, [])
+            if len(posting) < _MAX_POSTINGS:
+                posting.append(number)
+        hits = Counter(chain.from_iterable(lists))
+        hits.pop(number, None)
         if len(hits) <= _MAX_CANDIDATES:
             return sorted(hits)
         return sorted(sorted(hits, key=lambda other: (-hits[other], other))[:_MAX_CANDIDATES])
@@ -111,4 +117,4 @@ def _parts(text: str) -> set[str]:
     if len(words) < _FEW_WORDS or not text.isascii():
         return {text[at : at + 4] for at in range(max(1, len(text) - 3))}
     pairs = {f"{one} {other}" for one, other in zip(words, words[1:], strict=False)}
-    return pairs | {word for word in re.findall(r"\w+", text) if len(word) >= _LONG_WORD}
+    return pairs.union(word for word in words if len(word) >= _LONG_WORD)

@@ -1,0 +1,64 @@
+"""`ctxasm memory`: approve, deprecate or complete memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.output import format_json, require_stdout, write_receipt
+from contextasm.cli.owner import OWNER, find_owner
+from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.upkeep.memory_status import StatusChange
+
+ACTIONS = ("approve", "deprecate", "complete")
+"""What can be done with a memory."""
+
+
+def memory(
+    options: Options,
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(ACTIONS),
+            help="Approve a draft, deprecate what no longer holds, or complete what is done.",
+            autocompletion=lambda: ACTIONS,
+        ),
+    ],
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids of the memories (see ctxasm explain).")],
+    *,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Set the status of memories: a draft becomes approved, and an approved or active memory deprecated or completed.
+
+    Only active and approved memories are shown. All memories change, or none; the rest of their files stays as it is.
+    """
+    from contextasm.config.values import require_known
+    from contextasm.upkeep.memory_status import change_status
+
+    require_known(action, ACTIONS, "memory", "action")
+    if json or not quiet:
+        require_stdout()
+    owner = find_owner(options, needed=False)
+    changes = change_status(owner.workspace, names, action, owner.path)
+    if json:
+        memories = [{**change.memory._asdict(), "status_before": change.before} for change in changes]
+        write_receipt(format_json({"schema": "ctxasm.memory-status/1", "memories": memories}))
+    elif not quiet:
+        write_receipt("".join(f"{_change_line(change)}\n" for change in changes))
+    return 0
+
+
+run = takes_options(memory, OWNER)
+
+
+def _change_line(change: StatusChange) -> str:
+    memory = change.memory
+    place = f"{memory.id} {memory.path}:{memory.line}"
+    if memory.status == change.before:
+        return f"unchanged {place} ({memory.status} already)"
+    return f"{memory.status} {place} ({change.before} before)"
