@@ -51,6 +51,7 @@ class Supersession:
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         """Of all memories of the owner, whatever their status."""
+        self._naming = {old: memory for memory in memories for old in memory.supersedes}
         self._by_id = {memory.id: memory for memory in memories}
         self._successors = {
             old: new for old, new in superseded_by(memories).items() if old != new and old in self._by_id
@@ -60,6 +61,10 @@ class Supersession:
         """The active memory that supersedes it; None for none."""
         new = self._successors.get(memory.id)
         return self._by_id[new] if new else None
+
+    def named_successor(self, memory: Memory) -> Memory | None:
+        """A memory, active or not, that says that it supersedes this one; None for none."""
+        return self._naming.get(memory.id)
 
     def followers(self, memory: Memory) -> list[Memory]:
         """The memories of active status, itself left out, that would be shown again without it."""
@@ -83,7 +88,9 @@ def plan_retired(edits: OwnerEdits, supersession: Supersession) -> Iterator[tupl
     for memory in memories:
         successor = supersession.successor(memory)
         if memory.status in RETIRED_STATUSES:
-            reason, taken = f"{quoted(memory)} is {memory.status}", [memory]
+            successor = supersession.named_successor(memory)
+            by = f" by {memory_place(successor)}" if successor and memory.status == "superseded" else ""
+            reason, taken = f"{quoted(memory)} is {memory.status}{by}", [memory]
         elif successor and memory.status in ACTIVE_STATUSES and memory.id not in led:
             reason = f"{quoted(memory)} is superseded by {memory_place(successor)}"
             taken = [memory, *supersession.followers(memory)]
