@@ -14,6 +14,7 @@ from contextasm.text.markdown import blocks
 from contextasm.text.matching import nearest
 from contextasm.text.memory_ids import distinct_memories, memory_id
 from contextasm.text.memory_parser import ACTIVE_STATUSES, INACTIVE_STATUSES, superseded_by
+from contextasm.upkeep.archived_memories import archived_memory_ids
 
 MIN_DUPLICATE_LENGTH = 40
 """Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""
@@ -53,10 +54,15 @@ def _memories_by_folder(inspection: Inspection) -> dict[str, list[Memory]]:
 
 def check_superseded(inspection: Inspection) -> Iterator[Finding]:
     """Report superseded memories that are still active, and memories that supersede an unknown id."""
-    for memories in _memories_by_folder(inspection).values():
+    for folder, memories in _memories_by_folder(inspection).items():
         by_id = {memory.id: memory for memory in memories}
-        for old_id, new_id in superseded_by(memories).items():
+        superseded = superseded_by(memories)
+        unknown = superseded.keys() - by_id.keys()
+        archived = archived_memory_ids(inspection.workspace, folder) if unknown else frozenset()
+        for old_id, new_id in superseded.items():
             old, new = by_id.get(old_id), by_id[new_id]
+            if old_id in archived:
+                continue
             if old is None:
                 message = f"supersedes {old_id}, and no memory beside it has that id"
                 yield warning_finding(new.path, new.line, message, "correct the id, or take `supersedes` out")
