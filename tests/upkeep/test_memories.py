@@ -229,9 +229,9 @@ def test_bytes_of_any_encoding(tmp_path: Path, encoding: str, end: str) -> None:
 # --- Consolidation ---------------------------------------------------------------------------------------------------
 
 ALIKE = [
-    "The harbor master counts the boats at dusk with a lamp in the east tower",
-    "The harbor master counts the boats at dusk with a book on the east quay",
-    "The harbor master counts the ships at dusk with a lamp by the east wall",
+    "The harbor master counts the boats at dusk with a brass lamp of the tower",
+    "The harbor master counts the boats at dusk with a paper book of the tower",
+    "The harbor master counts the barges at dusk with a brass lamp of the chapel",
 ]
 
 

@@ -1,0 +1,132 @@
+"""Laws of the upkeep of memories: undone it was never there, twice is once, and no text is lost."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.config.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.model import Document, Memory
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from contextasm.upkeep.action import Action
+from contextasm.upkeep.apply import apply_actions
+from contextasm.upkeep.archive import parse_archive
+from contextasm.upkeep.memories import plan_memories
+from contextasm.upkeep.prepare import prepare_upkeep
+from tests.command import fill, inside
+from tests.upkeep.trees import tree
+from tests.workspaces import law
+
+DAY = ("--date", "2026-03-14")
+
+TEXTS = st.sampled_from(
+    [
+        "The harbor master counts the boats at dusk with a brass lamp of the tower",
+        "The harbor master counts the boats at dusk with a brass lamp of the tower.",
+        "The harbor master counts the boats at dusk with a paper book of the tower",
+        "The harbor master counts the barges at dusk with a brass lamp of the chapel",
+        "The harbor master counts 3 boats at dusk with a brass lamp of the tower",
+        "Ropes\n  are coiled\n\n  clockwise",
+        "Run\n  ```\n  make all\n  ```",
+        "Ends in {braces}",
+        "Ä ö 🚢",
+        "Hid\u200bden AKIAQWERTYUIOPASDFGH",
+        "Around\n<!-- a comment\nof two lines -->\n  it",
+    ]
+)
+FIELDS = st.lists(
+    st.sampled_from(
+        [
+            *("status=deprecated", "status=superseded", "status=draft", "status=approved", "created=2025-01-01"),
+            *("created=2026-03-14", "expires=2026-01-01", "pin=true", "private=true", "key=k", "key=l", "id=i", "id=j"),
+            *("supersedes=i", "supersedes=i,j", "importance=0.9", "tags=a,b", 'tags="b c"', "accessed=2026-03-12"),
+        ]
+    ),
+    max_size=4,
+)
+KINDS = st.sampled_from(["", "[task] ", "[fact] ", "[task] "])
+BETWEEN = st.sampled_from(["", "", "\n", "\n## 2025-02-02\n\n", "\nA paragraph.\n\n", "<!-- one line -->\n"])
+BULLETS = st.lists(st.tuples(KINDS, TEXTS, FIELDS, BETWEEN), max_size=7)
+HEADS = st.sampled_from(
+    ["", "# List\n\n", "---\nimportance: 0.4\nstatus: draft\n---\n", "---\ntype: task\ncreated: 2025-01-01\n---\n"]
+)
+ENDS = st.sampled_from(["\n", "\r\n"])
+ENCODINGS = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
+FILLERS = [f"{letter * 9} {letter}{number} of the pier" for number, letter in enumerate("abcdefghijklmnopqrst")]
+
+
+@st.composite
+def memory_files(draw: st.DrawFn) -> bytes:
+    """A file of memories as a person may have written it."""
+    text = draw(HEADS)
+    for kind, said, fields, between in draw(BULLETS):
+        braces = f" {{{' '.join(fields)}}}" if fields else ""
+        closing = f"\n  {braces.strip()}" if said.endswith("```") and braces else braces
+        text += f"- {kind}{said}{closing}\n{between}"
+    text = text[: len(text) - draw(st.integers(0, 1))]
+    return text.replace("\n", draw(ENDS)).encode(draw(ENCODINGS))
+
+
+def memories_of(path: str, data: bytes) -> list[Memory]:
+    """The memories of a file."""
+    document = decode_document(path, data)
+    assert isinstance(document, Document)
+    return [*parse_memories(document)[0]]
+
+
+def texts_of(root: Path) -> set[str]:
+    """Every text of a memory that stands in a file or in an archive."""
+    found: set[str] = set()
+    for path, (data, _) in tree(root).items():
+        if path.endswith(".md") and "memories/" in path:
+            found |= {memory.text for memory in memories_of(path, data)}
+        elif path.endswith(".txt"):
+            for archived in parse_archive(data.decode()):
+                found |= {memory.text for memory in memories_of(path, archived.text.encode())}
+    return found
+
+
+@law(120)
+@given(st.lists(memory_files(), min_size=1, max_size=3), st.booleans(), st.sampled_from(["--safe", "--all"]))
+def test_nothing_is_lost_and_everything_is_taken_back(files: list[bytes], are_many: bool, which: str) -> None:
+    """Whatever the files hold: status, fields, encodings, comments, secrets, and list items that say the same."""
+    contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
+    contents["agents/a/memories/2025-05-05.md"] = "- [task] In a dated file\n"
+    if are_many:
+        contents["agents/a/memories/many.md"] = "".join(f"- {text} {{created=2026-03-01}}\n" for text in FILLERS)
+    with TemporaryDirectory() as folder:
+        root = fill(Path(folder), contents)
+        before, texts = tree(root), texts_of(root)
+        assert inside("tidy", "-w", root, *DAY, "--apply", which).code == 0
+        after = tree(root)
+        assert texts <= texts_of(root)
+        assert inside("tidy", "-w", root, *DAY, "--apply", which).code == 0
+        assert tree(root) == after
+        if after != before:
+            assert inside("tidy", "-w", root, "--undo").code == 0
+        assert tree(root) == before
+
+
+def changes_of(root: Path) -> list[Action]:
+    """The actions for memories that change a file."""
+    upkeep = prepare_upkeep(Options(workspace=str(root), date=DAY[1]), process_environment())
+    return [action for action in plan_memories(upkeep) if action.changes_files]
+
+
+@law(80)
+@given(st.lists(memory_files(), min_size=1, max_size=2))
+def test_one_plan_leaves_nothing_to_do(files: list[bytes]) -> None:
+    """Each memory is part of one action, so all of them can be done at once, and none calls for another one."""
+    contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
+    contents["agents/a/memories/many.md"] = "".join(f"- {text} {{created=2026-03-01}}\n" for text in FILLERS)
+    day = date(2026, 3, 14)
+    with TemporaryDirectory() as folder:
+        root = fill(Path(folder), contents)
+        assert apply_actions(str(root), changes_of(root), day).left_out == ()
+        assert changes_of(root) == []
