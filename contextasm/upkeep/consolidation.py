@@ -1,6 +1,6 @@
-"""Consolidation: of an owner with many memories, three or more that are alike become one, and name it as their successor.
+"""Consolidation: of an owner with many memories, three or more that are alike become one.
 
-None is taken out: the members stay in their files with the status `consolidated`.
+They name it as their successor, and none is taken out: the members stay in their files with the status `consolidated`.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def consolidate(
 ) -> Action | None:
     """The action that makes one memory of a cluster; None where no text for it can be had.
 
-    `written` has the memories as they stand, and `others` are like a member and no members: a text that says the same as
-    one of them would be a duplicate.
+    `written` has the memories as they stand, and `others` are like a member and no members: a text that says the same
+    as one of them would be a duplicate.
     """
     others_folded = [fold_text(memory.text) for memory in others]
     last = written[max(cluster.members, key=lambda memory: (memory.path, memory.line)).id]

@@ -31,18 +31,17 @@ def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
 def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
     edits = OwnerEdits(owner, upkeep.workspace)
     supersession = Supersession(owner.memories)
-    taken: set[str] = set()
-    for action, memories in plan_retired(edits, supersession):
-        taken |= {memory.id for memory in memories}
-        yield action
     active = [
-        memory
-        for memory in owner.memories
-        if memory.status in ACTIVE_STATUSES and not supersession.successor(memory) and memory.id not in taken
+        memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)
     ]
-    for action, memories in plan_closed(edits, supersession, active, upkeep.today):
-        taken |= {memory.id for memory in memories}
-        yield action
+    taken: set[str] = set()
+    for planned in (
+        plan_closed(edits, supersession, active, upkeep.today, taken),
+        plan_retired(edits, supersession, taken),
+    ):
+        for action, memories in planned:
+            taken |= {memory.id for memory in memories}
+            yield action
     rest = [memory for memory in active if memory.id not in taken]
     yield from _plan_similar(upkeep, edits, rest)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.memory_ids import memory_id
 from contextasm.text.templates import one_line
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.memory_file import MemoryFile
@@ -32,13 +34,20 @@ class OwnerEdits:
         self.owner = owner
         self._workspace = workspace
         self._files = {document.path: MemoryFile(document) for document in owner.documents}
+        self._ambiguous = _ambiguous_ids(owner.memories)
 
     def file(self, memory: Memory) -> MemoryFile:
         """The file of a memory."""
         return self._files[memory.path]
 
     def can_change(self, memory: Memory) -> bool:
-        """Whether fields of the memory can be set; not so in a link, whose target is another's file."""
+        """Whether fields of the memory can be set.
+
+        Not so in a link, whose target is another's file, and if it shares its id: once one of two has left, the other
+        one would be taken for it.
+        """
+        if memory.id.partition("~")[0] in self._ambiguous:
+            return False
         return self.file(memory).can_change(memory) and self._workspace.stamp(memory.path) is not None
 
     def can_archive(self, memory: Memory) -> bool:
@@ -63,6 +72,19 @@ class OwnerEdits:
     def set_fields(self, memory: Memory, fields: Mapping[str, str], bullet: str = "") -> Edit:
         """As `MemoryFile.set_fields`."""
         return self.file(memory).set_fields(memory, fields, bullet)
+
+
+def _ambiguous_ids(memories: Sequence[Memory]) -> set[str]:
+    """Ids that several memories share, if they were given by hand or others name them."""
+    counts = Counter(memory.id.partition("~")[0] for memory in memories)
+    named = {name for memory in memories for name in (*memory.supersedes, memory.superseded_by)}
+    given = {memory.id for memory in memories if counts[memory.id] > 1 and not _is_made_of_text(memory)}
+    return {id_ for id_, count in counts.items() if count > 1 and (id_ in given or id_ in named)}
+
+
+def _is_made_of_text(memory: Memory) -> bool:
+    """Whether a memory names no id, so that its id is made of its path and text."""
+    return memory.id == memory_id(memory.path, memory.text)
 
 
 def _archive_path(path: str) -> str:

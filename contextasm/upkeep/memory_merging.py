@@ -1,4 +1,4 @@
-"""Memories that say the same, merged into one: what the one keeps of both, and which two have no contradicting fields."""
+"""Memories that say the same, merged into one: which two can be, and the fields that the one has then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ONE_VALUE = ("key", "tier", "dedup")
 
 
 class Audience(NamedTuple):
-    """What two memories must have in common, for one can't have both: whom it is told, and until when."""
+    """Whom a memory is told, and until when: two memories that differ in it can't become one."""
 
     is_private: bool
     expires: str

@@ -5,7 +5,7 @@ Nothing comes back by it: a memory that another one supersedes goes together wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 
 from contextasm.model import Memory
@@ -66,8 +66,8 @@ class Supersession:
         """A memory, active or not, that says that it supersedes this one; None for none."""
         return self._naming.get(memory.id)
 
-    def followers(self, memory: Memory) -> list[Memory]:
-        """The memories of active status, itself left out, that would be shown again without it."""
+    def followers(self, memory: Memory, taken: Collection[str] = ()) -> list[Memory]:
+        """The memories of active status, but itself and those `taken`, that would be shown again without it."""
         found: dict[str, Memory] = {}
         open_ids = [*memory.supersedes]
         while open_ids:
@@ -75,11 +75,16 @@ class Supersession:
             if old and old.id not in found and old.id != memory.id and old.status in ACTIVE_STATUSES:
                 found[old.id] = old
                 open_ids += old.supersedes
-        return [*found.values()]
+        return [old for old in found.values() if old.id not in taken]
 
 
-def plan_retired(edits: OwnerEdits, supersession: Supersession) -> Iterator[tuple[Action, Sequence[Memory]]]:
-    """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor."""
+def plan_retired(
+    edits: OwnerEdits, supersession: Supersession, taken: Collection[str]
+) -> Iterator[tuple[Action, Sequence[Memory]]]:
+    """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor.
+
+    Ids in `taken` are those of memories that are part of another action.
+    """
     memories = edits.owner.memories
     with_successor = [
         memory for memory in memories if memory.status in ACTIVE_STATUSES and supersession.successor(memory)
@@ -87,27 +92,30 @@ def plan_retired(edits: OwnerEdits, supersession: Supersession) -> Iterator[tupl
     led = {follower.id for memory in with_successor for follower in supersession.followers(memory)}
     for memory in memories:
         successor = supersession.successor(memory)
+        if memory.id in taken:
+            continue
         if memory.status in RETIRED_STATUSES:
             successor = supersession.named_successor(memory)
             by = f" by {memory_place(successor)}" if successor and memory.status == "superseded" else ""
-            reason, taken = f"{quoted(memory)} is {memory.status}{by}", [memory]
+            reason, leaving = f"{quoted(memory)} is {memory.status}{by}", [memory]
         elif successor and memory.status in ACTIVE_STATUSES and memory.id not in led:
             reason = f"{quoted(memory)} is superseded by {memory_place(successor)}"
-            taken = [memory, *supersession.followers(memory)]
+            leaving = [memory, *supersession.followers(memory, taken)]
         else:
             continue
-        if all(edits.can_archive(each) for each in taken):
-            edit, moves = edits.archive(taken)
-            action = change_action("archive", taken, reason, needs_approval=False)
-            yield action._replace(edits=edit, moves=moves), taken
+        if all(map(edits.can_archive, leaving)):
+            edit, moves = edits.archive(leaving)
+            action = change_action("archive", leaving, reason, needs_approval=False)
+            yield action._replace(edits=edit, moves=moves), leaving
 
 
 def plan_closed(
-    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date
+    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, taken: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
 
-    A pinned memory stays as it is.
+    A pinned memory stays as it is. Ids in `taken`, a set that grows meanwhile, are those of memories that are part of
+    another action.
     """
     for memory in memories:
         known = known_fields(memory)
@@ -117,7 +125,7 @@ def plan_closed(
             verb, status, why = "complete", "completed", f"is a task not touched for {age_in_days(known, today)} days"
         else:
             continue
-        followers = supersession.followers(memory)
+        followers = supersession.followers(memory, taken)
         if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
             continue
         fields = {"created": known.created} if known is not memory else {}
@@ -125,8 +133,6 @@ def plan_closed(
         action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
         edit = edits.set_fields(memory, {**fields, "status": status})
         yield (
-            action._replace(
-                edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])
-            ),
+            action._replace(edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])),
             [memory, *followers],
         )

@@ -28,7 +28,7 @@ STEPS: Mapping[str, StatusStep] = {
     "deprecate": StatusStep("deprecated", ("approved", "active"), ("deprecated",)),
     "complete": StatusStep("completed", ("approved", "active"), ("completed",)),
 }
-"""The steps by the name of their action (digest 5.2 and 004-7: `active` counts as approved, and `review` as a draft)."""
+"""The steps by the name of their action (digest 5.2, 004-7: `active` counts as approved, `review` as a draft)."""
 
 
 class StatusChange(NamedTuple):

@@ -1,6 +1,7 @@
 """Pairs of similar texts among many, without comparing each with each.
 
-Two texts are compared if they share one of their rarest parts: pairs of words, and long words. Of few texts, all are compared.
+Two texts are compared if they share one of their rarest parts: pairs of words, and long words. Of few texts, all are
+compared.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from contextasm.text.similarity import find_similar, similarity
@@ -116,5 +117,5 @@ def _parts(text: str) -> set[str]:
     words = text.split()
     if len(words) < _FEW_WORDS or not text.isascii():
         return {text[at : at + 4] for at in range(max(1, len(text) - 3))}
-    pairs = {f"{one} {other}" for one, other in zip(words, words[1:], strict=False)}
+    pairs = {f"{one} {other}" for one, other in pairwise(words)}
     return pairs.union(word for word in words if len(word) >= _LONG_WORD)

@@ -58,7 +58,13 @@ HEADS = st.sampled_from(
 )
 ENDS = st.sampled_from(["\n", "\r\n"])
 ENCODINGS = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
-FILLERS = [f"{letter * 9} {letter}{number} of the pier" for number, letter in enumerate("abcdefghijklmnopqrst")]
+FILLERS = [
+    *(f"{letter * 9} {letter}{number} of the pier" for number, letter in enumerate("abcdefghijklmnopqr")),
+    "The harbor master counts the boats at dusk with a paper book of the tower",
+    "The harbor master counts the barges at dusk with a brass lamp of the chapel",
+    "The harbor master counts the boats at dusk with a brass lamp of the tower",
+]
+"""More than 20 memories, of which three are alike."""
 
 
 @st.composite

@@ -13,7 +13,7 @@ from contextasm.upkeep.similar_texts import LIKE, similar_pairs
 
 def drawn_texts(count: int) -> list[str]:
     """Texts of words, of which some repeat others with one word changed, left out or added."""
-    random = Random(3)  # noqa: S311 - equal on every run
+    random = Random(3)
     syllables = [one + two for one in "bdfgklmnprst" for two in "aeiou"]
     words = ["".join(random.choices(syllables, k=random.randint(1, 4))) for _ in range(600)]
     rows: list[list[str]] = []
@@ -30,10 +30,7 @@ def test_every_pair_of_few_texts_is_found() -> None:
     """All that are .80 alike by the measure of `remember`, each once, the earlier one first."""
     texts = [*dict.fromkeys(drawn_texts(200))]
     expected = {
-        (one, two)
-        for two in range(len(texts))
-        for one in range(two)
-        if similarity(texts[one], texts[two]) >= LIKE
+        (one, two) for two in range(len(texts)) for one in range(two) if similarity(texts[one], texts[two]) >= LIKE
     }
     found = [(pair.earlier, pair.later) for pair in similar_pairs(texts)]
     assert len(expected) > 20
