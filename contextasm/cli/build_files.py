@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -12,8 +12,12 @@ from contextasm.cli.output import write_stderr
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.model import Context
+    from contextasm.rendering.prometheus import BuildTimes
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.outputs import OutputFile, PendingWrite
+
+Reports = Mapping[str, Callable[[], str]]
+"""The texts of the files beside the document, by their kinds (`workspace.outputs.REPORTS`)."""
 
 
 class RequestedFiles(NamedTuple):
@@ -24,22 +28,29 @@ class RequestedFiles(NamedTuple):
     uses_stdout: bool
 
     @classmethod
-    def named(cls, output: str | None, into: Sequence[str], manifest: str | None, *, check: bool) -> Self:
-        """The files that the options name. Raises `ContextasmError` for names that do not go together."""
+    def named(cls, output: str | None, into: Sequence[str], reports: Mapping[str, str | None], *, check: bool) -> Self:
+        """The files that the options name; `reports` by their kinds, None for none.
+
+        Raises `ContextasmError` for names that do not go together.
+        """
         from contextasm.model import ContextasmError
 
         uses_stdout = output == "-" or not (output or into)
+        typed = {kind: path for kind, path in reports.items() if path is not None}
         if not into and output in {None, "-"}:
             if check:
                 raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
-            if manifest is None:
+            if not typed:
                 return cls((), uses_stdout)
-        if manifest == "-" and uses_stdout:
-            hint = "name a file for one of the two, such as -o FILE"
-            raise ContextasmError("--manifest", "- is standard output, and the context goes there", hint)
+        taken = "the context" if uses_stdout else ""
+        for kind in (kind for kind, path in typed.items() if path == "-"):
+            if taken:
+                hint = "name a file for one of the two, such as -o FILE"
+                raise ContextasmError(f"--{kind}", f"- is standard output, and {taken} goes there", hint)
+            taken = f"the file of --{kind}"
         from contextasm.workspace.outputs import output_files
 
-        return cls(output_files(output, into, manifest), uses_stdout)
+        return cls(output_files(output, into, **typed), uses_stdout)
 
     def refuse_inputs(self, job: PreparedBuild) -> None:
         """Raise `ContextasmError` for a file that a build could read."""
@@ -62,7 +73,7 @@ class RequestedFiles(NamedTuple):
     def check(self, text: str, *, force: bool) -> int:
         """Write the differences of stale files to standard error; returns the exit code, 1 for a stale file.
 
-        The manifest is not compared. Raises `ContextasmError` for a file that could not be written.
+        Manifest and metrics are not compared. Raises `ContextasmError` for a file that could not be written.
         """
         from contextasm.workspace.atomic import as_bytes
         from contextasm.workspace.outputs import current_bytes, pending_writes
@@ -76,7 +87,7 @@ class RequestedFiles(NamedTuple):
 
     @contextmanager
     def settled(
-        self, text: str, context: Context, workspace: Folder, *, force: bool, quiet: bool
+        self, text: str, reports: Reports, workspace: Folder, *, force: bool, quiet: bool
     ) -> Iterator[Sequence[PendingWrite]]:
         """The files with the bytes that each should hold.
 
@@ -86,21 +97,24 @@ class RequestedFiles(NamedTuple):
         if not self.targets:
             yield ()
             return
-        files = self._settle(text, context, force=force)  # once before the lock: a refused build makes no lock file
+        files = self._settle(text, reports, force=force)  # once before the lock: a refused build makes no lock file
         if any(target.managed for target in self.targets):
             with _lock(workspace, quiet=quiet):
-                yield self._settle(text, context, force=force)
+                yield self._settle(text, reports, force=force)
         else:
             yield files
 
-    def _settle(self, text: str, context: Context, *, force: bool) -> Sequence[PendingWrite]:
+    def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
         from contextasm.workspace.atomic import as_bytes, refuse_unwritable
-        from contextasm.workspace.outputs import pending_writes
+        from contextasm.workspace.outputs import REPORTS, PendingWrite, pending_writes
 
-        manifests = [target for target in self.targets if target.kind == "manifest"]
         files = (
             *pending_writes(self._texts, as_bytes(text), force=force),
-            *pending_writes(manifests, as_bytes(manifest_text(context)) if manifests else b""),
+            *(
+                PendingWrite(target, as_bytes(reports[target.kind]()))
+                for target in self.targets
+                if target.kind in REPORTS
+            ),
         )
         for file in files:
             refuse_unwritable(file.path)
@@ -108,7 +122,9 @@ class RequestedFiles(NamedTuple):
 
     @property
     def _texts(self) -> Sequence[OutputFile]:
-        return [target for target in self.targets if target.kind != "manifest"]
+        from contextasm.workspace.outputs import REPORTS
+
+        return [target for target in self.targets if target.kind not in REPORTS]
 
 
 @contextmanager
@@ -128,10 +144,11 @@ def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
     if not files:
         return
     from contextasm.workspace.atomic import write
+    from contextasm.workspace.outputs import REPORTS
 
     for file in files:
         changed = write(file.path, file.data)
-        if not quiet and file.target.kind != "manifest":
+        if not quiet and file.target.kind not in REPORTS:
             write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
 
 
@@ -149,3 +166,10 @@ def manifest_text(context: Context) -> str:
     from contextasm.rendering.formats import manifest_data
 
     return format_json(manifest_data(context))
+
+
+def metrics_text(context: Context, times: BuildTimes, root: str) -> str:
+    """The metrics of a context of the workspace at `root`, as a Prometheus text file."""
+    from contextasm.rendering.prometheus import build_labels, build_series, exposition
+
+    return exposition(build_series(context, times), build_labels(context, Path(root).name))

@@ -24,6 +24,15 @@ def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
     return [task() for task in tasks]
 
 
+WatchSource = Callable[[str, SourceTask], SourceTask]
+"""Takes the id of a layer and the task that retrieves its fragments; gives a task with the same result."""
+
+
+def unwatched(_layer: str, task: SourceTask) -> SourceTask:
+    """The task itself."""
+    return task
+
+
 class Build(NamedTuple):
     """Everything needed to assemble one context."""
 
@@ -43,6 +52,8 @@ class Build(NamedTuple):
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order
+    watch_source: WatchSource = unwatched
+    """Sees each task before it runs, such as to measure it."""
     timed_out: frozenset[str] = frozenset()
     """Ids of layers that are not searched but reported as late, as they were in the build that is replayed."""
     problems: tuple[Problem, ...] = ()

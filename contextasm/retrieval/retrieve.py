@@ -19,6 +19,7 @@ from contextasm.model import (
     Profile,
     RetrievalResult,
     SourceQuery,
+    SourceTask,
 )
 from contextasm.retrieval.reading import with_cleaning
 from contextasm.retrieval.registry import SOURCES
@@ -46,9 +47,9 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
         ready = [layer for layer in pending if results.keys() >= {*layer.query.start_from} & ids]
         queries = [_query(build, layer, results) for layer in ready if layer.id not in build.timed_out]
         results |= {layer.id: _timeout_result(layer) for layer in ready if layer.id in build.timed_out}
-        results |= {query.layer.id: _query_sources(query) for query in queries if query.layer.limits.required}
+        results |= {query.layer.id: _source_task(query)() for query in queries if query.layer.limits.required}
         optional = [query for query in queries if query.layer.id not in results]
-        in_time = build.run_sources([partial(_query_sources, query) for query in optional])
+        in_time = build.run_sources([_source_task(query) for query in optional])
         for query, result in zip(optional, in_time, strict=True):
             late = RetrievalResult() if _has_nothing_to_search(query) else _timeout_result(query.layer)
             results[query.layer.id] = late if result is None else result
@@ -109,6 +110,10 @@ def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -
         layer,
         {start: results[start] for start in layer.query.start_from if start in results},
     )
+
+
+def _source_task(query: SourceQuery) -> SourceTask:
+    return query.build.watch_source(query.layer.id, partial(_query_sources, query))
 
 
 def _timeout_result(layer: Layer) -> RetrievalResult:

@@ -56,12 +56,19 @@ class TokenCountCache:
         self._header = _MAGIC + bytes.fromhex(ENCODINGS[name].sha256)[: _RECORD.size - len(_MAGIC)]
         self._counts: dict[bytes, int] | None = None
         self._added: dict[bytes, int] = {}
+        self.lookups = 0
+        """Number of texts that were asked for."""
+        self.hits = 0
+        """Number of these that had a count, be it from an earlier build or from this process."""
         self._can_append = False
         """Whether a record at the end of the file would be found again."""
 
     def get(self, text: str) -> int | None:
         """The tokens of a text; None where no count is stored."""
-        return self._loaded_counts().get(self._digest(text))
+        count = self._loaded_counts().get(self._digest(text))
+        self.lookups += 1
+        self.hits += count is not None
+        return count
 
     def put(self, text: str, count: int) -> None:
         """Store the tokens of a text; on disk only after `save`."""

@@ -23,12 +23,13 @@ FileIdentity = tuple[object, ...]
 """Value that is equal for two paths of one file: device and inode, or for a missing file its folder's and its name."""
 
 
-OutputKind = Literal["text", "block", "manifest", "baseline"]
+OutputKind = Literal["text", "block", "manifest", "metrics", "baseline"]
 
 OPTIONS: Mapping[OutputKind, str] = {
     "text": "-o",
     "block": "--into",
     "manifest": "--manifest",
+    "metrics": "--metrics",
     "baseline": "--baseline",
 }
 """The option that names each kind of file."""
@@ -72,6 +73,10 @@ class OutputFile(NamedTuple):
         return file_identity(self.full)
 
 
+REPORTS = {"manifest", "metrics"}
+"""Kinds of files that tell of a context and do not hold its text."""
+
+
 class PendingWrite(NamedTuple):
     """A file and its new content."""
 
@@ -108,16 +113,19 @@ def _ignores_case(folder: str) -> bool:
     return other != folder and os.path.exists(other) and os.path.samefile(folder, other)
 
 
-def output_files(output: str | None, into: Iterable[str], manifest: str | None = None) -> tuple[OutputFile, ...]:
-    """The files that `-o`, `--into` and `--manifest` name, in this order.
+def output_files(
+    output: str | None, into: Iterable[str], manifest: str | None = None, metrics: str | None = None
+) -> tuple[OutputFile, ...]:
+    """The files that `-o`, `--into`, `--manifest` and `--metrics` name, in this order.
 
-    `-` is standard output for `-o` and `--manifest`, and no file. A file that `--into` names twice is written once.
+    `-` is standard output for all but `--into`, and no file. A file that `--into` names twice is written once.
     Raises `ContextasmError` for an empty name, and for a file that two options name.
     """
     named: list[tuple[OutputKind, str | None]] = [
         ("text", output),
         *(("block", path) for path in into),
         ("manifest", manifest),
+        ("metrics", metrics),
     ]
     targets: list[OutputFile] = []
     for kind, path in named:

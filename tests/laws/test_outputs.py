@@ -45,7 +45,7 @@ NEW = (
 )
 """Names of files that are mostly not there; some of them builds would read."""
 
-OPTIONS = ("-o", "--into", "--manifest", "--record -o", "--update-baseline --baseline")
+OPTIONS = ("-o", "--into", "--manifest", "--metrics", "--record -o", "--update-baseline --baseline")
 
 BLOCK = re.compile(rb"\s*<!-- ctxasm:begin [^\n]*\n.*?<!-- ctxasm:end [^\n]*(\n|$)", re.DOTALL)
 
@@ -90,7 +90,7 @@ def test_no_command_changes_a_file_that_a_build_could_read(files: dict[str, Cont
         if "baseline" in option:
             result = inside("check", *option.split(), name, cwd=root)
         else:
-            more = ("-o", "../spare.md") if option in {"--manifest", "--into"} else ()
+            more = ("-o", "../spare.md") if option in {"--manifest", "--metrics", "--into"} else ()
             result = built(root, *more, *option.split(), name)
         assert result.code in {0, 1, 2}, result.err
         after = snapshot(root)

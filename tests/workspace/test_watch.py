@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -445,6 +446,26 @@ def test_command_that_fails_is_told(tmp_path: Path) -> None:
         assert watch.settled() == 1
 
 
+def test_metrics_are_written_with_each_build_and_start_no_command(tmp_path: Path) -> None:
+    """The errors of sources add up over the builds: the file that can't be read is met in each."""
+    fill(tmp_path / "ws", {"agents/a/KNOWLEDGE.md": b"\xff"})
+    metrics = tmp_path / "m.prom"
+
+    def errors(count: int) -> bool:
+        return re.search(rf"^memory_source_errors_total\S* {count}$", metrics.read_text(), re.MULTILINE) is not None
+
+    with watching(tmp_path, "--metrics", "m.prom", "--exec", "echo ran >> runs") as watch:
+        watch.until(lambda: metrics.exists() and errors(1))
+        fill(watch.workspace, {"agents/a/KNOWLEDGE.md": b"\xff\xff"}, base={})
+        watch.until(lambda: errors(2))
+        fill(watch.workspace, {"agents/a/INSTRUCTIONS.md": "Do it well.\n"}, base={})
+        watch.shows("Do it well.")
+        watch.until(lambda: errors(3))
+        watch.until((tmp_path / "runs").exists)
+        assert "m.prom" not in watch.log
+    assert 1 <= (tmp_path / "runs").read_text().count("ran") <= 2
+
+
 def test_polling_on_request(tmp_path: Path) -> None:
     """Without a hint from anyone."""
     with watching(tmp_path, *DAY, "--poll", "0.05") as watch:
@@ -488,6 +509,9 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
         pytest.param(("-o", "o", "-b", "x"), ("--budget",), id="budget"),
         pytest.param(("-o", "o", "-w", "nowhere"), ("nowhere", "does not exist"), id="workspace"),
         pytest.param(("-o", "agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input"),
+        pytest.param(("-o", "o", "--metrics", "-"), ("--metrics", "standard output"), id="metrics on standard output"),
+        pytest.param(("-o", "o", "--metrics", "o"), ("--metrics", "-o file o"), id="metrics in the output"),
+        pytest.param(("--metrics", "o"), ("no file to keep",), id="metrics alone"),
         pytest.param(("--into", "o", "-o", "-"), ("-o", "standard output"), id="standard output beside a block"),
     ],
 )

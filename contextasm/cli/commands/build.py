@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from contextasm.cli.build_files import RequestedFiles, manifest_text, write_files
+from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
 from contextasm.config.options import Options
@@ -16,6 +16,7 @@ from contextasm.model import SHARED
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
+    from contextasm.config.build_timer import BuildTimer
     from contextasm.model import Build, Context
     from contextasm.records.answers import RecordingServices
     from contextasm.workspace.folder import Folder
@@ -43,6 +44,9 @@ class BuildFlags(NamedTuple):
     manifest: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens to this file.")
     ] = None
+    metrics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write metrics of the build to this Prometheus text file.")
+    ] = None
     touch: Annotated[bool, typer.Option("--touch", help="Set accessed=DATE in each memory that the context shows.")] = (
         False
     )
@@ -68,6 +72,11 @@ class BuildFlags(NamedTuple):
         """Whether every memory must have its decision, shown or not."""
         return bool(self.manifest or self.explain or self.is_recorded or self.touch)
 
+    @property
+    def reports(self) -> Mapping[str, str | None]:
+        """The files beside the document, by their kinds; None for one that nobody asked for."""
+        return {"manifest": self.manifest, "metrics": self.metrics}
+
 
 def build(options: Options, *, flags: BuildFlags) -> int:
     """Write the assembled context to standard output or to a file.
@@ -77,13 +86,17 @@ def build(options: Options, *, flags: BuildFlags) -> int:
     from contextasm.rendering.formats import FORMATS
 
     _refuse_contradictions(flags)
-    files = RequestedFiles.named(flags.output, flags.into or (), flags.manifest, check=flags.check)
+    files = RequestedFiles.named(flags.output, flags.into or (), flags.reports, check=flags.check)
     started = _seconds()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
     recording = _start_recording(job.build) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
-    context = run_build(job, recording.listen(chosen) if recording else chosen, quiet=flags.quiet)
+    if recording:
+        chosen = recording.listen(chosen)
+    timer = _start_timer(job) if flags.metrics is not None else None
+    context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
+    reports = _reports(job, context, timer)
     if flags.strict and context.problems:
         return strict_failure(context)
     if not flags.quiet:
@@ -95,7 +108,7 @@ def build(options: Options, *, flags: BuildFlags) -> int:
     if flags.check:
         code = files.check(text, force=flags.force)
     else:
-        code = _write(files, _Built(job, context, text, recording), flags)
+        code = _write(files, _Built(job, context, text, recording, reports), flags)
     if flags.verbose and not flags.quiet:
         write_stderr(f"{(_seconds() - started) * 1000:.0f} ms")
     return code
@@ -110,6 +123,8 @@ def _refuse_contradictions(flags: BuildFlags) -> None:
 
     if flags.check and flags.touch:
         raise ContextasmError("--touch", "--check writes nothing", "leave one of the two out")
+    if flags.check and flags.metrics is not None:
+        raise ContextasmError("--metrics", "--check writes nothing", "leave one of the two out")
     if flags.force and not flags.into:
         raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
 
@@ -126,6 +141,7 @@ class _Built(NamedTuple):
     text: str
     """The context in its format."""
     recording: _Recording | None
+    reports: Reports
 
 
 def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
@@ -134,7 +150,7 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
 
     workspace = built.job.workspace
     assert isinstance(workspace, Folder)
-    with files.settled(built.text, built.context, workspace, force=flags.force, quiet=flags.quiet) as writes:
+    with files.settled(built.text, built.reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if built.recording:
             path = _write_record(built.job, built.context, built.recording, inputs=flags.record_inputs)
             if not flags.quiet:
@@ -143,8 +159,8 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     write_files([file for file in writes if not file.target.managed], quiet=flags.quiet)
     if files.uses_stdout:
         write_stdout(built.text)
-    if flags.manifest == "-":
-        write_stdout(manifest_text(built.context))
+    for kind in (kind for kind, path in flags.reports.items() if path == "-"):
+        write_stdout(built.reports[kind]())
     if flags.touch:
         _touch_memories(workspace, built.context)
     return 0
@@ -172,6 +188,21 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
             write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
         write_stderr(f"etag: {context.etag}")
     write_stderr(receipt(context))
+
+
+def _start_timer(job: PreparedBuild) -> BuildTimer:
+    from contextasm.config.build_timer import BuildTimer
+
+    return BuildTimer(job)
+
+
+def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None) -> Reports:
+    """The texts of the files beside the document; `timer` has just seen the build end."""
+    reports = {"manifest": lambda: manifest_text(context)}
+    if timer:
+        times = timer.times()
+        reports["metrics"] = lambda: metrics_text(context, times, job.workspace.root)
+    return reports
 
 
 class _Recording(NamedTuple):

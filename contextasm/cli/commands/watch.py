@@ -38,6 +38,9 @@ def watch(
     command: Annotated[
         str | None, typer.Option("--exec", metavar="CMD", help="Run this in a shell after each change of a file.")
     ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write metrics of each build to this Prometheus text file.")
+    ] = None,
     poll: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Scan the files at this interval instead of using events.")
     ] = None,
@@ -53,7 +56,7 @@ def watch(
     """
     from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
 
-    spec = _watch_spec(options, _output_files(output, into or (), poll), locked=locked)
+    spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), locked=locked)
     with _status_line(quiet=quiet) as lines:
         messages = _Messages(lines, quiet=quiet, verbose=verbose)
         ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
@@ -65,8 +68,13 @@ def watch(
 run = takes_options(watch)
 
 
-def _output_files(output: str | None, into: Sequence[str], poll: float | None) -> Sequence[OutputFile]:
-    """The files to write, at least one. Raises `ContextasmError`, also for a `poll` that is no interval."""
+def _output_files(
+    output: str | None, into: Sequence[str], metrics: str | None, poll: float | None
+) -> Sequence[OutputFile]:
+    """The files to write, at least one with the text.
+
+    Raises `ContextasmError`, also for a `poll` that is no interval.
+    """
     from contextasm.model import ContextasmError
     from contextasm.workspace.outputs import output_files
 
@@ -75,8 +83,11 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
     if output == "-":
         what = "- is standard output, and there is no file to keep up to date"
         raise ContextasmError("-o", what, "name a file with -o FILE")
-    if targets := output_files(output, into):
-        return targets
+    if metrics == "-":
+        what = "- is standard output, and there is no file to keep up to date"
+        raise ContextasmError("--metrics", what, "name a file with --metrics FILE")
+    if output is not None or into:
+        return output_files(output, into, metrics=metrics)
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
 
 
@@ -99,27 +110,50 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool
         job = prepare_build(options, process, disk, counters, targets=targets)
         return with_lock(job, process, locked=locked)
 
+    measured = _MeasuredBuilds() if any(target.kind == "metrics" for target in targets) else None
     return WatchSpec(
         root=root,
-        build=lambda disk: _build_once(prepare(disk), process, disk),
+        build=lambda disk: _build_once(prepare(disk), process, disk, measured),
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
     )
 
 
-def _build_once(job: PreparedBuild, process: ProcessEnvironment, disk: Rescan) -> BuildResult:
+class _MeasuredBuilds:
+    """The builds of a watch whose metrics are written."""
+
+    def __init__(self) -> None:
+        self._errors = 0
+        """Errors of sources in all builds so far."""
+
+    def run(self, job: PreparedBuild) -> tuple[Context, str]:
+        """The context of one build, and its metrics."""
+        from contextasm.cli.build_files import metrics_text
+        from contextasm.config.build_timer import BuildTimer
+        from contextasm.rendering.prometheus import source_errors
+
+        timer = BuildTimer(job)
+        context = job.run(timer.timed(job.in_full))
+        metrics = metrics_text(context, timer.times(self._errors), job.workspace.root)
+        self._errors += source_errors(context)
+        return context, metrics
+
+
+def _build_once(
+    job: PreparedBuild, process: ProcessEnvironment, disk: Rescan, measured: _MeasuredBuilds | None
+) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profile_loader import profile_files
     from contextasm.rendering.formats import FORMATS
     from contextasm.workspace.watch.rebuild import BuildResult
 
-    context = job.run()
+    context, metrics = measured.run(job) if measured else (job.run(), "")
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
     text = FORMATS[context.request.format](context)
-    return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder))
+    return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder), metrics)
 
 
 def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[], date] | None:

@@ -73,6 +73,10 @@ class EmbeddingSimilarity:
         self._run_program = run_program
         self._cache: VectorCache | None = None
         self._problem: Problem | None = None
+        self.lookups = 0
+        """Number of texts for which vectors were asked for."""
+        self.hits = 0
+        """Number of these whose vectors were remembered."""
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
         """Cosine of each text to the topic, less the cosine from which on a text is a match; or the problem."""
@@ -91,6 +95,8 @@ class EmbeddingSimilarity:
             self._cache = VectorCache(self._cache_folder, _model_key(self._embedder, self._root))
         distinct = list(dict.fromkeys(texts))
         remembered = self._cache.get(distinct)
+        self.lookups += len(distinct)
+        self.hits += len(remembered)
         new = self._make([text for text in distinct if text not in remembered])
         if len({len(vector) for vector in (*remembered.values(), *new.values())}) > 1:
             # Another model makes the vectors now, under the same name: the remembered ones fit nothing.

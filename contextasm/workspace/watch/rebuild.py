@@ -39,6 +39,8 @@ class BuildResult(NamedTuple):
     """Files outside of the workspace that count."""
     inputs: InputFiles
     """All files that builds could read, none of which may be written."""
+    metrics: str = ""
+    """Metrics of the build; empty where no file for them is named."""
 
 
 class WatchSpec(NamedTuple):
@@ -154,7 +156,7 @@ class Rebuilder:
             result = self._spec.build(disk)
             self._depend_on(disk, result)
             refuse_inputs(self._spec.targets, result.inputs)
-            context, files = result.context, self._update_files(as_bytes(result.text))
+            context, files = result.context, self._update_files(result)
             self._write_failed, errors = bool(files.errors), files.errors
         except (ContextasmError, OSError) as failure:
             if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
@@ -165,12 +167,19 @@ class Rebuilder:
         self._is_first, self._errors = False, errors
         return None if is_reported else Rebuild(why, context, files, errors, time.perf_counter() - started)
 
-    def _update_files(self, data: bytes) -> FileUpdates:
-        """Bring each file up to date that can be: one that can't leaves the others to be written."""
+    def _update_files(self, result: BuildResult) -> FileUpdates:
+        """Bring each file up to date that can be: one that can't leaves the others to be written.
+
+        A file of metrics is new after each build, and no news.
+        """
+        text, metrics = as_bytes(result.text), as_bytes(result.metrics)
         written, unchanged, errors = list[Path](), list[Path](), list[str]()
         for target in self._spec.targets:
             try:
-                (written if self._update_file(target, data) else unchanged).append(target.path)
+                if target.kind == "metrics":
+                    self._update_file(target, metrics)
+                else:
+                    (written if self._update_file(target, text) else unchanged).append(target.path)
             except (ContextasmError, OSError) as failure:
                 errors.append(_error_line(failure))
         return FileUpdates(written, unchanged, errors)

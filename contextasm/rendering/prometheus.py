@@ -1,0 +1,207 @@
+"""Metrics of a build as a Prometheus text file: named series with their labels, in a fixed order.
+
+The format is version 0.0.4 of the text-based exposition format, as the textfile collector of node_exporter reads it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isnan
+from types import MappingProxyType
+from typing import NamedTuple
+
+from contextasm.model import OUTCOME, TIMEOUT, Context, LayerUsage
+from contextasm.rendering.metrics import ContextMetrics, context_metrics
+from contextasm.text.cleaning import shown_name
+
+Labels = Mapping[str, str]
+"""Values by the names of their labels; an empty value is as good as no label, and is left out."""
+
+NAN = float("nan")
+"""The value of a series that has none, such as the share of nothing."""
+
+SOURCE_ERRORS = {
+    *(TIMEOUT, "bad-data", "bad-name", "embedder", "not-a-file", "not-a-folder", "not-text", "outside-workspace"),
+    *("too-large", "unreadable"),
+}
+"""Codes of the problems of a source that gave nothing, or less than it has."""
+
+
+class Sample(NamedTuple):
+    """One value of a series."""
+
+    value: float
+    labels: Labels = MappingProxyType({})
+
+
+class Series(NamedTuple):
+    """A metric with all its samples."""
+
+    name: str
+    kind: str
+    """`gauge` or `counter`."""
+    help: str
+    """What the values are, with their unit, in one sentence."""
+    samples: Sequence[Sample]
+
+
+class BuildTimes(NamedTuple):
+    """Durations, and the use of caches, of one build."""
+
+    seconds: float
+    """From the first source to the finished document."""
+    layers: Mapping[str, float]
+    """Seconds that the sources of each layer took, by its id; for a late one, those up to the end of the build."""
+    cache_lookups: int
+    """Token counts and vectors that the build asked its caches for."""
+    cache_hits: int
+    earlier_errors: int = 0
+    """Errors of sources in earlier builds of the same process."""
+
+
+def exposition(series: Iterable[Series], common: Labels) -> str:
+    """The series as the text of a metrics file; each sample has the labels `common`, too.
+
+    Samples stand in the order of their labels, and an empty series has its HELP and TYPE lines alone.
+    """
+    return "".join(line for each in series for line in _series_lines(each, common))
+
+
+def _series_lines(series: Series, common: Labels) -> Iterator[str]:
+    yield f"# HELP {series.name} {_escaped(series.help)}\n"
+    yield f"# TYPE {series.name} {series.kind}\n"
+    lines = ((_label_text({**common, **sample.labels}), sample.value) for sample in series.samples)
+    for labels, value in sorted(lines, key=lambda line: line[0]):
+        yield f"{series.name}{labels} {_number(value)}\n"
+
+
+def _label_text(labels: Labels) -> str:
+    pairs = (f'{name}="{_label_value(value)}"' for name, value in labels.items() if value)
+    text = ",".join(pairs)
+    return f"{{{text}}}" if text else ""
+
+
+def _label_value(value: str) -> str:
+    # Without hidden characters and secrets, as everything that is shown: names of folders may come from anybody.
+    written = shown_name(value).encode(errors="backslashreplace").decode()
+    return _escaped(written).replace('"', '\\"')
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    if isnan(value):
+        return "NaN"
+    return str(int(value)) if value == int(value) else str(round(value, 6))
+
+
+def source_errors(context: Context) -> int:
+    """Number of the context's problems of sources that gave nothing, or less than they have."""
+    return sum(problem.code in SOURCE_ERRORS for problem in context.problems)
+
+
+def build_labels(context: Context, workspace: str) -> Labels:
+    """The labels of every sample of a build: who it is for, so that the files of several builds may lie in one folder.
+
+    `workspace` is the name of the workspace's folder.
+    """
+    request = context.request
+    return {"workspace": workspace, "agent": request.agent, "team": request.team, "profile": context.profile}
+
+
+def build_series(context: Context, times: BuildTimes) -> list[Series]:
+    """The series of a build: the five of the digest (section 4), then sizes, layers and what is left out."""
+    report = context_metrics(context)
+    return [
+        *_named_series(context, report, times),
+        *_document_series(context, report),
+        *_layer_series(context),
+        *_count_series(context),
+    ]
+
+
+def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -> Iterator[Series]:
+    ratio = times.cache_hits / times.cache_lookups if times.cache_lookups else NAN
+    yield _gauge("memory_assembly_duration_seconds", "Seconds from the first source to the document.", times.seconds)
+    yield _gauge(
+        "memory_coherence_score",
+        "Mean share of common words of two shown fragments, 0 to 1, less 0.1 a conflict; NaN for less than two.",
+        _or_nan(report.coherence),
+    )
+    yield _gauge(
+        "memory_cache_hit_ratio",
+        "Share of the token counts and vectors asked for that a cache had, 0 to 1; NaN where none was asked for.",
+        ratio,
+    )
+    yield Series(
+        "memory_source_latency",
+        "gauge",
+        "Seconds that the sources of a layer took; of a late one, those up to the end of the build.",
+        [Sample(seconds, {"layer": layer}) for layer, seconds in times.layers.items()],
+    )
+    yield Series(
+        "memory_source_errors_total",
+        "counter",
+        "Files, embedders and layers that could not be read or did not answer, since the command began.",
+        [Sample(times.earlier_errors + source_errors(context))],
+    )
+
+
+def _document_series(context: Context, report: ContextMetrics) -> Iterator[Series]:
+    yield _gauge("ctxasm_context_tokens", "Tokens of the document.", context.tokens)
+    yield _gauge("ctxasm_budget_tokens", "Tokens that the document may have.", context.request.budget)
+    yield _gauge("ctxasm_context_bytes", "Bytes of the document in Markdown or XML.", len(context.text.encode()))
+    yield _gauge("ctxasm_input_files", "Files that were read for layers.", len(context.documents))
+    yield _gauge("ctxasm_input_bytes", "Bytes of these files.", sum(len(each.data) for each in context.documents))
+    coverage = "Share of the layers whose sources answered in time, 0 to 1."
+    yield _gauge("ctxasm_context_coverage_ratio", coverage, _or_nan(report.coverage))
+    quality = "Mean score of what is shown, 0 to 1; NaN where nothing has a score."
+    yield _gauge("ctxasm_context_quality_ratio", quality, _or_nan(report.quality))
+
+
+def _layer_series(context: Context) -> Iterator[Series]:
+    usages = context.allowances
+    starved = {problem.path for problem in context.problems if problem.code == "starved"}
+
+    def of_layers(name: str, what: str, values: Iterable[tuple[LayerUsage, float]]) -> Series:
+        samples = [Sample(value, {"layer": usage.layer}) for usage, value in values]
+        return Series(f"ctxasm_layer_{name}", "gauge", what, samples)
+
+    limited = ((usage, usage.limit) for usage in usages if usage.limit is not None)
+    yield of_layers("used_tokens", "Tokens of a layer in the document.", ((each, each.used) for each in usages))
+    yield of_layers("wanted_tokens", "Tokens of a layer if nothing were cut.", ((each, each.wanted) for each in usages))
+    yield of_layers("limit_tokens", "The most tokens that a layer may take; none without limit.", limited)
+    cut = ((each, max(0, each.wanted - each.used)) for each in usages)
+    yield of_layers("cut_tokens", "Tokens that a layer wants and does not get.", cut)
+    states = ((each, float(each.layer in starved)) for each in usages)
+    yield of_layers("starved", "1 where a layer gets nothing, for the layers before it took all; else 0.", states)
+
+
+def _count_series(context: Context) -> Iterator[Series]:
+    outcomes = Counter(dict.fromkeys(OUTCOME.values(), 0))
+    for decision in context.decisions:
+        outcomes[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
+    problems = Counter(problem.code for problem in context.problems)
+    yield Series(
+        "ctxasm_fragments",
+        "gauge",
+        "Fragments that were found, by what became of them.",
+        [Sample(count, {"outcome": outcome}) for outcome, count in outcomes.items()],
+    )
+    yield Series(
+        "ctxasm_problems",
+        "gauge",
+        "Problems of the build, by their code.",
+        [Sample(count, {"code": code}) for code, count in problems.items()],
+    )
+
+
+def _or_nan(value: float | None) -> float:
+    return NAN if value is None else value
+
+
+def _gauge(name: str, what: str, value: float) -> Series:
+    return Series(name, "gauge", what, [Sample(value)])
