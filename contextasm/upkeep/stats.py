@@ -1,0 +1,252 @@
+"""Statistics of a workspace: sizes, growth, the largest contributors, and memories that say the same.
+
+Computed from documents and the day, so that equal workspaces give equal figures. Nothing is read or drawn here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple, TypeVar
+
+from contextasm.model import Document, Memory, TokenCounter
+from contextasm.retrieval.search.analyzer import SPEAKER_MARK, leading_name
+from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.glob import glob_matches
+from contextasm.text.memory_ids import distinct_memories
+from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories, superseded_by
+from contextasm.text.similarity import fold_text, is_same
+from contextasm.upkeep.similar_texts import similar_pairs
+from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+
+PROJECT = "project"
+"""Owner of the files that are no agent's and no team's."""
+
+
+class OwnerSize(NamedTuple):
+    """What one agent, one team or the project has."""
+
+    owner: str
+    """Folder of the owner, such as `agents/luna`, or `PROJECT`."""
+    files: int
+    bytes: int
+    """Bytes of the files on the disk."""
+    tokens: int
+    """Tokens of the files, without front matter and managed blocks."""
+    logs: int
+    memories: int
+    active_memories: int
+    """Memories that a build may show: of an active status, and not superseded."""
+    memory_tokens: int
+    """Tokens of the texts of all its memories."""
+
+
+class Week(NamedTuple):
+    """What one week added."""
+
+    monday: date
+    logs: int
+    log_tokens: int
+    memories: int
+    memory_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of logs and memories together."""
+        return self.log_tokens + self.memory_tokens
+
+
+class Growth(NamedTuple):
+    """What was added in the last weeks, by the dates in names of logs and in memories."""
+
+    weeks: tuple[Week, ...]
+    """Every week up to that of the day, the oldest first; an empty one has zeros."""
+    earlier: int
+    """Logs and memories that are older."""
+    later: int
+    """Those of a day that is still to come."""
+    undated: int
+    """Memories without a date."""
+
+
+class Contributor(NamedTuple):
+    """A file, an author or a type, with what it contributes."""
+
+    name: str
+    count: int
+    """Memories; of a file, those in it."""
+    tokens: int
+
+
+class Duplicate(NamedTuple):
+    """A memory that says the same as an earlier one of its owner."""
+
+    memory: Memory
+    same_as: Memory
+    share: float
+    """Similarity of the two, 0.92 to 1."""
+    tokens: int
+    """Tokens of the memory's text."""
+
+
+class WorkspaceStats(NamedTuple):
+    """The statistics of a workspace."""
+
+    owners: tuple[OwnerSize, ...]
+    """The largest first, by tokens."""
+    growth: Growth
+    files: tuple[Contributor, ...]
+    """All files, the largest first, by tokens."""
+    authors: tuple[Contributor, ...]
+    """Names that memories begin with and a colon follows, by tokens, the largest first."""
+    types: tuple[Contributor, ...]
+    """Types of memories, likewise."""
+    duplicates: tuple[Duplicate, ...]
+    """Active memories that `remember` would have merged into an earlier one, the largest first."""
+
+
+_Sized = TypeVar("_Sized", OwnerSize, Contributor)
+
+
+class _Counted(NamedTuple):
+    """A file with its memories, counted."""
+
+    document: Document
+    owner: str
+    tokens: int
+    log_day: date | None
+    """The day of its name; None for a file that is no log."""
+    memories: tuple[tuple[Memory, int], ...]
+    """Each with the tokens of its text."""
+
+
+def workspace_stats(documents: Iterable[Document], today: date, counter: TokenCounter, weeks: int) -> WorkspaceStats:
+    """The statistics of these files. `weeks` is the number of weeks of growth, at least 1, up to that of `today`."""
+    counted = [_counted(document, counter) for document in documents]
+    by_owner: dict[str, list[_Counted]] = defaultdict(list)
+    for each in counted:
+        by_owner[each.owner].append(each)
+    memories = [pair for each in counted for pair in each.memories]
+    active = {owner: _active_memories(of_owner) for owner, of_owner in by_owner.items()}
+    files = [Contributor(each.document.path, len(each.memories), each.tokens) for each in counted]
+    return WorkspaceStats(
+        owners=_largest(_owner_size(owner, by_owner[owner], len(active[owner])) for owner in by_owner),
+        growth=_growth(counted, today, weeks),
+        files=_largest(files),
+        authors=_contributors((author, tokens) for memory, tokens in memories if (author := _author(memory))),
+        types=_contributors((memory.type, tokens) for memory, tokens in memories),
+        duplicates=tuple(
+            sorted(
+                (duplicate for of_owner in active.values() for duplicate in _duplicates(of_owner)),
+                key=lambda each: (-each.tokens, each.memory.path, each.memory.line),
+            )
+        ),
+    )
+
+
+def _counted(document: Document, counter: TokenCounter) -> _Counted:
+    path = document.path
+    is_memories = any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS)
+    memories = parse_memories(document)[0] if is_memories else ()
+    dated = None if is_memories else split_dated_name(path.rpartition("/")[2])
+    return _Counted(
+        document,
+        _owner(path),
+        counter.count(document.text),
+        parse_date(dated[0]) if dated else None,
+        tuple((memory, counter.count(memory.text)) for memory in memories),
+    )
+
+
+def _owner(path: str) -> str:
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] in {"agents", "teams"} and len(parts) > 2 else PROJECT
+
+
+def _owner_size(owner: str, files: Sequence[_Counted], active: int) -> OwnerSize:
+    return OwnerSize(
+        owner,
+        files=len(files),
+        bytes=sum(len(each.document.data) for each in files),
+        tokens=sum(each.tokens for each in files),
+        logs=sum(each.log_day is not None for each in files),
+        memories=sum(len(each.memories) for each in files),
+        active_memories=active,
+        memory_tokens=sum(tokens for each in files for _, tokens in each.memories),
+    )
+
+
+def _active_memories(files: Sequence[_Counted]) -> Sequence[tuple[Memory, int]]:
+    """The memories of one owner that a build may show, under the ids that builds give them, with their tokens."""
+    pairs = [pair for each in files for pair in each.memories]
+    memories = distinct_memories(memory for memory, _ in pairs)[0]
+    superseded = superseded_by(memories)
+    return [
+        (memory, tokens)
+        for memory, (_, tokens) in zip(memories, pairs, strict=True)
+        if memory.status in ACTIVE_STATUSES and memory.id not in superseded
+    ]
+
+
+def _author(memory: Memory) -> str:
+    """The name that a text begins with, if a colon follows it; empty for none."""
+    name = leading_name(memory.text)
+    return name.removesuffix(SPEAKER_MARK) if name.endswith(SPEAKER_MARK) else ""
+
+
+def _contributors(shares: Iterable[tuple[str, int]]) -> tuple[Contributor, ...]:
+    counts: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for name, size in shares:
+        counts[name] += 1
+        tokens[name] += size
+    return _largest(Contributor(name, counts[name], tokens[name]) for name in counts)
+
+
+def _growth(files: Sequence[_Counted], today: date, weeks: int) -> Growth:
+    last = _monday(today)
+    first = last - timedelta(weeks=weeks - 1)
+    sums: Mapping[date, list[int]] = {first + timedelta(weeks=number): [0, 0, 0, 0] for number in range(weeks)}
+    earlier = later = undated = 0
+    for day, tokens, column in _dated(files):
+        if day is None:
+            undated += 1
+        elif day > today:
+            later += 1
+        elif day < first:
+            earlier += 1
+        else:
+            week = sums[_monday(day)]
+            week[column] += 1
+            week[column + 1] += tokens
+    return Growth(tuple(Week(monday, *sums[monday]) for monday in sums), earlier, later, undated)
+
+
+def _dated(files: Sequence[_Counted]) -> Iterator[tuple[date | None, int, int]]:
+    """Day, tokens and column of a week for each log, 0, and each memory, 2."""
+    for each in files:
+        if each.log_day:
+            yield each.log_day, each.tokens, 0
+        for memory, tokens in each.memories:
+            yield parse_date(memory.created), tokens, 2
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
+
+
+def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
+    """Each memory that says the same as an earlier one, once, with the most similar of these."""
+    texts = [fold_text(memory.text) for memory, _ in memories]
+    best: dict[int, tuple[float, int]] = {}
+    for pair in similar_pairs(texts):
+        if is_same(texts[pair.earlier], texts[pair.later]):
+            best[pair.later] = max(best.get(pair.later, (0.0, 0)), (pair.share, -pair.earlier))
+    for later, (share, earlier) in best.items():
+        memory, tokens = memories[later]
+        yield Duplicate(memory, memories[-earlier][0], share, tokens)
+
+
+def _largest(contributors: Iterable[_Sized]) -> tuple[_Sized, ...]:
+    return tuple(sorted(contributors, key=lambda each: (-each.tokens, each[0])))
