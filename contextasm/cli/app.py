@@ -23,6 +23,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "explain": "Show each fragment with its decision, tokens and reason.",
         "watch": "Build, and build again whenever an input changes.",
         "plan": "Show the tokens of each layer under several budgets.",
+        "stats": "Show sizes, growth, contributors, duplicates and what each layer needs.",
     },
     "Memories": {
         "search": "Find memories for a topic, with the parts of their scores.",

@@ -113,14 +113,11 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
     `right` holds the columns that are aligned to the right.
     """
-    from contextasm.text.cleaning import clean_text, without_ci_commands
-    from contextasm.text.templates import one_line
-
-    rows = [[one_line(clean_text(cell).text) for cell in row] for row in rows]
     if not is_rich_terminal():
-        from contextasm.rendering.tables import format_columns
+        return format_plain_table(header, rows, right)
+    from contextasm.text.cleaning import without_ci_commands
 
-        return without_ci_commands(format_columns(header, rows, right))
+    rows = _clean_rows(rows)
     from io import StringIO
 
     from rich import box
@@ -139,6 +136,21 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     out = StringIO()
     Console(file=out, width=console.width, force_terminal=True).print(table)
     return without_ci_commands(out.getvalue())
+
+
+def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Rows in columns of plain text, whatever standard output is; `right` as in `format_table`."""
+    from contextasm.rendering.tables import format_columns
+    from contextasm.text.cleaning import without_ci_commands
+
+    return without_ci_commands(format_columns(header, _clean_rows(rows), right))
+
+
+def _clean_rows(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    from contextasm.text.cleaning import clean_text
+    from contextasm.text.templates import one_line
+
+    return [[one_line(clean_text(cell).text) for cell in row] for row in rows]
 
 
 def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int]:

@@ -74,8 +74,7 @@ class Contributor(NamedTuple):
     """A file, an author or a type, with what it contributes."""
 
     name: str
-    count: int
-    """Memories; of a file, those in it."""
+    memories: int
     tokens: int
 
 
@@ -206,6 +205,7 @@ def _contributors(shares: Iterable[tuple[str, int]]) -> tuple[Contributor, ...]:
 
 def _growth(files: Sequence[_Counted], today: date, weeks: int) -> Growth:
     last = _monday(today)
+    weeks = min(weeks, (last.toordinal() - 1) // 7 + 1)  # no calendar goes further back
     first = last - timedelta(weeks=weeks - 1)
     sums: Mapping[date, list[int]] = {first + timedelta(weeks=number): [0, 0, 0, 0] for number in range(weeks)}
     earlier = later = undated = 0

@@ -1,0 +1,203 @@
+"""`ctxasm stats`: sizes, growth, contributors, duplicates and layers, as tables and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from rich.cells import cell_len
+
+import contextasm
+from contextasm.model import Document
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.upkeep.stats import workspace_stats
+from tests.command import COMMAND, LUNA, clean, fill, inside
+from tests.workspaces import DAY, Content, Files, law, workspaces
+
+SCHEMA = json.loads(
+    (Path(contextasm.__file__).parent / "rendering" / "schemas" / "stats-1.json").read_text(encoding="utf-8")
+)
+DATE = ("--date", "2025-03-14")
+
+MEMORIES = """\
+- [fact] Mara: the demo is on the pier at dusk {created=2025-03-11}
+- [fact] Mara: the demo is on the pier at dusk! {created=2025-03-12}
+- [fact] Keep 3 copies of the tide tables {created=2025-03-03}
+- [fact] Keep 5 copies of the tide tables {created=2025-03-03}
+- [task] Old and gone {created=2001-01-01 status=archived}
+- [note] Nobody knows when
+- [note] Not yet {created=2025-04-01}
+"""
+
+
+def figures(*words: str | Path) -> dict[str, Any]:
+    """The JSON of the command, which has the form of its schema."""
+    result = inside("stats", "--json", *words)
+    assert (result.code, result.err) == (0, "")
+    value: dict[str, Any] = json.loads(result.out)
+    Draft202012Validator(SCHEMA).validate(value)
+    return value
+
+
+def test_sizes_are_those_of_the_files_on_the_disk(tmp_path: Path) -> None:
+    """By owner; what belongs to no agent and no team is the project's."""
+    folder = fill(tmp_path, {"agents/a/daily/2025-03-10.md": "- Rain.\n", "teams/t/GOALS.md": "Go.\n"})
+    fill(folder, {"memories/m.md": "- [fact] One\n- [fact] Two {status=archived}\n"}, base={})
+    owners = {each["owner"]: each for each in figures("-w", folder, *DATE)["owners"]}
+    assert {*owners} == {"agents/a", "teams/t", "project"}
+    sizes = [path.stat().st_size for path in (folder / "agents").rglob("*.md")]
+    assert (owners["agents/a"]["files"], owners["agents/a"]["bytes"]) == (len(sizes), sum(sizes))
+    assert owners["agents/a"]["logs"] == 1
+    assert (owners["project"]["memories"], owners["project"]["active_memories"]) == (2, 1)
+
+
+def test_growth_goes_by_the_dates_in_the_workspace(tmp_path: Path) -> None:
+    """Not by the times of the files, which a clone does not keep."""
+    folder = fill(tmp_path, {"agents/a/memories/m.md": MEMORIES, "agents/a/daily/2025-03-10.md": "- Rain.\n"})
+    os.utime(folder / "agents/a/memories/m.md", (0, 0))
+    growth = figures("-w", folder, *DATE, "--weeks", "2")["growth"]
+    assert [(week["monday"], week["logs"], week["memories"]) for week in growth["weeks"]] == [
+        ("2025-03-03", 0, 2),
+        ("2025-03-10", 1, 2),
+    ]
+    assert (growth["earlier"], growth["later"], growth["undated"]) == (1, 1, 1)
+
+
+def test_duplicates_are_what_remember_would_have_merged(tmp_path: Path) -> None:
+    """By 92 per cent of the letters; two texts with other numbers are two."""
+    folder = fill(tmp_path, {"agents/a/memories/m.md": MEMORIES})
+    duplicates = figures("-w", folder, *DATE)["duplicates"]
+    (only,) = duplicates["largest"]
+    assert (only["memory"]["line"], only["same_as"]["line"], duplicates["memories"]) == (2, 1, 1)
+    assert 0.92 <= only["similarity"] < 1
+    said = inside("remember", "-w", folder, "-a", "a", "Mara: the demo is on the pier at dusk!!", *DATE)
+    assert "reinforced" in said.out
+
+
+def test_contributors_are_files_authors_and_types(tmp_path: Path) -> None:
+    """The largest first, and no more than asked for."""
+    folder = fill(tmp_path, {"agents/a/memories/m.md": MEMORIES, "agents/a/KNOWLEDGE.md": "Know. " * 200})
+    value = figures("-w", folder, *DATE, "--top", "2")
+    assert [each["path"] for each in value["files"]] == ["agents/a/KNOWLEDGE.md", "agents/a/memories/m.md"]
+    assert [(each["name"], each["memories"]) for each in value["authors"]] == [("mara", 2)]
+    assert len(value["types"]) == 2
+
+
+def test_layers_are_those_that_plan_computes() -> None:
+    """Under the same options."""
+    plan = json.loads(inside("plan", *LUNA, "--budgets", "1500", "--json").out)["budgets"][0]
+    context = figures(*LUNA, "-b", "1500")["context"]
+    layers = [{"layer": each["layer"], "wanted": each["wanted"], "used": each["used"]} for each in context["layers"]]
+    assert layers == plan["layers"]
+    assert (context["budget"], context["tokens"]) == (1500, plan["tokens"])
+
+
+def test_without_an_agent_to_choose_the_rest_is_shown() -> None:
+    """`sample_workspace` has two agents; an unknown one stays an error."""
+    at = ("-w", LUNA[1])
+    result = inside("stats", *at)
+    assert result.code == 0
+    assert "Sizes by owner" in result.out
+    assert "Layers of a build" not in result.out
+    assert "the layers are left out: name one with -a NAME" in result.err
+    assert figures(*at)["context"] is None
+    assert inside("stats", *at, "-a", "nobody").code == 2
+
+
+def test_a_file_that_can_not_be_read_is_told_and_the_rest_counted(tmp_path: Path) -> None:
+    """On standard error, or in the JSON."""
+    folder = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff"})
+    result = inside("stats", "-w", folder)
+    assert result.code == 0
+    assert "agents/a/KNOWLEDGE.md: is not UTF-8" in result.err
+    assert [each["path"] for each in figures("-w", folder)["problems"]] == ["agents/a/KNOWLEDGE.md"]
+
+
+def test_in_a_pipe_it_is_ascii_and_secrets_and_hidden_characters_are_not_printed(tmp_path: Path) -> None:
+    """Names and texts may come from anybody."""
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA3cD6"
+    text = f"- [fact] The key of the pier\u202e is {secret}\n- [fact] The key of the pier\u202e is {secret}\n"
+    result = inside("stats", "-w", fill(tmp_path, {"agents/a/memories/m.md": text, "agents/a/b\x1b[31m.md": "x"}))
+    assert "Duplicates: 1 memory" in result.out
+    assert result.out.isascii()
+    assert secret not in result.out
+    assert "\x1b" not in result.out
+
+
+def on_terminal(columns: int, *words: str | Path, env: Mapping[str, str]) -> str:
+    """What the command prints on a terminal of so many columns."""
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        stdin=inner,
+        stdout=inner,
+        stderr=subprocess.DEVNULL,
+        env=clean({"TERM": "xterm", "COLUMNS": str(columns), "LINES": "50", **env}),
+    )
+    os.close(inner)
+    data = b""
+    try:
+        while part := os.read(outer, 1 << 16):
+            data += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(outer)
+    assert process.wait(30) == 0
+    return data.decode()
+
+
+@pytest.mark.parametrize("columns", [30, 59, 80, 200])
+@pytest.mark.parametrize(
+    "env",
+    [{}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "dumb"}],
+    ids=["colour", "no colour", "ASCII", "dumb"],
+)
+def test_on_a_terminal_no_line_is_wider_than_it(tmp_path: Path, columns: int, env: Mapping[str, str]) -> None:
+    """With long paths, wide letters, and bars only where there is room for them."""
+    files = {
+        f"teams/{'t' * 60}/memories/m.md": "- [fact] 潮の満ち引き 潮の満ち引き\n" * 2,
+        "agents/a/KNOWLEDGE.md": "K " * 900,
+    }
+    shown = on_terminal(columns, "stats", "-w", fill(tmp_path, files), *DATE, env=env)
+    lines = [line.rstrip("\r") for line in shown.split("\n")]
+    assert [line for line in lines if cell_len(line) > columns] == []
+    is_plain = bool(env)
+    assert ("█" in shown) == (columns >= 60 and not is_plain)
+    assert ("####" in shown) == (columns >= 60 and is_plain)
+
+
+@law(60)
+@given(workspaces(), st.integers(1, 30))
+def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) -> None:
+    """No file, log or memory is lost or counted twice, whatever is in them."""
+    workspace = Files(files)
+    reads = [workspace.read(path) for path in files]
+    documents = [read for read in reads if isinstance(read, Document)]
+    stats = workspace_stats(documents, DAY, ESTIMATE, weeks)
+    growth = stats.growth
+    memories = sum(owner.memories for owner in stats.owners)
+    assert sum(owner.files for owner in stats.owners) == len(stats.files) == len(documents)
+    assert sum(owner.tokens for owner in stats.owners) == sum(each.tokens for each in stats.files)
+    assert memories == sum(each.memories for each in stats.types) == sum(each.memories for each in stats.files)
+    dated = sum(week.logs + week.memories for week in growth.weeks) + growth.earlier + growth.later
+    assert dated + growth.undated == memories + sum(owner.logs for owner in stats.owners)
+    assert len(growth.weeks) == weeks
+    assert len(stats.duplicates) <= sum(owner.active_memories for owner in stats.owners)
+    assert workspace_stats(documents[::-1], DAY, ESTIMATE, weeks).growth == growth
+
+
+@pytest.mark.parametrize("words", [("--weeks", "0"), ("--top", "0"), ("--weeks", "521"), ("--date", "never")])
+def test_figures_out_of_range_are_refused_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """As by every other command."""
+    result = inside("stats", "-w", fill(tmp_path, {}), *words)
+    assert result.code == 2
+    assert result.err.count("\n") == 1
