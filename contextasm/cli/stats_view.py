@@ -205,6 +205,8 @@ def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(len(row[number]) for row in (header, *rows)) for number in range(len(header))]
+    if not header[-1] and sum(widths) + 2 * (len(widths) - 1) > columns:  # bars give way first
+        header, rows, widths = header[:-1], [row[:-1] for row in rows], widths[:-1]
     while sum(widths) + 2 * (len(widths) - 1) > columns and max(widths) > 4:
         widths[widths.index(max(widths))] -= 1
     cut = [[_shortened(cell, width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -168,7 +169,7 @@ def test_on_a_terminal_no_line_is_wider_than_it(tmp_path: Path, columns: int, en
         "agents/a/KNOWLEDGE.md": "K " * 900,
     }
     shown = on_terminal(columns, "stats", "-w", fill(tmp_path, files), *DATE, env=env)
-    lines = [line.rstrip("\r") for line in shown.split("\n")]
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip("\r") for line in shown.split("\n")]
     assert [line for line in lines if cell_len(line) > columns] == []
     is_plain = bool(env)
     assert ("█" in shown) == (columns >= 60 and not is_plain)
