@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from contextasm.rendering.prometheus import Sample, Series
@@ -10,20 +11,14 @@ from contextasm.upkeep.action import Action
 
 def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> Iterator[Series]:
     """The series of a plan, and of the actions in it that were applied, by their ids."""
+    planned = Counter((action.verb, _approval(action)) for action in actions)
     verbs = dict.fromkeys(action.verb for action in actions)
     done = [action for action in actions if action.id in applied]
     yield Series(
         "ctxasm_tidy_planned_actions",
         "gauge",
-        "Actions that the plan holds, by verb, and by whether a person has to approve them.",
-        [
-            Sample(
-                sum((action.verb, action.needs_approval) == (verb, needs) for action in actions),
-                {"verb": verb, "approval": "needed" if needs else "none"},
-            )
-            for verb in verbs
-            for needs in (False, True)
-        ],
+        "Actions that the plan holds, by verb, and by whether a person has to approve them, or to decide alone.",
+        [Sample(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
     )
     yield Series(
         "ctxasm_tidy_applied_actions",
@@ -44,3 +39,9 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
             f"Bytes of edited files that {what}.",
             [Sample(sum(action.bytes_saved for action in chosen))],
         )
+
+
+def _approval(action: Action) -> str:
+    if not action.changes_files:
+        return "for-a-person"
+    return "needed" if action.needs_approval else "none"

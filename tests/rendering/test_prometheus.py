@@ -197,10 +197,32 @@ def test_metrics_of_upkeep_are_read_by_the_official_parser() -> None:
     planned = families(text)["ctxasm_tidy_planned_actions"].samples
     assert {(sample.labels["verb"], sample.labels["approval"]): sample.value for sample in planned} == {
         ("merge", "none"): 1,
-        ("merge", "needed"): 0,
-        ('x"\\n', "none"): 0,
-        ('x"\\n', "needed"): 1,
+        ('x"\\n', "for-a-person"): 1,
     }
     assert values(text, "ctxasm_tidy_applied_actions", "verb")["merge"] == 1
     assert values(text, "ctxasm_tidy_applied_saved_bytes") == {"": len(edit.removed)}
     assert values(text, "ctxasm_tidy_planned_saved_tokens") == {"": 3}
+
+
+def test_tidy_writes_metrics_of_its_plan_and_of_what_it_did(tmp_path: Path) -> None:
+    """The old log is archived once; a second plan holds nothing."""
+    folder = fill(tmp_path / "ws", {"agents/a/daily/2020-01-01.md": "- Rain.\n"})
+    path = tmp_path / "m.prom"
+    at = ("tidy", "-w", folder, "--date", "2025-03-14", "--metrics", path)
+
+    def counts(kind: str) -> float:
+        return sum(values(path.read_text(), f"ctxasm_tidy_{kind}_actions", "verb").values())
+
+    assert inside(*at).code == 0
+    assert (counts("planned"), counts("applied")) == (1, 0)
+    assert inside(*at, "--apply", "--safe").code == 0
+    assert (counts("planned"), counts("applied")) == (1, 1)
+    assert inside(*at).code == 0
+    assert (counts("planned"), counts("applied")) == (0, 0)
+    for words, told in (
+        (("--metrics", folder / "agents/a/IDENTITY.md"), "a context is made of this file"),
+        (("--metrics", folder / ".ctxasm/journal"), "stores data of its own"),
+        (("--metrics", "-"), "standard output"),
+        (("--undo", "--metrics", path), "--undo makes no plan"),
+    ):
+        refused(inside("tidy", "-w", folder, *words), told)

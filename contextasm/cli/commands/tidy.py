@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from contextasm.upkeep.action import Action
     from contextasm.upkeep.apply import Applied
     from contextasm.upkeep.upkeep_input import UpkeepInput
+    from contextasm.workspace.outputs import OutputFile
 
 PATIENCE = 5.0
 """Seconds to wait while another ctxasm writes in the workspace."""
@@ -40,6 +41,9 @@ class TidyFlags(NamedTuple):
     safe: Annotated[bool, typer.Option("--safe", help="Only the actions that need no approval.")] = False
     every: Annotated[bool, typer.Option("--all", help="All actions, those that need approval, too.")] = False
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
+    metrics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write metrics of the plan to this Prometheus text file.")
+    ] = None
     json: JsonOption = False
     quiet: QuietOption = False
 
@@ -62,12 +66,18 @@ def tidy(
 
     names = ids or []
     _refuse_contradictions(names, flags)
-    upkeep = prepare_upkeep(options, process_environment())
+    process = process_environment()
+    upkeep = prepare_upkeep(options, process)
     if flags.undo:
         return _take_back(upkeep, flags)
+    target = None
+    if flags.metrics is not None:
+        from contextasm.cli.metrics_file import settle_metrics
+
+        target = settle_metrics(flags.metrics, upkeep.workspace, options, process)
     if flags.apply:
-        return _apply(upkeep, names, flags)
-    return _show_plan(upkeep, names, flags)
+        return _apply(upkeep, names, flags, target)
+    return _show_plan(upkeep, names, flags, target)
 
 
 run = takes_options(tidy, ("workspace", "date", "tz"))
@@ -77,6 +87,8 @@ def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
     from contextasm.model import ContextasmError
 
     chosen = [*filter(None, ("the ids" * bool(names), "--safe" * flags.safe, "--all" * flags.every))]
+    if flags.undo and flags.metrics is not None:
+        raise ContextasmError("--metrics", "--undo makes no plan", "leave one of the two out")
     if flags.undo and (flags.apply or chosen):
         raise ContextasmError("--undo", "takes back the whole last application", "give it alone")
     if chosen[1:]:
@@ -86,7 +98,19 @@ def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
         raise ContextasmError("--apply", "names no action", hint)
 
 
-def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
+def _write_metrics(
+    target: OutputFile | None, upkeep: UpkeepInput, actions: Sequence[Action], applied: Sequence[Action] = ()
+) -> None:
+    """Write the metrics of a plan, if there is a file for them, and of those of its actions that were applied."""
+    if not target:
+        return
+    from contextasm.cli.metrics_file import write_metrics
+    from contextasm.upkeep.metrics import upkeep_series
+
+    write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
+
+
+def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
     from contextasm.upkeep.plan import make_plan
     from contextasm.upkeep.tidy import named_actions
     from contextasm.workspace.editing.journal import is_unfinished
@@ -101,6 +125,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> i
         write_stdout(format_json({"schema": "ctxasm.tidy/1", **data}))
     elif actions:
         write_stdout(_plan_table(actions))
+    _write_metrics(target, upkeep, actions)
     show_problems(plan.problems)
     if not (flags.json or flags.quiet):
         write_stderr(_advice(actions))
@@ -117,7 +142,7 @@ def _lock_and_recover(upkeep: UpkeepInput) -> None:
             write_stderr("ctxasm: an interrupted application was taken back")
 
 
-def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
+def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
     from contextasm.upkeep.tidy import apply_all, apply_named
     from contextasm.workspace.editing.files import locked
 
@@ -128,6 +153,8 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags) -> int:
             applied = apply_named(upkeep, [*names])
         else:
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
+    planned = [*applied.actions, *(left_out.action for left_out in applied.left_out)]
+    _write_metrics(target, upkeep, planned, applied.actions)
     if flags.json:
         write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), **_applied_data(applied)}))
     elif not flags.quiet:
