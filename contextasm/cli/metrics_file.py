@@ -42,7 +42,7 @@ def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folde
 
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
-    """The files that builds and checks of the workspace could read; those of checks alone where nothing can be built."""
+    """The files that builds and checks could read; those of checks alone where nothing can be built."""
     from contextasm.checks.inspection import WORKSPACE_PATTERNS
     from contextasm.config.inputs import build_inputs
     from contextasm.config.owners import owner_names

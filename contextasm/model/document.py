@@ -106,6 +106,11 @@ class Document(NamedTuple):
         return any(gap.reason == "private" for gap in self.gaps)
 
     @property
+    def size(self) -> int:
+        """Bytes of the file on the disk."""
+        return len(self.data)
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the file's bytes, in hexadecimal."""
         return sha256(self.data).hexdigest()

@@ -136,7 +136,7 @@ def manifest_data(context: Context) -> dict[str, object]:
         "tokenizer": context.request.tokenizer,
         "profile": context.profile,
         "inputs": [
-            {"path": document.path, "bytes": len(document.data), "sha256": document.digest}
+            {"path": document.path, "bytes": document.size, "sha256": document.digest}
             for document in context.documents
             if document.withheld != "file"
         ],

@@ -155,7 +155,7 @@ def _document_series(context: Context, report: ContextMetrics) -> Iterator[Serie
     yield _gauge("ctxasm_budget_tokens", "Tokens that the document may have.", context.request.budget)
     yield _gauge("ctxasm_context_bytes", "Bytes of the document in Markdown or XML.", len(context.text.encode()))
     yield _gauge("ctxasm_input_files", "Files that were read for layers.", len(context.documents))
-    yield _gauge("ctxasm_input_bytes", "Bytes of these files.", sum(len(each.data) for each in context.documents))
+    yield _gauge("ctxasm_input_bytes", "Bytes of these files.", sum(each.size for each in context.documents))
     coverage = "Share of the layers whose sources answered in time, 0 to 1."
     yield _gauge("ctxasm_context_coverage_ratio", coverage, _or_nan(report.coverage))
     quality = "Mean score of what is shown, 0 to 1; NaN where nothing has a score."

@@ -167,7 +167,7 @@ def _owner_size(owner: str, files: Sequence[_Counted], active: int) -> OwnerSize
     return OwnerSize(
         owner,
         files=len(files),
-        bytes=sum(len(each.document.data) for each in files),
+        bytes=sum(each.document.size for each in files),
         tokens=sum(each.tokens for each in files),
         logs=sum(each.log_day is not None for each in files),
         memories=sum(len(each.memories) for each in files),

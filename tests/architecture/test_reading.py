@@ -77,5 +77,4 @@ def test_no_step_sees_the_bytes_of_a_file() -> None:
     assert decoders == {
         ("retrieval.reading", "decode_document"),
         ("retrieval.reading", "read.data"),
-        ("rendering.formats", "document.data"),  # its length
     }
