@@ -90,7 +90,7 @@ def field_text(value: object) -> str:
 
 
 def bullet_with_fields(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
-    """Lines of a list item, with or without carriage returns, with fields set; behind a fence there is one more."""
+    """The lines of a list item, with or without carriage returns, with fields set; behind a fence they get one more."""
     remaining = dict(fields)
     if "type" in remaining and (typed := _with_type(lines[0], remaining["type"])):
         lines = [typed, *lines[1:]]

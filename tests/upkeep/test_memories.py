@@ -329,3 +329,19 @@ def test_the_sample_a_year_on(tmp_path: Path) -> None:
     apply(tmp_path)
     assert plan(tmp_path) == []
     assert "supersedes" not in inside("check", "-w", tmp_path).out
+
+
+def test_the_text_is_the_summarizers_if_there_is_a_trusted_one(tmp_path: Path) -> None:
+    """Else it is taken from the members; a summary that is no shorter than they are is not used."""
+    workspace(tmp_path, many(24, ALIKE))
+    settings = "summarizer:\n  command: [sh, -c, 'cat > seen.txt; echo {}']\n"
+    (tmp_path / "ctxasm.yaml").write_text(settings.format("The master counts boats of the tower and the chapel."))
+    words = ("tidy", "-w", tmp_path, "--date", str(DAY), "--apply", "--all")
+    assert inside(*words, env={"CTXASM_TRUST": str(tmp_path)}).code == 0
+    assert memories(tmp_path)[-1].text == "The master counts boats of the tower and the chapel."
+    assert (tmp_path / "seen.txt").read_text() == "".join(f"- {text}\n" for text in ALIKE)[:-1]
+    (tmp_path / "seen.txt").unlink()
+    workspace(tmp_path, many(24, ALIKE))
+    assert inside(*words).code == 0
+    assert memories(tmp_path)[-1].text == f"{ALIKE[0]}. {ALIKE[1]}"
+    assert not (tmp_path / "seen.txt").exists()
