@@ -108,9 +108,7 @@ class _RareParts:
                 posting.append(number)
         hits = Counter(chain.from_iterable(lists))
         hits.pop(number, None)
-        if len(hits) <= _MAX_CANDIDATES:
-            return sorted(hits)
-        return sorted(sorted(hits, key=lambda other: (-hits[other], other))[:_MAX_CANDIDATES])
+        return sorted(other for other, _ in hits.most_common(_MAX_CANDIDATES))
 
 
 def _parts(text: str) -> set[str]:
