@@ -10,7 +10,8 @@ from typing import NamedTuple
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Document
-from contextasm.text.dates import leading_date_form, parse_date, split_dated_name
+from contextasm.retrieval.dated_logs import dated_parts
+from contextasm.text.dates import leading_date_form, parse_date
 from contextasm.text.markdown import heading
 
 
@@ -22,27 +23,28 @@ class _DatedLog(NamedTuple):
 
 
 def _dated_logs(inspection: Inspection) -> Iterator[_DatedLog]:
-    for path in inspection.logs:
-        name = split_dated_name(path.rpartition("/")[2])
-        if name and (day := parse_date(name[0])):
+    for path, forms in inspection.logs.items():
+        _, day, _ = dated_parts(path, forms)
+        if day:
             yield _DatedLog(path, day)
 
 
 def check_log_names(inspection: Inspection) -> Iterator[Finding]:
     """Report files among the logs whose name is no date: no build reads them."""
-    for path in inspection.logs:
+    for path, forms in inspection.logs.items():
         name = path.rpartition("/")[2]
-        if not split_dated_name(name):
-            hint = "name it YYYY-MM-DD.md, or move it to where it is read"
+        written, _, _ = dated_parts(path, forms)
+        if not written:
+            hint = f"name it {' or '.join(forms) or 'YYYY-MM-DD'}.md, or move it to where it is read"
             yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", hint)
 
 
 def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
     """Report dates that no calendar has: in names of logs, in memories and in the headings above them."""
-    for path in inspection.logs:
-        name = split_dated_name(path.rpartition("/")[2])
-        if name and not parse_date(name[0]):
-            message = f"there is no {name[0]}, so the log is never read"
+    for path, forms in inspection.logs.items():
+        written, day, _ = dated_parts(path, forms)
+        if written and not day:
+            message = f"there is no {written}, so the log is never read"
             yield error_finding(path, 0, message, "rename it to the day it is of")
     for path, (_, problems) in inspection.memories.items():
         for problem in problems:

@@ -24,6 +24,7 @@ from contextasm.config.profile_loader import load_profile
 from contextasm.config.resolve import open_workspace, prepare_build
 from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
+from contextasm.text.glob import matching_paths
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
 from contextasm.workspace.folder import Folder
@@ -65,8 +66,8 @@ class Inspection(NamedTuple):
     """The problem of each file that could not be read."""
     memories: Mapping[str, tuple[tuple[Memory, ...], tuple[Problem, ...]]]
     """Memories and problems of each file of memories, by path."""
-    logs: tuple[str, ...]
-    """Paths of the files in the places of logs, whatever their names."""
+    logs: Mapping[str, tuple[str, ...]]
+    """Paths of the files in the places of logs, whatever their names, each with the forms of dates of its layer."""
     agents: tuple[str, ...]
     """Names of the folders of `agents/`."""
     teams: tuple[str, ...]
@@ -126,7 +127,7 @@ def inspect(
         documents=documents,
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
         memories={path: parse_memories(document) for path, document in documents.items() if path in memory_paths},
-        logs=tuple(sorted(_paths_of_folder_or_source(workspace, layers, "daily", {"daily"}))),
+        logs=_log_forms(workspace, layers),
         agents=owners.agents,
         teams=owners.teams,
         prepared=prepared,
@@ -201,6 +202,18 @@ def _paths_of_folder_or_source(
         if sources & {*layer.query.sources}:
             patterns += [any_owner_pattern(path) for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
+
+
+def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
+    """The files in the places of logs, in path order, with the forms of their dates; empty for YYYY-MM-DD."""
+    own_folders = dict.fromkeys(_paths_of_folder_or_source(workspace, (), "daily", set()), ())
+    forms: dict[str, tuple[str, ...]] = {**own_folders}
+    for layer in layers:
+        if "daily" in layer.query.sources:
+            listed = [path for template in layer.query.paths for path in workspace.list(any_owner_pattern(template))]
+            left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
+            forms |= {path: layer.query.dates for path in listed if path not in left_out}
+    return dict(sorted(forms.items()))
 
 
 def _prepare(

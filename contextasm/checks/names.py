@@ -142,7 +142,8 @@ def check_patterns(inspection: Inspection) -> Iterator[Finding]:
 
     Those of shipped profiles need not match any. Paths of rules are checked with their other targets.
     """
-    paths = [(layer, path) for layer in inspection.layers for path in layer.query.paths]
+    # Folders that a program names need not be there yet.
+    paths = [(layer, path) for layer in inspection.layers if not layer.query.app for path in layer.query.paths]
     missing = [
         (layer, path)
         for layer, path in paths

@@ -102,6 +102,12 @@ def show_problems(
         write(f"ctxasm: {kind}: {problem_line(problem)}")
 
 
+def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:
+    """Write which profile was taken for a folder without settings; nothing for no words."""
+    if words:
+        write(f"ctxasm: {words}")
+
+
 def is_rich_terminal() -> bool:
     """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in {None, "dumb"}

@@ -32,6 +32,7 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import RecordingWorkspace
 
 if TYPE_CHECKING:
+    from contextasm.config.detection import Detection
     from contextasm.model import RuleEvaluation
     from contextasm.workspace.git import GitWorkspace
 
@@ -63,6 +64,14 @@ class PreparedBuild(NamedTuple):
 
     approved: Mapping[str, str] | None = None
     """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
+
+    detection: Detection | None = None
+    """What the folder was taken for; None where the profile is named, or the folder has settings or agents."""
+
+    @property
+    def taken(self) -> str:
+        """The words that tell the profile of a folder without settings; empty for any other."""
+        return self.detection.words if self.detection else ""
 
     @property
     def in_full(self) -> Build:

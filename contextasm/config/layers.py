@@ -23,11 +23,28 @@ class LayerKey(NamedTuple):
     parse: ParseValue
 
 
+APP_FILES: Mapping[str, str] = {"obsidian": ".obsidian/daily-notes.json", "logseq": "logseq/config.edn"}
+"""File of the workspace in which a program keeps its settings of daily logs, by the name of the program."""
+
+
+def _parse_date_forms(value: object, where: str) -> tuple[str, ...]:
+    from contextasm.text.date_forms import read_form  # here: most names are YYYY-MM-DD
+
+    forms = values.parse_texts(value, where)
+    for form in forms:
+        if isinstance(fault := read_form(form), str):
+            raise ContextasmError(where, f"{form} {fault}", "write one such as YYYY_MM_DD or YYYY/MM/DD")
+    return forms
+
+
 LAYER_KEYS: Mapping[str, LayerKey] = {
     "id": LayerKey("", "id", values.parse_name),
     "heading": LayerKey("", "heading", values.parse_texts),
     "source": LayerKey("query", "sources", values.some_of(SOURCES)),
     "path": LayerKey("query", "paths", values.parse_inner_paths),
+    "except": LayerKey("query", "except_paths", values.parse_inner_paths),
+    "dates": LayerKey("query", "dates", _parse_date_forms),
+    "app": LayerKey("query", "app", values.one_of(APP_FILES)),
     "item": LayerKey("display", "item_template", values.parse_text),
     "group": LayerKey("display", "group_template", values.parse_text),
     "headings": LayerKey("display", "headings", values.one_of(("nest", "keep"))),

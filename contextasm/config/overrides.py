@@ -65,6 +65,10 @@ def resolve_all_layers(
     strategy = settings["strategy"]
     if strategy.value:
         profile = with_strategy(profile, str(strategy.value), strategy.origin)
+    if any(layer.query.app for layer in profile.layers):
+        from contextasm.config.app_settings import with_app_settings  # here: few profiles have such a layer
+
+        profile = with_app_settings(profile, workspace, digests)
     where = f"{settings_file.where('layers')}: layers"
     return with_layer_changes(profile, settings_file.get("layers"), where, new=False)
 

@@ -31,13 +31,14 @@ from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
-from contextasm.workspace.folder import Folder, find_workspace
+from contextasm.workspace.folder import MARKS, Folder, find_workspace
 from contextasm.workspace.git_commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace
 from contextasm.workspace.snapshot import answer_digest
 from contextasm.workspace.state import state_folder
 
 if TYPE_CHECKING:
+    from contextasm.config.detection import Detection
     from contextasm.model import Rule, TokenCounter
     from contextasm.workspace.cache import TokenCountCache
     from contextasm.workspace.git import GitWorkspace
@@ -53,8 +54,26 @@ def process_environment() -> ProcessEnvironment:
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
     """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
-    name = options.workspace or process.environment.get("CTXASM_WORKSPACE")
-    return Folder(process.folder / name if name else find_workspace(process.folder))
+    return Folder(workspace_folder(options, process))
+
+
+def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
+    """The folder that is named as the workspace, else the nearest one upwards; links in its path stay.
+
+    Where no folder has settings or agents, the nearest that some other tool keeps its files in counts. Raises
+    `ContextasmError` if there is none.
+    """
+    if name := options.workspace or process.environment.get("CTXASM_WORKSPACE"):
+        return process.folder / name
+    if folder := find_workspace(process.folder):
+        return folder
+    from contextasm.config.detection import find_detected  # here, as below: most workspaces have settings or agents
+
+    profile = options.profile or process.environment.get("CTXASM_PROFILE", "")
+    if folder := find_detected(process.folder, process.environment, profile):
+        return folder
+    hint = "name one with -w DIR, or make one with `ctxasm init`"
+    raise ContextasmError(str(process.folder), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
 
 
 def prepare_build(
@@ -98,7 +117,8 @@ def prepare_build(
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
-    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
+    prepared = PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
+    return prepared._replace(detection=configuration.detection)
 
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:
@@ -117,6 +137,8 @@ class _Configuration(NamedTuple):
     profile: Profile
     digests: dict[str, str]
     """SHA-256 of each file that the profile is made of, by path."""
+    detection: Detection | None
+    """What the folder was taken for; None where the profile is named, or the folder has settings or agents."""
 
     def restricted(self, restrict_profile: Callable[[Profile], Profile], options: Options) -> _Configuration:
         """The same with the changes that options and a command make to the profile, and with its own settings."""
@@ -147,9 +169,23 @@ def _load_configuration(
 
         shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
+    settings, detection = with_detected_profile(settings, settings_file, workspace)
     digests: dict[str, str] = {}
     whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
-    return _Configuration(settings_file, settings, whole, whole, digests)
+    return _Configuration(settings_file, settings, whole, whole, digests, detection)
+
+
+def with_detected_profile(
+    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
+) -> tuple[dict[str, Setting], Detection | None]:
+    """The settings with the profile for a folder that names none and has no agents, and what it was taken for."""
+    if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
+        return settings, None
+    from contextasm.config.detection import detect
+
+    if not (detection := detect(workspace)):
+        return settings, None
+    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0].sign}")}, detection
 
 
 def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironment) -> MemoryIndexes | None:

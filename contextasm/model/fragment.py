@@ -56,6 +56,9 @@ OUTCOME = {
     "not-reached": "excluded",
     "repeated": "merged",
     "shown-above": "merged",
+    "not-open": "excluded",
+    "on-request": "excluded",
+    "second-choice": "excluded",
 }
 """Outcome by code of the reason."""
 

@@ -15,6 +15,12 @@ class Query(NamedTuple):
     """Names of sources; the first that retrieves a fragment is used."""
     paths: tuple[str, ...] = ()
     """Paths or patterns, with `{agent}` and `{team}`; a path that needs a missing name is skipped."""
+    except_paths: tuple[str, ...] = ()
+    """Patterns of files that are not read although a path names them."""
+    dates: tuple[str, ...] = ()
+    """Forms of dates in the names of logs (`text.date_forms`), the first that fits; empty for YYYY-MM-DD."""
+    app: str = ""
+    """Program whose own settings name the folder of the daily logs and the form of their dates; empty for none."""
     start_from: tuple[str, ...] = ()
     """Earlier layers whose fragments the search starts from."""
     max_candidates: int = 0

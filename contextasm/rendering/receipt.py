@@ -6,8 +6,11 @@ from contextasm.model import Context
 from contextasm.text.secret_scanner import count_masks
 
 
-def receipt(context: Context) -> str:
-    """One line with the tokens used, their layers, fallbacks, private parts, and what else is left out by outcome."""
+def receipt(context: Context, taken: str = "") -> str:
+    """One line with the tokens used, their layers, fallbacks, private parts, and what else is left out by outcome.
+
+    `taken` says which profile was taken for a folder without settings; empty for none.
+    """
     request = context.request
     parts = " ".join(f"{name}={tokens:,}" for name, tokens in token_parts(context).items())
     size = f"{context.tokens:,} of {request.budget:,} tokens ({request.tokenizer})"
@@ -15,7 +18,7 @@ def receipt(context: Context) -> str:
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
     spent = f"{size}, headings included: {parts}" if parts else size
     left_out = (_left_out_words(context), _private_words(context))
-    return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context))))
+    return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context), taken)))
 
 
 def _mask_words(context: Context) -> str:

@@ -38,6 +38,9 @@ REASONS: Mapping[str, str] = {
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
     "shown-above": "{layer} shows it",
+    "not-open": "it is for {globs}, and no such file is open (--open FILE)",
+    "on-request": "it applies only where an agent asks for it",
+    "second-choice": "{by} is there, and is read in its place",
 }
 """Wording of each reason."""
 

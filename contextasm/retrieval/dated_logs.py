@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -25,18 +25,43 @@ class DatedLog(NamedTuple):
 def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[Problem]]:
     """The logs of a layer's paths, the newest day first, and the problems of files whose names are no dates."""
     logs: list[DatedLog] = []
-    problems: list[Problem] = []
-    for number, template in enumerate(query.layer.query.paths):
-        for path in layer_paths(query.build.workspace, template, query.build.request):
-            name = path.rpartition("/")[2]
-            parts = split_dated_name(name)
-            day = parse_date(parts[0]) if parts else None
-            if parts and day:
+    problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
+    own = query.layer.query
+    for number, template in enumerate(own.paths):
+        for path in layer_paths(query.build.workspace, template, query.build.request, own.except_paths):
+            written, day, rest = dated_parts(path, own.dates)
+            if day:
                 age = (query.build.request.date - day).days
-                logs.append(DatedLog(path, day, age, (-day.toordinal(), number, parts[1])))
+                logs.append(DatedLog(path, day, age, (-day.toordinal(), number, rest)))
             elif isinstance(read := query.build.workspace.read(path), Problem):
-                problems.append(read)
-            else:
-                message = f"{name} is no date, so it is not read as a log; name it YYYY-MM-DD.md"
-                problems.append(Problem("bad-log-name", path, 0, message))
-    return sorted(logs, key=lambda log: (log.order, log.path)), problems
+                problems[read] = None
+            elif not problems or not own.dates:
+                problems[_name_problem(path, written, own.dates)] = None
+    return sorted(logs, key=lambda log: (log.order, log.path)), [*problems]
+
+
+def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
+    """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
+    if forms:
+        from contextasm.text.date_forms import split_dated_path  # here: most names are YYYY-MM-DD
+
+        return split_dated_path(path, forms) or ("", None, "")
+    parts = split_dated_name(path.rpartition("/")[2])
+    return (parts[0], parse_date(parts[0]), parts[1]) if parts else ("", None, "")
+
+
+def _form_problems(query: SourceQuery) -> Iterator[Problem]:
+    """The forms that a program's settings have, and that no date can be read by."""
+    for form in query.layer.query.dates:
+        from contextasm.text.date_forms import read_form
+
+        if isinstance(fault := read_form(form), str):
+            message = f"its dates are written as {form}, which {fault}: no log is read"
+            yield Problem("bad-date-form", query.layer.id, 0, message)
+
+
+def _name_problem(path: str, written: str, forms: Sequence[str]) -> Problem:
+    name = path.rpartition("/")[2]
+    form = " or ".join(forms) or "YYYY-MM-DD"
+    what = f"{name} is no date" if not written else f"there is no day {written}"
+    return Problem("bad-log-name", path, 0, f"{what}, so it is not read as a log; name it {form}.md")

@@ -7,6 +7,7 @@ between builds is in `memory_index`, behind the same interface (`model.EntryPool
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs, Workspace
@@ -25,6 +26,8 @@ class ReadLogs(NamedTuple):
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
     excluded: tuple[Reason, ...] = ()
+    days: Mapping[str, str] = MappingProxyType({})
+    """Day of each log by path, where its name does not begin with it."""
 
     @property
     def size(self) -> int:
@@ -41,12 +44,12 @@ class ReadLogs(NamedTuple):
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
 
-        return similarities(topic, build_index([line_entry(line) for line in self.lines]), min_match)
+        return similarities(topic, build_index([line_entry(line, self._day(line)) for line in self.lines]), min_match)
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest lines, those of one day by path, then the later in the file; all for a count of 0."""
         rows = sorted(range(self.rows), key=lambda row: (self.lines[row].location.path, -self.lines[row].location.line))
-        rows.sort(key=lambda row: log_day(self.lines[row].location.path), reverse=True)
+        rows.sort(key=lambda row: self._day(self.lines[row]), reverse=True)
         return rows[: count or None]
 
     def marked(self) -> Sequence[int]:
@@ -55,15 +58,19 @@ class ReadLogs(NamedTuple):
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row: its log's day, and no importance."""
-        return [line_inputs(self.lines[row]) for row in rows]
+        return [line_inputs(self._day(self.lines[row])) for row in rows]
 
     def entries(self, rows: Sequence[int]) -> Sequence[LogLine]:
         """The line of each row."""
         return [self.lines[row] for row in rows]
 
+    def _day(self, line: LogLine) -> str:
+        path = line.location.path
+        return self.days.get(path) or log_day(path)
 
-def read_logs(workspace: Workspace, paths: Iterable[str]) -> ReadLogs:
-    """Read the lines of logs, in the order of the paths."""
+
+def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str]) -> ReadLogs:
+    """Read the lines of logs, in the order of the paths; `days` has the day of those whose names don't begin with it."""
     lines: list[LogLine] = []
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -74,21 +81,20 @@ def read_logs(workspace: Workspace, paths: Iterable[str]) -> ReadLogs:
             lines += parse_log(read)
         elif read:
             problems.append(read)
-    return ReadLogs(tuple(lines), tuple(documents), tuple(problems))
+    return ReadLogs(tuple(lines), tuple(documents), tuple(problems), days=days)
 
 
-def line_entry(line: LogLine) -> IndexEntry:
-    """A line as an entry of an inverted index; a log is one section."""
+def line_entry(line: LogLine, day: str) -> IndexEntry:
+    """A line as an entry of an inverted index, with the day of its log; a log is one section."""
     from contextasm.retrieval.search.analyzer import leading_name
     from contextasm.retrieval.search.inverted_index import IndexEntry
 
     path = line.location.path
-    return IndexEntry(line.text, path, log_day(path), "" if line.is_heading else leading_name(line.text))
+    return IndexEntry(line.text, path, day, "" if line.is_heading else leading_name(line.text))
 
 
-def line_inputs(line: LogLine) -> ScoreInputs:
+def line_inputs(day: str) -> ScoreInputs:
     """Score inputs of a line: its log's day, and no importance."""
-    day = log_day(line.location.path)
     return ScoreInputs(0.0, day, day)
 
 

@@ -53,7 +53,9 @@ def query_paths(query: SourceQuery) -> Iterator[str]:
         dict.fromkeys(
             path
             for template in query.layer.query.paths
-            for path in layer_paths(query.build.workspace, template, query.build.request)
+            for path in layer_paths(
+                query.build.workspace, template, query.build.request, query.layer.query.except_paths
+            )
         )
     )
 

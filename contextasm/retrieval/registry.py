@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextasm.model import RetrievalResult, SourceQuery
 from contextasm.retrieval.sources.daily_logs import daily_logs
-from contextasm.retrieval.sources.documents import documents
+from contextasm.retrieval.sources.documents import documents, first_document
 from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
 
 Source = Callable[[SourceQuery], RetrievalResult]
@@ -43,7 +43,11 @@ _WEIGHED = ("importance", "recency", "confidence", "credibility", "open")
 
 _ENTRIES: Mapping[str, _SourceEntry] = {
     "document": _SourceEntry(documents, shows_text=True),
+    "first-document": _SourceEntry(first_document, shows_text=True),
     "daily": _SourceEntry(daily_logs, group_fields=("date",), shows_text=True),
+    "instructions": _SourceEntry(
+        _import_on_call("instructions", "instructions"), group_fields=("path",), shows_text=True
+    ),
     "log-search": _SourceEntry(
         _import_on_call("log_search", "log_search"), ("text",), ("date",), score_parts=("similarity",)
     ),

@@ -20,13 +20,12 @@ MARKS = ("ctxasm.yaml", "agents")
 """Names that make a folder a workspace."""
 
 
-def find_workspace(start: Path) -> Path:
-    """The nearest folder, upwards from `start`, that is a workspace. Raises `ContextasmError` if there is none."""
+def find_workspace(start: Path) -> Path | None:
+    """The nearest folder, upwards from `start`, with settings or agents; None if there is none."""
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in MARKS):
             return folder
-    hint = "name one with -w DIR, or make one with `ctxasm init`"
-    raise ContextasmError(str(start), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
+    return None
 
 
 class Folder:

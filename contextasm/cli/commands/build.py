@@ -187,7 +187,7 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
         if any(trace.lost for trace in context.rule_traces):
             write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
         write_stderr(f"etag: {context.etag}")
-    write_stderr(receipt(context))
+    write_stderr(receipt(context, job.taken))
 
 
 def _start_timer(job: PreparedBuild) -> BuildTimer:

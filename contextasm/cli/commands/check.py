@@ -12,7 +12,7 @@ import typer
 
 from contextasm.checks.formats import FORMATS
 from contextasm.cli.options import all_but, takes_options
-from contextasm.cli.output import is_rich_terminal, write_stderr, write_stdout
+from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def _inspect(options: Options, process: ProcessEnvironment, paths: Sequence[str]
         inspection = _inspection(options, process, workspace, selected, whole=bool(flags.baseline))
         if flags.baseline and flags.update_baseline:
             _refuse_baseline(flags.baseline, inspection)
+        if inspection.prepared:
+            show_taken(inspection.prepared.taken)
         return _Inspected(run_checks(inspection), folder.root, selected)
 
 

@@ -48,10 +48,10 @@ def explain(
         opened = _open_record(record, options, locked=locked)
         if line is not None:
             return _explain_recorded_line(opened, line, as_json=json)
-        context, folder = opened.record.context, _record_folder(opened)
+        context, folder, taken = opened.record.context, _record_folder(opened), ""
     else:
         job = prepare_context(options, locked=locked)
-        context, folder = run_build(job), job.workspace
+        context, folder, taken = run_build(job), job.workspace, job.taken
         if line is not None:
             place = _workspace_line(folder, context, line)
             layers = partial(_all_layers, job)
@@ -59,14 +59,14 @@ def explain(
             return 0
     if fragment is not None and folder:
         fragment = _known_name(folder, context, fragment)
-    _write_decisions(context, fragment, as_json=json, every=verbose)
+    _write_decisions(context, fragment, taken, as_json=json, every=verbose)
     return 0
 
 
 run = takes_options(explain)
 
 
-def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
+def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
     from contextasm.rendering.formats import context_data, decision_data
     from contextasm.rendering.receipt import receipt
@@ -87,7 +87,7 @@ def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, e
     if context.rule_traces:
         write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
     show_problems(context.problems)
-    write_stderr(receipt(context))
+    write_stderr(receipt(context, taken))
 
 
 def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:

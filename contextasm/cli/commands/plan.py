@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, write_stdout
+from contextasm.cli.output import format_json, format_table, show_problems, show_taken, write_stdout
 from contextasm.config.options import Options
 
 
@@ -25,6 +25,7 @@ def plan(
 
     sizes = [parse_tokens(budget, "--budgets") for budget in budgets.split(",")]
     job = prepare_context(options, locked=locked)
+    show_taken(job.taken)
     requests = [job.build.request._replace(budget=size) for size in sizes]
     contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
     if json:

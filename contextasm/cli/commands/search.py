@@ -13,6 +13,7 @@ from contextasm.cli.output import (
     format_table,
     read_stdin,
     show_problems,
+    show_taken,
     shown,
     write_stderr,
     write_stdout,
@@ -57,6 +58,7 @@ def search(
         return _search_archives(options, topic, top, json=json)
     narrow = _narrowing(options, everywhere=everywhere, top=top)
     job = prepare_build(options._replace(topic=topic), process_environment(), restrict_profile=narrow)
+    show_taken(job.taken)
     hits, rows, problems = _search_layers(job, top)
     if json:
         write_stdout(format_json([_hit_data(*hit) for hit in hits]))

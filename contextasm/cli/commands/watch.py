@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from contextasm.cli.options import LockedOption, QuietOption, takes_options, with_lock
-from contextasm.cli.output import show_problems, write_stderr
+from contextasm.cli.output import show_problems, show_taken, write_stderr
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ def watch(
     """
     from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
 
-    spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), locked=locked)
+    taken: list[str] = []
+    spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
     with _status_line(quiet=quiet) as lines:
-        messages = _Messages(lines, quiet=quiet, verbose=verbose)
+        messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
         ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
         write_ready = (lambda: None) if quiet else (lambda: lines.write(ready))
         reporter = WatchReporter(write_ready, messages.report, messages.warn)
@@ -91,16 +92,18 @@ def _output_files(
     raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
 
 
-def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool) -> WatchSpec:
-    """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
+def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str], *, locked: bool) -> WatchSpec:
+    """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace.
+
+    Each build puts into `taken` what it tells of the profile of a folder without settings.
+    """
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.workspace.folder import Folder, find_workspace
+    from contextasm.config.resolve import prepare_build, process_environment, workspace_folder
+    from contextasm.workspace.folder import Folder
     from contextasm.workspace.watch.rebuild import WatchSpec
 
     process = process_environment()
-    named = options.workspace or process.environment.get("CTXASM_WORKSPACE")
-    root = process.folder / named if named else find_workspace(process.folder)
+    root = workspace_folder(options, process)
     Folder(root)  # raises where it is none
     root = Path(os.path.abspath(root))
     counters: Counters = {}
@@ -108,6 +111,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool
 
     def prepare(disk: Rescan) -> PreparedBuild:
         job = prepare_build(options, process, disk, counters, targets=targets)
+        taken[:] = [job.taken] if job.taken else []
         return with_lock(job, process, locked=locked)
 
     measured = _MeasuredBuilds() if any(target.kind == "metrics" for target in targets) else None
@@ -169,8 +173,10 @@ def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[]
 class _Messages:
     """The messages of a watch; what the previous build told of a problem or a file is not repeated."""
 
-    def __init__(self, lines: _Lines | _LiveLines, *, quiet: bool, verbose: bool) -> None:
+    def __init__(self, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
         self._lines = lines
+        self._taken = taken
+        self._taken_before: list[str] = []
         self._quiet = quiet
         self._verbose = verbose
         self._problems: frozenset[Problem] = frozenset()
@@ -184,6 +190,9 @@ class _Messages:
         self._file_errors = frozenset(rebuild.files.errors)
         if self._quiet or not rebuild.context:
             return
+        if self._taken != self._taken_before:
+            self._taken_before = [*self._taken]
+            show_taken("".join(self._taken), write=self._lines.write)
         problems = [problem for problem in rebuild.context.problems if problem not in self._problems]
         show_problems(problems, write=self._lines.write)
         self._problems = frozenset(rebuild.context.problems)

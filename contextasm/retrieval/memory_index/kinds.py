@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from contextasm.model import Document, Location, Memory, Problem, ScoreInputs
-from contextasm.retrieval.log_pool import line_entry, line_inputs
+from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day
 from contextasm.retrieval.memory_pool import index_entry, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
 from contextasm.text.log_parser import LogLine, parse_log
@@ -77,8 +77,8 @@ KINDS: Mapping[str, EntryKind] = {
         state=_line_state,
         finish=lambda line, _id: line,
         restore=_restored_line,
-        index_entry=line_entry,
-        score_inputs=line_inputs,
+        index_entry=lambda line: line_entry(line, log_day(line.path)),
+        score_inputs=lambda line: line_inputs(log_day(line.path)),
         is_marked=lambda line: line.is_heading,
     ),
 }

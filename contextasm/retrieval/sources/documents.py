@@ -48,12 +48,28 @@ def documents(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
+def first_document(query: SourceQuery) -> RetrievalResult:
+    """The first of the layer's files that exists, as `documents` has it; of the others, an excluded fragment each.
+
+    Names of one file, as where a disk takes capitals for small letters, are one file.
+    """
+    result = documents(query)
+    texts = {document.path: document.data for document in result.documents}
+    if len(result.fragments) < 2:
+        return result
+    first, *others = result.fragments
+    second = Reason.of("second-choice", by=first.location.path)
+    is_same = texts[first.location.path].__eq__
+    rest = (other.exclude(second)._replace(text="") for other in others if not is_same(texts[other.location.path]))
+    return result._replace(fragments=(first, *rest))
+
+
 def _headings_and_paths(query: SourceQuery) -> Iterator[tuple[str, str]]:
     headings = (
         query.layer.heading * len(query.layer.query.paths) if len(query.layer.heading) == 1 else query.layer.heading
     )
     for heading, template in zip(headings, query.layer.query.paths, strict=True):
-        for path in layer_paths(query.build.workspace, template, query.build.request):
+        for path in layer_paths(query.build.workspace, template, query.build.request, query.layer.query.except_paths):
             yield heading, path
 
 

@@ -51,7 +51,10 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     future = tuple(_future_fragment(log, query.layer) for log in logs if log.age < 0)
     past = [log.path for log in logs if log.age >= 0]
     use = partial(_pool_result, query, placed)
-    found = query_pool(query, "log-lines", past, partial(read_logs, query.build.workspace), use, use)
+    days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
+    # An index knows the day of a log by its name alone.
+    indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
+    found = query_pool(indexed, "log-lines", past, partial(read_logs, query.build.workspace, days), use, use)
     return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
 
 

@@ -1,0 +1,130 @@
+"""Detection: the profile for a folder that has no settings and no agents, by the files that other tools leave in it.
+
+The kinds of folders and their signs are data, in `kinds.yaml`. Names alone are looked at; no file of the user's is
+opened, and nothing below the top of the git repository or the home folder is passed on the way up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from contextasm.config.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
+from contextasm.text.templates import is_pattern
+from contextasm.workspace.folder import MARKS, Folder
+from contextasm.workspace.reading import file_bytes
+
+if TYPE_CHECKING:
+    from contextasm.workspace.git import GitWorkspace
+
+_KINDS = Path(__file__).parent / "kinds.yaml"
+
+
+class DetectedKind(NamedTuple):
+    """A kind that a folder is of."""
+
+    profile: str
+    sign: str
+    """The files that tell it, as in `SOUL.md`."""
+
+
+class Detection(NamedTuple):
+    """The kinds that a folder is of, at least one."""
+
+    kinds: tuple[DetectedKind, ...]
+    """In order of precedence: the profile of the first is taken."""
+
+    @property
+    def profile(self) -> str:
+        """The name of the profile that is taken."""
+        return self.kinds[0].profile
+
+    @property
+    def words(self) -> str:
+        """The profile that is taken, its reason, and the other kinds, for a receipt."""
+        taken, *others = self.kinds
+        named = ", ".join(f"-p {kind.profile} ({kind.sign})" for kind in others)
+        return f"profile {taken.profile}, for {taken.sign} is here" + (f"; also found: {named}" if others else "")
+
+
+class _Kind(NamedTuple):
+    profile: str
+    signs: tuple[str, ...]
+    is_outermost: bool
+
+
+@cache
+def _kinds() -> Sequence[_Kind]:
+    data = file_bytes(str(_KINDS), limit=MAX_CONFIG)
+    assert isinstance(data, bytes)
+    tables = load_mapping(data, _KINDS.name)["kinds"]
+    assert isinstance(tables, list)
+    return [
+        _Kind(str(table["profile"]), tuple(map(str, table["signs"])), bool(table.get("outermost")))
+        for table in tables
+        if isinstance(table, YamlMapping)
+    ]
+
+
+def detect(workspace: Folder | GitWorkspace) -> Detection | None:
+    """The kinds that the topmost folder of a workspace is of; None for none, and for one with settings or agents."""
+    if any(workspace.exists(mark) for mark in MARKS):
+        return None
+    kinds = tuple(
+        DetectedKind(kind.profile, _sign_words(sign))
+        for kind in _kinds()
+        if (sign := next((sign for sign in kind.signs if _has_sign(workspace, sign)), ""))
+    )
+    return Detection(kinds) if kinds else None
+
+
+def _has_sign(workspace: Folder | GitWorkspace, sign: str) -> bool:
+    return all(_has_path(workspace, path) for path in sign.split(" + "))
+
+
+def _has_path(workspace: Folder | GitWorkspace, path: str) -> bool:
+    if not is_pattern(path):
+        return workspace.exists(path)
+    return any(workspace.is_file(found) for found in workspace.list(path))
+
+
+def _sign_words(sign: str) -> str:
+    """A sign with the folder in place of a pattern."""
+    parts = [f"{part[: part.index('/')]}/" if is_pattern(part) else part for part in sign.split(" + ")]
+    return " + ".join(parts)
+
+
+def find_detected(start: Path, environment: Mapping[str, str], profile: str = "") -> Path | None:
+    """The folder, from `start` upwards, that is of a known kind; None where there is none.
+
+    The search ends at the top of the git repository or at the home folder; outside of both, `start` alone is looked at.
+    If `profile` is the one of a kind, other kinds do not count. The nearest folder is taken, but where all that it
+    has is of a kind whose outermost folder counts, the topmost such folder of the git repository.
+    """
+    folders, is_repository = _folders_upwards(start, environment.get("HOME", ""))
+    outermost: Path | None = None
+    is_wanted = profile in {kind.profile for kind in _kinds()}
+    among_outermost = {kind.profile for kind in _kinds() if kind.is_outermost}
+    for folder in folders:
+        detection = detect(Folder(folder)) if folder.is_dir() else None
+        found = {kind.profile for kind in detection.kinds} if detection else set()
+        found &= {profile} if is_wanted else found
+        if found - among_outermost:
+            return folder
+        if found and (is_repository or outermost is None):
+            outermost = folder
+    return outermost
+
+
+def _folders_upwards(start: Path, home: str) -> tuple[Sequence[Path], bool]:
+    """The folders to look at, from `start` on, and whether the last one is the top of a git repository."""
+    folders = (start, *start.parents)
+    home = os.path.realpath(home) if os.path.isabs(home) else ""
+    for number, folder in enumerate(folders):
+        is_repository = os.path.lexists(folder / ".git")
+        if is_repository or os.path.realpath(folder) == home:
+            return folders[: number + 1], is_repository
+    return (start,), False

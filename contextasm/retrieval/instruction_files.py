@@ -1,0 +1,158 @@
+"""Instruction files: what coding agents read from the root of a repository down to the open files, with its imports.
+
+Finds and reads them in their order. The fragments are made in `sources/instructions`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Document, Layer, Problem, Request, Workspace
+from contextasm.text.imports import find_imports, imported_path, in_scope, is_file_name, scope_globs
+from contextasm.text.templates import is_pattern, layer_paths
+
+MAX_DEPTH = 5
+"""Imports that may lead from a file to another one, as in Claude Code."""
+
+MAX_IMPORTS = 1_000
+"""Words with an `@` that are looked at in one file."""
+
+_EVERYTHING = {"**", "**/*"}
+_ON_REQUEST_ENDINGS = (".mdc", ".instructions.md")
+"""Endings of rule files that apply to nothing by themselves."""
+
+
+class InstructionFile(NamedTuple):
+    """A file that instructs an agent, as read."""
+
+    document: Document
+    imported_by: str = ""
+    """Path of the file that imports it; empty for none."""
+    is_applied: bool = True
+    """Whether it is for every file, or for an open one."""
+    globs: tuple[str, ...] = ()
+    """The files that it is for; empty where it does not say."""
+
+
+class InstructionFiles(NamedTuple):
+    """The instruction files of a layer, each once: the root's first, and an imported file behind the importing one."""
+
+    files: tuple[InstructionFile, ...]
+    problems: tuple[Problem, ...]
+    """Problems of files that can't be read, and of imports that lead nowhere, in a circle, too deep or out."""
+    paths: tuple[str, ...]
+    """Every path that was looked at, whether there is a file or not."""
+
+
+def read_instruction_files(workspace: Workspace, layer: Layer, request: Request) -> InstructionFiles:
+    """The files of the layer's paths, taken from each folder from the root down to those of the open files."""
+    return _Reading(workspace, request).read(_paths(workspace, layer, request, _folders_to_open(request)))
+
+
+def read_all_instruction_files(workspace: Workspace, layer: Layer, request: Request) -> InstructionFiles:
+    """The files of the layer's paths in any folder, with their imports, whatever file is open."""
+    patterns = [f"**/{template}" for template in layer.query.paths]
+    paths = [path for template in layer.query.paths for path in layer_paths(workspace, template, request)]
+    nested = (path for pattern in patterns for path in workspace.list(pattern))
+    return _Reading(workspace, request).read(dict.fromkeys([*paths, *nested]))
+
+
+def _paths(workspace: Workspace, layer: Layer, request: Request, folders: Sequence[str]) -> Iterator[str]:
+    for folder in folders:
+        for template in layer.query.paths:
+            nested = posixpath.join(folder, template) if folder else template
+            # Only in a pattern would the name of a folder that holds wildcards be taken for one.
+            if not (folder and is_pattern(template) and is_pattern(folder)):
+                yield from layer_paths(workspace, nested, request) if is_pattern(template) else (nested,)
+
+
+def _folders_to_open(request: Request) -> Sequence[str]:
+    """The root, and the folders from there to each open file of the workspace."""
+    folders = {"": None}
+    for path in request.open:
+        parts = path.split("/")[:-1]
+        if not path.startswith("/") and ".." not in parts:
+            folders |= dict.fromkeys("/".join(parts[: number + 1]) for number in range(len(parts)))
+    return [*folders]
+
+
+class _Reading:
+    """One pass over instruction files: each is read once."""
+
+    def __init__(self, workspace: Workspace, request: Request) -> None:
+        self._workspace = workspace
+        self._open = request.open
+        self._files: list[InstructionFile] = []
+        self._problems: dict[Problem, None] = {}
+        self._paths: dict[str, None] = {}
+        self._followed: set[tuple[str, bytes]] = set()
+        """Folder and text of the files whose imports were followed: a link or a copy has the same."""
+
+    def read(self, paths: Iterator[str] | dict[str, None]) -> InstructionFiles:
+        for path in paths:
+            self._add(path, ())
+        return InstructionFiles(tuple(self._files), tuple(self._problems), tuple(self._paths))
+
+    def _add(self, path: str, importing: tuple[str, ...]) -> bool:
+        """Add a file and what it imports; False where there is no such file. `importing` leads to it."""
+        if path in self._paths:
+            return any(file.document.path == path for file in self._files)
+        self._paths[path] = None
+        read = self._workspace.read(path)
+        if isinstance(read, Problem):
+            self._problems[read] = None
+        if not isinstance(read, Document):
+            return read is not None
+        file = self._instruction_file(read, importing[-1] if importing else "")
+        self._files.append(file)
+        if file.is_applied:
+            self._follow_imports(read, importing)
+        return True
+
+    def _instruction_file(self, document: Document, imported_by: str) -> InstructionFile:
+        globs = scope_globs(document.front) or ()
+        is_always = str(document.front.get("alwaysApply", "")).casefold() == "true"
+        if imported_by or is_always or _EVERYTHING & {*globs}:
+            return InstructionFile(document, imported_by, globs=globs)
+        if globs:
+            is_applied = any(in_scope(glob, path) for glob in globs for path in self._open)
+        else:
+            is_applied = not document.path.endswith(_ON_REQUEST_ENDINGS)
+        return InstructionFile(document, is_applied=is_applied, globs=globs)
+
+    def _follow_imports(self, document: Document, importing: tuple[str, ...]) -> None:
+        trail = (*importing, document.path)
+        if (copy := (posixpath.dirname(document.path), document.data)) in self._followed:
+            return
+        self._followed.add(copy)
+        for number, found in enumerate(find_imports(document.text)):
+            is_last = number == MAX_IMPORTS
+            message = "later imports are not read" if is_last else self._import_fault(found.path, trail)
+            if message:
+                self._problems[Problem("import", document.path, document.line + found.line, message)] = None
+            if is_last:
+                break
+
+    def _import_fault(self, written: str, trail: tuple[str, ...]) -> str:
+        """Read an imported file; gives the reason why it is not there, empty where it is, or is no file's name."""
+        path = imported_path(trail[-1], written)
+        if path is None:
+            return f"@{written} leads out of the workspace, so it is not read" if is_file_name(written) else ""
+        if path in trail:
+            circle = " -> ".join((*trail[trail.index(path) :], path))
+            return f"@{written} is a circle of imports: {circle}"
+        if len(trail) > MAX_DEPTH:
+            is_there = is_file_name(written) or path in self._paths
+            return f"@{written} is more than {MAX_DEPTH} imports deep, so it is not read" if is_there else ""
+        if self._is_import(path, written) and not self._add(path, trail):
+            return f"@{written} names no file of the workspace"
+        return ""
+
+    def _is_import(self, path: str, written: str) -> bool:
+        # `@luna` is a person and `@scope/name` a package, unless there is such a file.
+        return is_file_name(written) or self._is_document(path)
+
+    def _is_document(self, path: str) -> bool:
+        return isinstance(self._workspace.read(path), Document)
