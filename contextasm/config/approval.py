@@ -14,8 +14,11 @@ from contextasm.config.layers import with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.overrides import resolve_profile
+from contextasm.config.resolve import with_detected_profile
 from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, Setting, load_settings_file, resolve_settings
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
+from contextasm.retrieval.instruction_files import read_all_instruction_files, read_instruction_files
+from contextasm.retrieval.registry import OPEN_SOURCES
 from contextasm.text.glob import matching_paths
 from contextasm.text.lock_file import parse_lock, quoted_path
 from contextasm.text.templates import fill_template, is_pattern, placeholders
@@ -62,7 +65,8 @@ def instructing_files(workspace: Folder | GitWorkspace, options: Options, proces
     strategies. Raises `ContextasmError` for settings and profiles that can't be used.
     """
     settings_file = load_settings_file(workspace)
-    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    settings, _ = with_detected_profile(typed, settings_file, workspace)
     outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
     listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
     files: dict[str, str] = {}
@@ -73,9 +77,14 @@ def instructing_files(workspace: Folder | GitWorkspace, options: Options, proces
         profile = resolve_profile(named, settings_file, workspace, process, files)
         layers += profile.layers
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
-    templates = (template for layer in layers if is_locked(layer) for template in _templates(layer))
+    locked = [layer for layer in layers if is_locked(layer)]
+    templates = (template for layer in locked for template in _templates(layer))
     patterns = {FILE, RULE_FILES, *(fill_template(template, {"agent": "*", "team": "*"}) for template in templates)}
     paths = {path for pattern in patterns for path in workspace.list(pattern)}
+    for layer in locked:
+        if OPEN_SOURCES.intersection(layer.query.sources):
+            read = read_all_instruction_files(workspace, _templates(layer))
+            paths |= {file.document.path for file in read.files}
     return sorted({*paths, *(path for path in files if not os.path.isabs(path))})
 
 
@@ -121,6 +130,10 @@ def refuse_document_drift(
     reads = recording.reads.copy()  # A source that is late may still be reading.
     digests: dict[str, str] = {}
     for layer in layers:
+        if is_locked(layer) and OPEN_SOURCES.intersection(layer.query.sources):
+            # Nested and imported files are named by no path of the layer. All of them are in the recording already.
+            paths = read_instruction_files(recording, layer, request).paths
+            digests |= {path: answer_digest(recording.read(path)) for path in paths}
         for path in _request_paths(layer, request) if is_locked(layer) else ():
             listed = recording.lists.get(path) if is_pattern(path) else (path,)
             if listed is not None:  # A layer that is late has listed nothing.

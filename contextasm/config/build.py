@@ -62,11 +62,11 @@ class PreparedBuild(NamedTuple):
     Paths are relative to the workspace; those outside of it are absolute.
     """
 
-    approved: Mapping[str, str] | None = None
-    """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
-
     detection: Detection | None = None
     """What the folder was taken for; None where the profile is named, or the folder has settings or agents."""
+
+    approved: Mapping[str, str] | None = None
+    """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
 
     @property
     def taken(self) -> str:

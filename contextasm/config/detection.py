@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from contextasm.config import values
 from contextasm.config.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.text.templates import is_pattern
 from contextasm.workspace.folder import MARKS, Folder
@@ -62,11 +63,12 @@ def _kinds() -> Sequence[_Kind]:
     assert isinstance(data, bytes)
     tables = load_mapping(data, _KINDS.name)["kinds"]
     assert isinstance(tables, list)
-    return [
-        _Kind(str(table["profile"]), tuple(map(str, table["signs"])), bool(table.get("outermost")))
-        for table in tables
-        if isinstance(table, YamlMapping)
-    ]
+    return [_kind(table) for table in tables if isinstance(table, YamlMapping)]
+
+
+def _kind(table: YamlMapping) -> _Kind:
+    signs = values.parse_texts(table["signs"], _KINDS.name)
+    return _Kind(str(table["profile"]), signs, bool(table.get("outermost")))
 
 
 def detect(workspace: Folder | GitWorkspace) -> Detection | None:

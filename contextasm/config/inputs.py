@@ -19,7 +19,7 @@ from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Layer, Profile, Request
 from contextasm.retrieval.reading import FEEDBACK_FILES
-from contextasm.retrieval.registry import TEXT_SOURCES
+from contextasm.retrieval.registry import OPEN_SOURCES, TEXT_SOURCES
 from contextasm.text.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal_file import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
@@ -66,6 +66,7 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     names = dict.fromkeys((used, *listed))
     layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
     patterns = (
+        *_instruction_files(prepared),
         InputPattern(FILE, _SETTINGS),
         InputPattern(RULE_FILES, _RULES),
         InputPattern(LOCK_FILE, _LOCK),
@@ -118,6 +119,18 @@ def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[Input
                     what_else = "a context is made of this file, too: each agent has one"
                     for path in _paths(owner_file, request):
                         yield InputPattern(path, what_else, takes_block=True, takes_new_file=True)
+
+
+def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
+    """The files that the layers of instructions read: nested and imported ones are named by no path."""
+    build = prepared.build
+    for layer in build.profile.layers:
+        if OPEN_SOURCES.intersection(layer.query.sources):
+            from contextasm.retrieval.instruction_files import read_instruction_files  # here: few profiles have any
+
+            what = f"a context is made of this file, too: layer {layer.id} reads it"
+            for path in read_instruction_files(build.workspace, layer, build.request).paths:
+                yield InputPattern(path, what, takes_block=True, takes_new_file=True)
 
 
 def _paths(template: str, request: Request) -> Sequence[str]:

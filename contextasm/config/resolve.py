@@ -91,15 +91,14 @@ def prepare_build(
     changes the profile before anything else is resolved. `stored_profile` takes the place of the one that the settings
     name. `targets` are the files that the text goes to: where no audience is named, they decide it.
     """
-    seconds = parse_deadline(options.deadline)
-    workspace = workspace or open_workspace(options, process)
+    seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
     config = RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
     options = _cleaned_options(options, configuration.settings)
     # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
     recording = RecordingWorkspace(workspace)
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
-    settings, settings_file = configuration.settings, configuration.settings_file
+    settings_file, settings = configuration.settings_file, configuration.settings
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, configuration, workspace, recording, process.environment)
     rules = evaluate_rules(config, workspace, settings_file, options, request, process, configuration.whole)
@@ -116,9 +115,13 @@ def prepare_build(
         problems=unused_variables(options, rules),
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
-    options = options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
-    prepared = PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
-    return prepared._replace(detection=configuration.detection)
+    options, detection = _request_options(options, request), configuration.detection
+    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detection)
+
+
+def _request_options(options: Options, request: Request) -> Options:
+    """The options without the workspace, and with paths that are relative to it."""
+    return options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
 
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:

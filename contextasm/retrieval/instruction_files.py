@@ -6,12 +6,12 @@ Finds and reads them in their order. The fragments are made in `sources/instruct
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Layer, Problem, Request, Workspace
-from contextasm.text.imports import find_imports, imported_path, in_scope, is_file_name, scope_globs
-from contextasm.text.templates import is_pattern, layer_paths
+from contextasm.text.imports import find_imports, imported_path, is_file_name, is_for, scope_globs
+from contextasm.text.templates import fill_template, is_pattern, layer_paths
 
 MAX_DEPTH = 5
 """Imports that may lead from a file to another one, as in Claude Code."""
@@ -48,15 +48,14 @@ class InstructionFiles(NamedTuple):
 
 def read_instruction_files(workspace: Workspace, layer: Layer, request: Request) -> InstructionFiles:
     """The files of the layer's paths, taken from each folder from the root down to those of the open files."""
-    return _Reading(workspace, request).read(_paths(workspace, layer, request, _folders_to_open(request)))
+    return _Reading(workspace, request.open).read(_paths(workspace, layer, request, _folders_to_open(request)))
 
 
-def read_all_instruction_files(workspace: Workspace, layer: Layer, request: Request) -> InstructionFiles:
-    """The files of the layer's paths in any folder, with their imports, whatever file is open."""
-    patterns = [f"**/{template}" for template in layer.query.paths]
-    paths = [path for template in layer.query.paths for path in layer_paths(workspace, template, request)]
-    nested = (path for pattern in patterns for path in workspace.list(pattern))
-    return _Reading(workspace, request).read(dict.fromkeys([*paths, *nested]))
+def read_all_instruction_files(workspace: Workspace, templates: Iterable[str]) -> InstructionFiles:
+    """The files that these paths name in any folder, with their imports, whatever files are open."""
+    patterns = [fill_template(template, {"agent": "*", "team": "*"}) for template in templates]
+    paths = (path for pattern in patterns for path in workspace.list(f"**/{pattern}"))
+    return _Reading(workspace, None).read(dict.fromkeys(paths))
 
 
 def _paths(workspace: Workspace, layer: Layer, request: Request, folders: Sequence[str]) -> Iterator[str]:
@@ -81,16 +80,18 @@ def _folders_to_open(request: Request) -> Sequence[str]:
 class _Reading:
     """One pass over instruction files: each is read once."""
 
-    def __init__(self, workspace: Workspace, request: Request) -> None:
+    def __init__(self, workspace: Workspace, open_files: Sequence[str] | None) -> None:
+        """`open_files` decide which rules apply; for None, all do."""
         self._workspace = workspace
-        self._open = request.open
+        self._open = open_files
         self._files: list[InstructionFile] = []
         self._problems: dict[Problem, None] = {}
         self._paths: dict[str, None] = {}
         self._followed: set[tuple[str, bytes]] = set()
         """Folder and text of the files whose imports were followed: a link or a copy has the same."""
 
-    def read(self, paths: Iterator[str] | dict[str, None]) -> InstructionFiles:
+    def read(self, paths: Iterable[str]) -> InstructionFiles:
+        """The files at these paths and all that they import."""
         for path in paths:
             self._add(path, ())
         return InstructionFiles(tuple(self._files), tuple(self._problems), tuple(self._paths))
@@ -114,10 +115,10 @@ class _Reading:
     def _instruction_file(self, document: Document, imported_by: str) -> InstructionFile:
         globs = scope_globs(document.front) or ()
         is_always = str(document.front.get("alwaysApply", "")).casefold() == "true"
-        if imported_by or is_always or _EVERYTHING & {*globs}:
+        if self._open is None or imported_by or is_always or _EVERYTHING & {*globs}:
             return InstructionFile(document, imported_by, globs=globs)
         if globs:
-            is_applied = any(in_scope(glob, path) for glob in globs for path in self._open)
+            is_applied = any(is_for(glob, path) for glob in globs for path in self._open)
         else:
             is_applied = not document.path.endswith(_ON_REQUEST_ENDINGS)
         return InstructionFile(document, is_applied=is_applied, globs=globs)

@@ -70,7 +70,10 @@ class ReadLogs(NamedTuple):
 
 
 def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str]) -> ReadLogs:
-    """Read the lines of logs, in the order of the paths; `days` has the day of those whose names don't begin with it."""
+    """Read the lines of logs, in the order of the paths.
+
+    `days` has the day of each log whose name does not begin with it.
+    """
     lines: list[LogLine] = []
     documents: list[Document] = []
     problems: list[Problem] = []

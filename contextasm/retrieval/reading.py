@@ -49,13 +49,12 @@ def with_cleaning(build: Build, hidden: str = "strip") -> Build:
 
 def query_paths(query: SourceQuery) -> Iterator[str]:
     """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
+    build, own = query.build, query.layer.query
     return iter(
         dict.fromkeys(
             path
-            for template in query.layer.query.paths
-            for path in layer_paths(
-                query.build.workspace, template, query.build.request, query.layer.query.except_paths
-            )
+            for template in own.paths
+            for path in layer_paths(build.workspace, template, build.request, own.except_paths)
         )
     )
 

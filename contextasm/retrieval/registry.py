@@ -24,6 +24,8 @@ class _SourceEntry(NamedTuple):
     group_fields: Sequence[str] = ()
     score_parts: Sequence[str] = ()
     reads_files: bool = True
+    uses_open: bool = False
+    """Whether the open files of a request decide what is found, whatever the layer's paths."""
     shows_text: bool = False
     """Whether files are shown as text, so that a managed block in one leaves no trace."""
 
@@ -46,7 +48,7 @@ _ENTRIES: Mapping[str, _SourceEntry] = {
     "first-document": _SourceEntry(first_document, shows_text=True),
     "daily": _SourceEntry(daily_logs, group_fields=("date",), shows_text=True),
     "instructions": _SourceEntry(
-        _import_on_call("instructions", "instructions"), group_fields=("path",), shows_text=True
+        _import_on_call("instructions", "instructions"), group_fields=("path",), uses_open=True, shows_text=True
     ),
     "log-search": _SourceEntry(
         _import_on_call("log_search", "log_search"), ("text",), ("date",), score_parts=("similarity",)
@@ -96,6 +98,9 @@ Coherence is none of the source's own: ranking computes it for every fragment th
 
 SOURCES_WITHOUT_PATH = frozenset(name for name, entry in _ENTRIES.items() if not entry.reads_files)
 """Sources that read no file."""
+
+OPEN_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.uses_open)
+"""Sources that look at the open files of a request, whatever the layer's paths."""
 
 TEXT_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.shows_text)
 """Sources that show files as text, which may hold a managed block."""

@@ -19,7 +19,7 @@ from contextasm.model import (
     RetrievalResult,
     timed_out_layers,
 )
-from contextasm.retrieval.registry import SCORE_PARTS
+from contextasm.retrieval.registry import OPEN_SOURCES, SCORE_PARTS
 from contextasm.text.glob import wildcard_matches
 from contextasm.text.matching import nearest
 
@@ -89,7 +89,8 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
 
 
 def _uses_open_files(layer: Layer) -> bool:
-    return "{open}" in layer.query.paths or "open" in dict(layer.ranking.weights)
+    is_named = "{open}" in layer.query.paths or "open" in dict(layer.ranking.weights)
+    return is_named or bool(OPEN_SOURCES.intersection(layer.query.sources))
 
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:

@@ -98,9 +98,10 @@ def _dated_path(path: str, form: DateForm | str) -> DatedPath | None:
     *numbers, rest = match.groups()
     written = name[: match.start(len(numbers) + 1)]
     found: dict[str, set[int]] = {"year": set(), "month": set(), "day": set()}
-    for token, digits in zip(form.tokens, numbers, strict=True):
-        number = int(re.sub(r"\D", "", digits))
-        found[_NUMBERS[token][0]].add(number + (2000 if token == "YY" else 0))
+    for name_of_part, digits in zip(form.tokens, numbers, strict=True):
+        part, expression, _ = _NUMBERS[name_of_part]
+        is_short_year = part == "year" and expression == r"\d{2}"
+        found[part].add(int(re.sub(r"\D", "", digits)) + (2000 if is_short_year else 0))
     return DatedPath(written, _only_day(found), rest)
 
 

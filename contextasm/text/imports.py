@@ -89,7 +89,7 @@ def _outside_braces(text: str) -> list[str]:
     return parts
 
 
-def in_scope(glob: str, path: str) -> bool:
+def is_for(glob: str, path: str) -> bool:
     """Whether a rule's glob fits a path of the workspace; one without a `/` fits a name in any folder."""
     return any(
         glob_matches(form if "/" in form else f"**/{form}", path) for form in _brace_forms(glob.removeprefix("./"))

@@ -68,17 +68,16 @@ def _root(folder: str | None, *, named: bool) -> Path:
 
     from contextasm.config.options import Options
     from contextasm.config.resolve import open_workspace, process_environment
-    from contextasm.model import ContextasmError
+    from contextasm.workspace.folder import find_workspace
 
     process = process_environment()
     if folder is not None or not named:
         return Path(folder or ".")
-    try:
+    if process.environment.get("CTXASM_WORKSPACE"):
         return Path(os.path.relpath(open_workspace(Options(), process).root))
-    except ContextasmError:
-        if process.environment.get("CTXASM_WORKSPACE"):
-            raise
-        return Path()  # no workspace here or above: this folder becomes one
+    # A folder of other tools is no place for agents unless a person says so: this folder becomes a workspace.
+    found = find_workspace(process.folder)
+    return Path(os.path.relpath(os.path.realpath(found))) if found else Path()
 
 
 def _starter_files(root: Path, agents: Sequence[str], teams: Sequence[str]) -> Sequence[StarterFile]:
