@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from contextasm.config.layers import with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.outputs import parse_outputs
-from contextasm.config.overrides import resolve_profile
-from contextasm.config.resolve import with_detected_profile
+from contextasm.config.overrides import resolve_profile, with_detected_profile
 from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, Setting, load_settings_file, resolve_settings
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.instruction_files import read_all_instruction_files, read_instruction_files

@@ -14,10 +14,24 @@ from contextasm.config.profile_loader import SHIPPED, ReadProfile, load_profile,
 from contextasm.config.settings import Setting
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Document, Layer, Profile
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import MARKS, Folder
 
 if TYPE_CHECKING:
+    from contextasm.config.detection import Detection
     from contextasm.workspace.git import GitWorkspace
+
+
+def with_detected_profile(
+    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
+) -> tuple[dict[str, Setting], Detection | None]:
+    """The settings with the profile for a folder that names none and has no agents, and what it was taken for."""
+    if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
+        return settings, None
+    from contextasm.config.detection import detect  # here: most workspaces have settings or agents
+
+    if not (detection := detect(workspace)):
+        return settings, None
+    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0].sign}")}, detection
 
 
 def resolve_profile(

@@ -22,7 +22,7 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
-from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
+from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile, with_detected_profile
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import Setting, load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
@@ -31,7 +31,7 @@ from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
-from contextasm.workspace.folder import MARKS, Folder, find_workspace
+from contextasm.workspace.folder import Folder, find_workspace
 from contextasm.workspace.git_commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace
 from contextasm.workspace.snapshot import answer_digest
@@ -176,19 +176,6 @@ def _load_configuration(
     digests: dict[str, str] = {}
     whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
     return _Configuration(settings_file, settings, whole, whole, digests, detection)
-
-
-def with_detected_profile(
-    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
-) -> tuple[dict[str, Setting], Detection | None]:
-    """The settings with the profile for a folder that names none and has no agents, and what it was taken for."""
-    if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
-        return settings, None
-    from contextasm.config.detection import detect
-
-    if not (detection := detect(workspace)):
-        return settings, None
-    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0].sign}")}, detection
 
 
 def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironment) -> MemoryIndexes | None:

@@ -7,8 +7,8 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Problem, SourceQuery
+from contextasm.retrieval.reading import template_paths
 from contextasm.text.dates import parse_date, split_dated_name
-from contextasm.text.templates import layer_paths
 
 
 class DatedLog(NamedTuple):
@@ -28,7 +28,7 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
     own = query.layer.query
     for number, template in enumerate(own.paths):
-        for path in layer_paths(query.build.workspace, template, query.build.request, own.except_paths):
+        for path in template_paths(query, template):
             written, day, rest = dated_parts(path, own.dates)
             if day:
                 age = (query.build.request.date - day).days

@@ -87,7 +87,7 @@ class _Reading:
         self._files: list[InstructionFile] = []
         self._problems: dict[Problem, None] = {}
         self._paths: dict[str, None] = {}
-        self._followed: set[tuple[str, bytes]] = set()
+        self._followed: set[tuple[str, str]] = set()
         """Folder and text of the files whose imports were followed: a link or a copy has the same."""
 
     def read(self, paths: Iterable[str]) -> InstructionFiles:
@@ -125,7 +125,7 @@ class _Reading:
 
     def _follow_imports(self, document: Document, importing: tuple[str, ...]) -> None:
         trail = (*importing, document.path)
-        if (copy := (posixpath.dirname(document.path), document.data)) in self._followed:
+        if (copy := (posixpath.dirname(document.path), document.digest)) in self._followed:
             return
         self._followed.add(copy)
         for number, found in enumerate(find_imports(document.text)):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, SourceQuery, Workspace
 from contextasm.text.decode import decode_document, parse_data
+from contextasm.text.glob import matching_paths
 from contextasm.text.templates import layer_paths
 
 FEEDBACK_FILES = "feedback/*.jsonl"
@@ -49,14 +50,18 @@ def with_cleaning(build: Build, hidden: str = "strip") -> Build:
 
 def query_paths(query: SourceQuery) -> Iterator[str]:
     """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
-    build, own = query.build, query.layer.query
-    return iter(
-        dict.fromkeys(
-            path
-            for template in own.paths
-            for path in layer_paths(build.workspace, template, build.request, own.except_paths)
-        )
-    )
+    return iter(dict.fromkeys(path for template in query.layer.query.paths for path in template_paths(query, template)))
+
+
+def template_paths(query: SourceQuery, template: str) -> Iterator[str]:
+    """The files that one path of the layer names, without those that its `except` leaves out."""
+    paths = layer_paths(query.build.workspace, template, query.build.request)
+    if not query.layer.query.except_paths:
+        yield from paths
+        return
+    listed = [*paths]
+    left_out = {path for pattern in query.layer.query.except_paths for path in matching_paths(listed, pattern)}
+    yield from (path for path in listed if path not in left_out)
 
 
 def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:

@@ -35,26 +35,12 @@ def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] =
     return fill_template(template, shown)
 
 
-def layer_paths(
-    workspace: Workspace, template: str, request: Request, except_paths: Collection[str] = ()
-) -> Iterator[str]:
+def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
     """The files that a layer's path names; none where the path needs a name that the request does not give.
 
     `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
-    back unchanged, whether such a file exists or not. Files that a pattern of `except_paths` fits are left out.
+    back unchanged, whether such a file exists or not.
     """
-    paths = _template_paths(workspace, template, request)
-    if not except_paths:
-        yield from paths
-        return
-    from contextasm.text.glob import matching_paths  # here: `text.glob` imports this module
-
-    listed = [*paths]
-    left_out = {path for pattern in except_paths for path in matching_paths(listed, pattern)}
-    yield from (path for path in listed if path not in left_out)
-
-
-def _template_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
     if template in {"{open}", "{changed}"}:
         yield from request.open if template == "{open}" else request.changed
         return

@@ -18,11 +18,14 @@ LOCKED = {
     "brain": ["project"],
     "default": ["L1", "L2"],
     "librarian": ["system", "rules"],
+    "logseq": ["instructions"],
     "memory": [],
-    "openclaw": ["soul", "agents", "tools"],
+    "obsidian": ["instructions"],
+    "openclaw": ["soul", "agents", "tools", "heartbeat", "bootstrap"],
     "pack": ["project"],
     "query": [],
     "recall": ["L1", "L2"],
+    "repo": ["instructions"],
 }
 """Locked layers of each shipped profile."""
 

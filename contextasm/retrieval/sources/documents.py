@@ -16,9 +16,9 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
+from contextasm.retrieval.reading import template_paths
 from contextasm.text.markdown import trimmed
 from contextasm.text.passage import passage
-from contextasm.text.templates import layer_paths
 
 
 def documents(query: SourceQuery) -> RetrievalResult:
@@ -54,7 +54,7 @@ def first_document(query: SourceQuery) -> RetrievalResult:
     Names of one file, as where a disk takes capitals for small letters, are one file.
     """
     result = documents(query)
-    texts = {document.path: document.data for document in result.documents}
+    texts = {document.path: document.digest for document in result.documents}
     if len(result.fragments) < 2:
         return result
     first, *others = result.fragments
@@ -69,7 +69,7 @@ def _headings_and_paths(query: SourceQuery) -> Iterator[tuple[str, str]]:
         query.layer.heading * len(query.layer.query.paths) if len(query.layer.heading) == 1 else query.layer.heading
     )
     for heading, template in zip(headings, query.layer.query.paths, strict=True):
-        for path in layer_paths(query.build.workspace, template, query.build.request, query.layer.query.except_paths):
+        for path in template_paths(query, template):
             yield heading, path
 
 

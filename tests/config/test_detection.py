@@ -1,0 +1,210 @@
+"""Folders without settings: the layouts of other tools, each made by hand from its documentation, built without a flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import ctxasm, fill, inside
+
+DAY = {"CTXASM_DATE": "2025-03-14"}
+
+OPENCLAW = {
+    "AGENTS.md": "# Rules\nAsk first.\n",
+    "SOUL.md": "Calm.\n",
+    "IDENTITY.md": "Claw.\n",
+    "USER.md": "Ana.\n",
+    "TOOLS.md": "ssh works.\n",
+    "HEARTBEAT.md": "Every hour.\n",
+    "BOOTSTRAP.md": "First run.\n",
+    "DREAMS.md": "A dream.\n",
+    "MEMORY.md": "Likes tea.\n",
+    "memory/2025-03-13.md": "- Shipped.\n",
+    "memory/2025-03-13-review.md": "- Reviewed.\n",
+    "memory/dreaming/light/2025-03-13.md": "- Dreamt.\n",
+    "memory/imports/mem0/2025-03-13.md": "- Imported.\n",
+    "memory/2025-03-12.bak.md": "- Backup.\n",
+}
+OPENCLAW_TEXT = """\
+## Soul
+Calm.
+
+## Identity
+Claw.
+
+## Agents
+### Rules
+Ask first.
+
+## User
+Ana.
+
+## Recent Notes
+### 2025-03-13
+- Reviewed.
+
+- Shipped.
+
+## Memory
+Likes tea.
+
+## Tools
+ssh works.
+"""
+
+OBSIDIAN = {
+    ".obsidian/daily-notes.json": '{"folder": "Daily", "format": "YYYY/MM/DD-MM-YYYY dddd", "template": "T"}',
+    "Daily/2025/03/13-03-2025 Thursday.md": "- Met Ana.\n",
+    "Daily/2025/02/01-02-2025 Saturday.md": "- Old.\n",
+    "Ideas/Kites.md": "# Kites\nThey fly.\n",
+}
+OBSIDIAN_TEXT = """\
+## Recent Notes
+### 2025-03-13
+- Met Ana.
+"""
+
+LOGSEQ = {
+    "logseq/config.edn": ';; :journals-directory "x"\n{:meta/version 1\n :journal/file-name-format "yyyy_MM_dd"}\n',
+    "journals/2025_03_13.md": "- Wrote the plan\n\t- part one\n",
+    "pages/Plan.md": "- The plan\n",
+}
+LOGSEQ_TEXT = """\
+## Recent Journal
+### 2025-03-13
+- Wrote the plan
+\t- part one
+"""
+
+REPO = {
+    "AGENTS.md": "Use uv. @docs/style.md\n",
+    "CLAUDE.md": "Use uv. @docs/style.md\n",
+    "GEMINI.md": "Be brief.\n",
+    "docs/style.md": "Tabs.\n",
+    ".github/copilot-instructions.md": "Test.\n",
+    ".github/instructions/web.instructions.md": '---\napplyTo: "**/*.{ts,tsx}"\n---\nStrict.\n',
+    ".cursor/rules/all.mdc": "---\nalwaysApply: true\n---\nAlways.\n",
+    ".cursor/rules/py.mdc": "---\nglobs: *.py,lib/**\nalwaysApply: false\n---\nTyped.\n",
+    ".cursor/rules/ask.mdc": "---\ndescription: deploying\n---\nOn request.\n",
+    "app/AGENTS.md": "Nested.\n",
+}
+REPO_TEXT = """\
+## Instructions
+### AGENTS.md
+Use uv. @docs/style.md
+
+### docs/style.md
+Tabs.
+
+### GEMINI.md
+Be brief.
+
+### .github/copilot-instructions.md
+Test.
+
+### .cursor/rules/all.mdc
+Always.
+"""
+
+LAYOUTS = {
+    "openclaw": (OPENCLAW, OPENCLAW_TEXT, "profile openclaw, for SOUL.md is here; also found: -p repo (AGENTS.md)"),
+    "obsidian": (OBSIDIAN, OBSIDIAN_TEXT, "profile obsidian, for .obsidian is here"),
+    "logseq": (LOGSEQ, LOGSEQ_TEXT, "profile logseq, for logseq/config.edn is here"),
+    "repo": (REPO, REPO_TEXT, "profile repo, for AGENTS.md is here"),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_real_layout_is_built_without_a_flag(tmp_path: Path, name: str) -> None:
+    """Byte for byte, and the receipt says what was taken."""
+    files, text, words = LAYOUTS[name]
+    fill(tmp_path, files)
+    result = inside("build", cwd=tmp_path, env=DAY)
+    assert (result.code, result.out) == (0, text)
+    assert result.err.rstrip().endswith(words)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("command", ["check", "explain", "plan"])
+def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command: str) -> None:
+    """And say so on standard error."""
+    files, _, words = LAYOUTS[name]
+    fill(tmp_path, files)
+    result = inside(command, cwd=tmp_path, env=DAY)
+    assert result.code == 0, result
+    assert words in result.err
+
+
+def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:
+    """The nearest file comes last, and a rule only with a file that it is for."""
+    fill(tmp_path, REPO)
+    out = inside("build", "-q", "--open", "app/main.py", "--open", "web/x.tsx", cwd=tmp_path, env=DAY).out
+    assert "Typed." in out
+    assert "Strict." in out
+    assert out.endswith("### app/AGENTS.md\nNested.\n")
+    assert "On request." not in out
+
+
+def test_explain_names_imports_equal_files_and_rules_that_do_not_apply(tmp_path: Path) -> None:
+    """No file is left out in silence."""
+    fill(tmp_path, REPO)
+    out = inside("explain", cwd=tmp_path, env=DAY).out
+    rows = {line[: line.index(":")].split()[-1]: line for line in out.splitlines()[1:]}
+    assert "included" in rows["docs/style.md"]
+    assert "the same as AGENTS.md" in rows["CLAUDE.md"]
+    assert "no such file is open" in rows[".cursor/rules/py.mdc"]
+    assert "only where an agent asks" in rows[".cursor/rules/ask.mdc"]
+
+
+def test_the_folder_is_found_upwards_to_the_top_of_the_repository(tmp_path: Path) -> None:
+    """The outermost for a repository's instructions, the nearest for a vault, nothing above the top."""
+    fill(tmp_path, {"SOUL.md": "Above.\n", "r/.git/HEAD": "", "r/AGENTS.md": "Top.\n", "r/a/AGENTS.md": "Nested.\n"})
+    fill(tmp_path, {"r/notes/.obsidian/app.json": "{}", "r/notes/2025-03-14.md": "- Today.\n", "r/notes/x/y.md": ""})
+    fill(tmp_path, {"bare/.git/HEAD": "", "bare/src/main.py": ""})
+    assert "Top." in inside("build", "-q", cwd=tmp_path / "r" / "a", env=DAY).out
+    assert "Today." in inside("build", "-q", cwd=tmp_path / "r" / "notes" / "x", env=DAY).out
+    assert "Top." in inside("build", "-q", "-p", "repo", cwd=tmp_path / "r" / "notes" / "x", env=DAY).out
+    nothing = inside("build", cwd=tmp_path / "bare" / "src", env=DAY)
+    assert nothing.code == 2
+    assert "no workspace here or above" in nothing.err
+
+
+def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
+    """A file that anybody may put above it instructs nobody."""
+    fill(tmp_path, {"AGENTS.md": "Planted.\n", "home/x/y.txt": "", "other/AGENTS.md": "Mine.\n", "other/z/y.txt": ""})
+    home = {**DAY, "HOME": str(tmp_path / "home")}
+    assert inside("build", cwd=tmp_path / "home" / "x", env=home).code == 2
+    assert inside("build", cwd=tmp_path / "other" / "z", env=home).code == 2
+    assert "Mine." in inside("build", cwd=tmp_path / "other", env=home).out
+
+
+@pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, {"agents/a/IDENTITY.md": "A\n"}])
+def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str, str]) -> None:
+    """Nothing is taken for anything there."""
+    fill(tmp_path, {"SOUL.md": "Calm.\n", **mark})
+    result = inside("build", cwd=tmp_path, env=DAY)
+    assert "found" not in result.err
+    assert "profile openclaw" not in result.err
+
+
+def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) -> None:
+    """OpenClaw keeps folders of agents, too, and they have no IDENTITY.md of ours."""
+    fill(tmp_path, {**OPENCLAW, "agents/ops/SOUL.md": "Ops.\n"})
+    result = inside("check", "-p", "openclaw", cwd=tmp_path, env=DAY)
+    assert (result.code, "IDENTITY" in result.out) == (0, False)
+
+
+def test_of_two_names_of_the_memory_one_is_read(tmp_path: Path) -> None:
+    """And the other is told."""
+    fill(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "Large.\n", "memory.md": "Small.\n"})
+    assert "Small." not in inside("build", "-q", cwd=tmp_path, env=DAY).out
+    assert "MEMORY.md is there, and is read in its place" in inside("explain", cwd=tmp_path, env=DAY).out
+
+
+def test_init_makes_agents_in_this_folder_and_not_in_one_of_another_tool(tmp_path: Path) -> None:
+    """A repository becomes a workspace only where a person says so."""
+    fill(tmp_path, {".git/HEAD": "", "AGENTS.md": "Top.\n", "here/x.md": ""})
+    assert ctxasm("init", "--agent", "luna", cwd=tmp_path / "here").code == 0
+    assert (tmp_path / "here" / "agents" / "luna").is_dir()
+    assert not (tmp_path / "agents").exists()
