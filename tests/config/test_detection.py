@@ -1,12 +1,16 @@
-"""Folders without settings: the layouts of other tools, each made by hand from its documentation, built without a flag."""
+"""Folders without settings: layouts of other tools, made by hand from their documentation, built without a flag."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.command import ctxasm, fill, inside
+
+make = partial(fill, base={})
+"""Makes a folder of these files alone: no agents."""
 
 DAY = {"CTXASM_DATE": "2025-03-14"}
 
@@ -42,9 +46,9 @@ Ana.
 
 ## Recent Notes
 ### 2025-03-13
-- Reviewed.
-
 - Shipped.
+
+- Reviewed.
 
 ## Memory
 Likes tea.
@@ -119,7 +123,7 @@ LAYOUTS = {
 def test_a_real_layout_is_built_without_a_flag(tmp_path: Path, name: str) -> None:
     """Byte for byte, and the receipt says what was taken."""
     files, text, words = LAYOUTS[name]
-    fill(tmp_path, files)
+    make(tmp_path, files)
     result = inside("build", cwd=tmp_path, env=DAY)
     assert (result.code, result.out) == (0, text)
     assert result.err.rstrip().endswith(words)
@@ -130,7 +134,7 @@ def test_a_real_layout_is_built_without_a_flag(tmp_path: Path, name: str) -> Non
 def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command: str) -> None:
     """And say so on standard error."""
     files, _, words = LAYOUTS[name]
-    fill(tmp_path, files)
+    make(tmp_path, files)
     result = inside(command, cwd=tmp_path, env=DAY)
     assert result.code == 0, result
     assert words in result.err
@@ -138,7 +142,7 @@ def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command
 
 def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:
     """The nearest file comes last, and a rule only with a file that it is for."""
-    fill(tmp_path, REPO)
+    make(tmp_path, REPO)
     out = inside("build", "-q", "--open", "app/main.py", "--open", "web/x.tsx", cwd=tmp_path, env=DAY).out
     assert "Typed." in out
     assert "Strict." in out
@@ -148,7 +152,7 @@ def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:
 
 def test_explain_names_imports_equal_files_and_rules_that_do_not_apply(tmp_path: Path) -> None:
     """No file is left out in silence."""
-    fill(tmp_path, REPO)
+    make(tmp_path, REPO)
     out = inside("explain", cwd=tmp_path, env=DAY).out
     rows = {line[: line.index(":")].split()[-1]: line for line in out.splitlines()[1:]}
     assert "included" in rows["docs/style.md"]
@@ -159,9 +163,17 @@ def test_explain_names_imports_equal_files_and_rules_that_do_not_apply(tmp_path:
 
 def test_the_folder_is_found_upwards_to_the_top_of_the_repository(tmp_path: Path) -> None:
     """The outermost for a repository's instructions, the nearest for a vault, nothing above the top."""
-    fill(tmp_path, {"SOUL.md": "Above.\n", "r/.git/HEAD": "", "r/AGENTS.md": "Top.\n", "r/a/AGENTS.md": "Nested.\n"})
-    fill(tmp_path, {"r/notes/.obsidian/app.json": "{}", "r/notes/2025-03-14.md": "- Today.\n", "r/notes/x/y.md": ""})
-    fill(tmp_path, {"bare/.git/HEAD": "", "bare/src/main.py": ""})
+    fill(
+        tmp_path,
+        {"SOUL.md": "Above.\n", "r/.git/HEAD": "", "r/AGENTS.md": "Top.\n", "r/a/AGENTS.md": "Nested.\n"},
+        base={},
+    )
+    fill(
+        tmp_path,
+        {"r/notes/.obsidian/app.json": "{}", "r/notes/2025-03-14.md": "- Today.\n", "r/notes/x/y.md": ""},
+        base={},
+    )
+    make(tmp_path, {"bare/.git/HEAD": "", "bare/src/main.py": ""})
     assert "Top." in inside("build", "-q", cwd=tmp_path / "r" / "a", env=DAY).out
     assert "Today." in inside("build", "-q", cwd=tmp_path / "r" / "notes" / "x", env=DAY).out
     assert "Top." in inside("build", "-q", "-p", "repo", cwd=tmp_path / "r" / "notes" / "x", env=DAY).out
@@ -172,7 +184,11 @@ def test_the_folder_is_found_upwards_to_the_top_of_the_repository(tmp_path: Path
 
 def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
     """A file that anybody may put above it instructs nobody."""
-    fill(tmp_path, {"AGENTS.md": "Planted.\n", "home/x/y.txt": "", "other/AGENTS.md": "Mine.\n", "other/z/y.txt": ""})
+    fill(
+        tmp_path,
+        {"AGENTS.md": "Planted.\n", "home/x/y.txt": "", "other/AGENTS.md": "Mine.\n", "other/z/y.txt": ""},
+        base={},
+    )
     home = {**DAY, "HOME": str(tmp_path / "home")}
     assert inside("build", cwd=tmp_path / "home" / "x", env=home).code == 2
     assert inside("build", cwd=tmp_path / "other" / "z", env=home).code == 2
@@ -182,7 +198,7 @@ def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, {"agents/a/IDENTITY.md": "A\n"}])
 def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str, str]) -> None:
     """Nothing is taken for anything there."""
-    fill(tmp_path, {"SOUL.md": "Calm.\n", **mark})
+    make(tmp_path, {"SOUL.md": "Calm.\n", **mark})
     result = inside("build", cwd=tmp_path, env=DAY)
     assert "found" not in result.err
     assert "profile openclaw" not in result.err
@@ -190,21 +206,21 @@ def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str
 
 def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) -> None:
     """OpenClaw keeps folders of agents, too, and they have no IDENTITY.md of ours."""
-    fill(tmp_path, {**OPENCLAW, "agents/ops/SOUL.md": "Ops.\n"})
+    make(tmp_path, {**OPENCLAW, "agents/ops/SOUL.md": "Ops.\n"})
     result = inside("check", "-p", "openclaw", cwd=tmp_path, env=DAY)
     assert (result.code, "IDENTITY" in result.out) == (0, False)
 
 
 def test_of_two_names_of_the_memory_one_is_read(tmp_path: Path) -> None:
     """And the other is told."""
-    fill(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "Large.\n", "memory.md": "Small.\n"})
+    make(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "Large.\n", "memory.md": "Small.\n"})
     assert "Small." not in inside("build", "-q", cwd=tmp_path, env=DAY).out
     assert "MEMORY.md is there, and is read in its place" in inside("explain", cwd=tmp_path, env=DAY).out
 
 
 def test_init_makes_agents_in_this_folder_and_not_in_one_of_another_tool(tmp_path: Path) -> None:
     """A repository becomes a workspace only where a person says so."""
-    fill(tmp_path, {".git/HEAD": "", "AGENTS.md": "Top.\n", "here/x.md": ""})
+    make(tmp_path, {".git/HEAD": "", "AGENTS.md": "Top.\n", "here/x.md": ""})
     assert ctxasm("init", "--agent", "luna", cwd=tmp_path / "here").code == 0
     assert (tmp_path / "here" / "agents" / "luna").is_dir()
     assert not (tmp_path / "agents").exists()
