@@ -61,8 +61,8 @@ class _Bullet(NamedTuple):
 def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories of one file, in file order, and the problems in them.
 
-    A file whose front matter has a `type` is one memory. In any other each top-level bullet is one, and the front
-    matter holds their defaults. Bullets in a comment of several lines are none.
+    A file whose front matter has a `type` is one memory, unless it holds observations alone. In any other each
+    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are none.
     """
     report = _Report(document.path)
     front = _memory_fields(document.front, report)
@@ -78,8 +78,23 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
 
 
 def is_one_memory(document: Document) -> bool:
-    """Whether a file is one memory as a whole, so that its bullets are none."""
-    return bool(document.front.get("type"))
+    """Whether a file is one memory as a whole, so that its bullets are none: it has a `type`, and a text of its own."""
+    return bool(document.front.get("type")) and not _holds_observations_alone(document.text.split("\n"))
+
+
+def _holds_observations_alone(lines: Sequence[str]) -> bool:
+    """Whether headings and bullets are all there is, and a bullet states its type: `- [fact] text`."""
+    at, has_observation = 0, False
+    while at < len(lines):
+        if begins_bullet(lines[at]):
+            kind = TYPE.match(lines[at][1:].strip())
+            has_observation = has_observation or bool(kind and kind[1] not in TASK_MARKS)
+            at = bullet_end(lines, at)
+        elif lines[at].strip() and not heading(lines[at]):
+            return False
+        else:
+            at += 1
+    return has_observation
 
 
 def _memory_fields(front: Mapping[str, Value], report: _Report) -> dict[str, Value]:

@@ -1,0 +1,46 @@
+"""Files with a `type` in front: one memory, or a list of observations as basic-memory writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from contextasm.model import Document
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+
+FRONT = "---\ntitle: Coffee\ntype: note\npermalink: coffee\n---\n"
+
+OBSERVATIONS = (
+    "# Coffee\n\n## Observations\n- [method] Pour over takes three minutes #brew (kitchen)\n- [tip] Grind late\n"
+)
+
+
+def texts(body: str) -> list[tuple[str, str]]:
+    """Type and text of each memory of a file with this body."""
+    document = decode_document("memories/coffee.md", (FRONT + body).encode())
+    assert isinstance(document, Document)
+    return [(memory.type, memory.text) for memory in parse_memories(document)[0]]
+
+
+def test_observations_are_the_memories_of_a_file_without_a_text_of_its_own() -> None:
+    """Headings are no text, and a relation takes the type of the file."""
+    relation = "\n## Relations\n- relates_to [[Tea]]\n"
+    assert texts(OBSERVATIONS + relation) == [
+        ("method", "Pour over takes three minutes #brew (kitchen)"),
+        ("tip", "Grind late"),
+        ("note", "relates_to [[Tea]]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("Coffee is a drink.\n\n" + OBSERVATIONS, id="text"),
+        pytest.param("# Schema\n\n- `id`: the key\n- `name`: the name\n", id="plain bullets"),
+        pytest.param("- [x] done\n- [ ] open\n", id="tasks"),
+        pytest.param(OBSERVATIONS + "\n```\ncode\n```\n", id="code"),
+    ],
+)
+def test_a_file_with_a_text_is_one_memory(body: str) -> None:
+    """As an OKF concept is."""
+    assert len(texts(body)) == 1
