@@ -17,7 +17,7 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 from contextasm.config.build import load_token_table
 from contextasm.model import ContextasmError, TokenCounter
 from contextasm.selection import tokens
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, exact_counter, unpack
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, TOKENIZERS, exact_counter, unpack
 
 NAMES = list(ENCODINGS)
 
@@ -243,4 +243,4 @@ def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatc
 
 def test_every_counter_is_described() -> None:
     """`ctxasm tokenizers` lists neither more nor less than there is."""
-    assert list(TOKENIZERS) == [ESTIMATE.name, *ENCODINGS]
+    assert list(TOKENIZERS) == [ESTIMATE.name, *LENGTHS, *ENCODINGS]

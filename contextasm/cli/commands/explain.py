@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.build import PreparedBuild
@@ -41,8 +42,18 @@ def explain(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")
     ] = False,
+    host: HostOption = None,
+    host_file: HostFileOption = None,
 ) -> int:
-    """Show each fragment with its decision, tokens and reason, or only one line of a file."""
+    """Show each fragment with its decision, tokens and reason, or only one line of a file.
+
+    With --host, show instead what a host loads by itself, and what it cuts.
+    """
+    refuse_host_files(host, host_file)
+    if host is not None:
+        _refuse_beside_host({"RECORD": record, "--line": line, "--id": fragment, "--locked": locked})
+        explain_host(read_host(host, host_file or (), options), as_json=json)
+        return 0
     folder: Folder | GitWorkspace | None
     if record is not None:
         opened = _open_record(record, options, locked=locked)
@@ -64,6 +75,14 @@ def explain(
 
 
 run = takes_options(explain)
+
+
+def _refuse_beside_host(typed: Mapping[str, object]) -> None:
+    """Raise `ContextasmError` for an argument that asks about a build."""
+    from contextasm.model import ContextasmError
+
+    if where := next((name for name, value in typed.items() if value), None):
+        raise ContextasmError(where, "does not go with --host", "leave it out: nothing is built")
 
 
 def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
