@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from contextasm.config.host_loader import Cut
+from contextasm.selection.tokens import LENGTHS
 from contextasm.text.literals import literals
 from contextasm.text.markdown import heading
 
@@ -39,20 +40,10 @@ def kept_runs(text: str, cut: Cut) -> Sequence[Run]:
     if cut.lines:
         runs = _within(text, runs, _line_end(text, cut.lines))
     if cut.characters:
-        runs = _kept_ends(text, runs, cut.characters, cut, utf16_units)
+        runs = _kept_ends(text, runs, cut.characters, cut, LENGTHS["chars"].units)
     if cut.bytes:
-        runs = _kept_ends(text, runs, cut.bytes, cut, utf8_bytes)
+        runs = _kept_ends(text, runs, cut.bytes, cut, LENGTHS["bytes"].units)
     return runs
-
-
-def utf16_units(text: str) -> int:
-    """UTF-16 code units of a text, as JavaScript counts its length."""
-    return len(text) + sum(letter > "\uffff" for letter in text) if not text.isascii() else len(text)
-
-
-def utf8_bytes(text: str) -> int:
-    """Bytes of a text in UTF-8; half a character counts as three."""
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:

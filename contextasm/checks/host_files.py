@@ -14,10 +14,10 @@ from contextasm.checks.host_cuts import (
     kept_runs,
     lost_runs,
     lost_sections,
-    utf16_units,
 )
 from contextasm.config.host_loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
+from contextasm.selection.tokens import LENGTHS
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
 
@@ -236,13 +236,13 @@ def _within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFil
     left = host.total
     result = []
     for file in files:
-        size = sum(utf16_units(file.text[start:stop]) for start, stop in file.kept)
+        size = sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
         if left < host.least:
             file = file._replace(kept=[], limit=f"{host.total:,} characters in all")
         elif size > left:
             cut = file.rule.each._replace(characters=left)
             file = file._replace(kept=kept_runs(file.text, cut), limit=f"{host.total:,} characters in all")
-        left -= sum(utf16_units(file.text[start:stop]) for start, stop in file.kept)
+        left -= sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
         result.append(file)
     return result
 
