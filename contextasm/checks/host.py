@@ -56,8 +56,12 @@ def lost_tokens(sections: Sequence[LostSection]) -> int:
 
 
 def _unread_findings(reading: HostReading) -> Iterator[Finding]:
+    name = reading.host.summary
     for file in reading.unread:
-        severity, hint = ("warning", "move what it says") if file.is_retired else ("note", "")
-        yield Finding(UNREAD, severity, file.path, 0, f"{reading.host.summary} does not load this file: {file.why}", hint)
+        message = f"{name} does not load this file: {file.why}"
+        if file.is_retired:
+            yield Finding(UNREAD, "warning", file.path, 0, message, "move its text to a file that is loaded")
+        else:
+            yield Finding(UNREAD, "note", file.path, 0, message, "")
     for problem in reading.problems:
         yield Finding(UNREADABLE, "error", problem.path, problem.line, problem.message, "see what is in its place")

@@ -69,7 +69,7 @@ def common_runs(first: Sequence[Run], second: Sequence[Run]) -> Sequence[Run]:
 
 
 def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
-    """What is lost, section by section; a section is the lines below a heading, with it."""
+    """The lost lines, section by section; a section is the lines below a heading, with it."""
     sections: list[LostSection] = []
     for first, start, end, words in _sections(text):
         for lost_start, lost_stop in lost:

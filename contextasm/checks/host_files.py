@@ -37,7 +37,7 @@ class LoadedFile(NamedTuple):
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
-        """What never reaches the model: of each part without a kept letter, the sections."""
+        """The parts that never reach the model, each as its sections."""
         return [lost_sections(self.text, [run]) for run in lost_runs(self.text, self.kept)]
 
 
@@ -52,7 +52,7 @@ class UnreadFile(NamedTuple):
 
 
 class HostReading(NamedTuple):
-    """What a host loads by itself when a session starts in a folder."""
+    """The files that a host loads by itself when a session starts in a folder."""
 
     host: Host
     root: str
@@ -236,15 +236,21 @@ def _within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFil
     left = host.total
     result = []
     for file in files:
-        size = sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
-        if left < host.least:
-            file = file._replace(kept=[], limit=f"{host.total:,} characters in all")
-        elif size > left:
-            cut = file.rule.each._replace(characters=left)
-            file = file._replace(kept=kept_runs(file.text, cut), limit=f"{host.total:,} characters in all")
-        left -= sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
-        result.append(file)
+        result.append(_cut_to(file, left if left >= host.least else 0, host.total))
+        left -= _kept_units(result[-1])
     return result
+
+
+def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
+    """The file with no more kept than the units that are left of the total."""
+    if _kept_units(file) <= left:
+        return file
+    kept = kept_runs(file.text, file.rule.each._replace(characters=left)) if left else []
+    return file._replace(kept=kept, limit=f"{total:,} characters in all")
+
+
+def _kept_units(file: LoadedFile) -> int:
+    return sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
 
 
 def _is_less(text: str, kept: Sequence[Run]) -> bool:

@@ -1,4 +1,4 @@
-"""What a host loads by itself and what it cuts, for `check --host` and `explain --host`; no workspace of ours is needed."""
+"""Files that a host loads by itself and cuts, for `check --host` and `explain --host`; no workspace is needed."""
 
 from __future__ import annotations
 

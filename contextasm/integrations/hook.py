@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.host_files import HostReading, LoadedFile, read_host_files
 from contextasm.config.build import PreparedBuild
-from contextasm.config.host_loader import Host, HookRule, host_names, load_host
+from contextasm.config.host_loader import HookRule, Host, host_names, load_host
 from contextasm.config.layers import with_freed_rooms
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
@@ -35,11 +36,12 @@ MAX_TOPIC = 4000
 
 _MAX_MESSAGE = 500
 _MAX_BUILDS = 40
+_PINNED = ("pinned", "pin")
 _TOPIC_SOURCES = ("search", "log-search")
 
 
 class HookCall(NamedTuple):
-    """What the command line of a hook asks for."""
+    """The request of a hook, as its command line has it."""
 
     hosts: tuple[Host, ...]
     """The host, or all with hooks where none is named: the answer then suits each of them."""
@@ -90,7 +92,7 @@ def parse_part(typed: str | None) -> tuple[int, int]:
 
 
 def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) -> str:
-    """The answer to an event, as JSON in one line. Raises `ContextasmError` for what is no event, and as a build does."""
+    """The answer to an event, as JSON in one line. Raises `ContextasmError` for no event, and as a build does."""
     event = load_json(event_text, "hook event")
     if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
         hint = 'send an object such as {"hook_event_name": "SessionStart"}'
@@ -129,9 +131,12 @@ def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str
     prepared = prepare_build(call.options, process)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
     room = call.max_units - LENGTHS[call.unit].units(lead)
-    build = without_host_files(prepared, _host_files(call, process), call)
+    files = _host_files(call, process)
+    build = without_host_files(prepared, files, call)
     pieces, problems = _pieces(prepared, build, call, room)
     piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
+    if files:  # To have nothing else to send is no fault.
+        problems = [problem for problem in problems if problem.code != "no-effect"]
     message = _problem_words(problems) if call.part == 1 else ""
     return (lead + piece if piece.strip() else ""), message
 
@@ -194,27 +199,35 @@ def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, Loa
 
 def without_host_files(prepared: PreparedBuild, files: Mapping[str, LoadedFile], call: HookCall) -> Build:
     """The build without the files that a host loads by itself, and without copies of them."""
-    from glob import escape
-
     build = prepared.in_full
     if not files:
         return build
     root = prepared.workspace.root
-    paths = [os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")]
+    paths = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
     texts = {file.text for file in files.values()}
     documents = _run(prepared, build, call, build.request.budget).documents
-    paths += [document.path for document in documents if document.data.decode("utf-8-sig", "replace") in texts]
-    filters = build.request.filters
-    exclude = tuple(dict.fromkeys([*filters.exclude, *map(escape, paths)]))
-    request = build.request._replace(filters=filters._replace(exclude=exclude))
-    layers = [layer for layer in build.profile.layers if not _is_of(layer, paths)]
+    paths |= {document.path for document in documents if document.data.decode("utf-8-sig", "replace") in texts}
+    layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
     profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
-    return build._replace(request=request, profile=profile)
+    return _excluding(build._replace(profile=profile), sorted(map(escape, paths)))
 
 
-def _is_of(layer: Layer, paths: Sequence[str]) -> bool:
-    """Whether a layer shows nothing but these files; a required one would show them whatever is excluded."""
-    return bool(layer.query.paths) and all(path in paths for path in layer.query.paths)
+def _excluding(build: Build, patterns: Sequence[str]) -> Build:
+    filters = build.request.filters
+    filters = filters._replace(exclude=(*filters.exclude, *patterns))
+    return build._replace(request=build.request._replace(filters=filters))
+
+
+def _without_paths(layer: Layer, paths: Collection[str]) -> Layer | None:
+    """The layer without these files, which a required one would show whatever is excluded; None where none is left."""
+    kept = [number for number, path in enumerate(layer.query.paths) if path not in paths]
+    if len(kept) == len(layer.query.paths):
+        return layer
+    heading = layer.heading
+    if len(heading) == len(layer.query.paths):
+        heading = tuple(heading[number] for number in kept)
+    query = layer.query._replace(paths=tuple(layer.query.paths[number] for number in kept))
+    return layer._replace(heading=heading, query=query) if kept else None
 
 
 # --- Prompts ---------------------------------------------------------------------------------------------------------
@@ -230,7 +243,11 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
     if not prepared.build.profile.layers:
         return "", ""
     units = min(MAX_PROMPT_UNITS, call.max_units)
-    context = _run(prepared, prepared.build, call, _own_budget(prepared, units))
+    budget = _own_budget(prepared, units)
+    context = _run(prepared, prepared.build, call, budget)
+    if pins := [decision.fragment for decision in context.decisions if decision.reason.code in _PINNED]:
+        # They were in the context at the start, whatever the prompt is about.
+        context = _run(prepared, _excluding(prepared.build, pins), call, budget)
     return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
 
 

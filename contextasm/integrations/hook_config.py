@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from contextasm.config.host_loader import Host, HookRule
+from contextasm.config.host_loader import HookRule, Host
 from contextasm.config.options import Options
 
 

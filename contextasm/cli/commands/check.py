@@ -97,9 +97,7 @@ def check(
 run = takes_options(check, all_but("format"))
 
 
-def _check_host(
-    options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str] | None
-) -> int:
+def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str] | None) -> int:
     """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
     from contextasm.checks.host import check_host
     from contextasm.model import ContextasmError

@@ -19,7 +19,7 @@ def hook(
         str | None,
         typer.Option("--for", metavar="HOST", help="claude-code, codex or gemini (default: suit all of them)."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Write at most N units, in the host's own unit.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Write at most N of the host's units.")] = None,
     part: Annotated[
         str | None, typer.Option(metavar="K/N", help="Write part K of a context that takes N hooks.")
     ] = None,
@@ -45,7 +45,7 @@ def hook(
     if sys.stdin and sys.stdin.isatty():
         from contextasm.model import ContextasmError
 
-        hint = "echo '{\"hook_event_name\": \"SessionStart\"}' | ctxasm hook"
+        hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, and no event of a host", hint)
     write_stdout(answer_text(read_stdin("hook", "event"), call, process_environment()))
     return 0
