@@ -19,6 +19,8 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
     """
     parts: list[str] = []
     for chunk in _chunks(text, limit, measure):
+        if not chunk:
+            continue
         if parts and measure(parts[-1] + chunk) <= limit:
             parts[-1] += chunk
         else:

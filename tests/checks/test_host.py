@@ -83,7 +83,8 @@ def test_every_rule_has_a_source_and_a_month(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "name", "size"), [("openclaw", "AGENTS.md", 20_000), ("openclaw", "USER.md", 4_000), ("codex", "AGENTS.md", 32_768)]
+    ("host", "name", "size"),
+    [("openclaw", "AGENTS.md", 20_000), ("openclaw", "USER.md", 4_000), ("codex", "AGENTS.md", 32_768)],
 )
 def test_limit_is_held_to_the_letter(host: str, name: str, size: int, tmp_path: Path) -> None:
     """A file of the limit's size is whole; one letter more, and it is cut."""
