@@ -199,7 +199,7 @@ def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, Loa
 
 def without_host_files(prepared: PreparedBuild, files: Mapping[str, LoadedFile], call: HookCall) -> Build:
     """The build without the files that a host loads by itself, and without copies of them."""
-    build = prepared.in_full
+    build = prepared.build
     if not files:
         return build
     root = prepared.workspace.root
