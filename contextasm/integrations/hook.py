@@ -203,10 +203,15 @@ def without_host_files(prepared: PreparedBuild, files: Mapping[str, LoadedFile],
     if not files:
         return build
     root = prepared.workspace.root
-    paths = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
+    own = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
     texts = {file.text for file in files.values()}
-    documents = _run(prepared, build, call, build.request.budget).documents
-    paths |= {document.path for document in documents if document.data.decode("utf-8-sig", "replace") in texts}
+    paths = {
+        document.path
+        for document in _run(prepared, build, call, build.request.budget).documents
+        if document.path in own or document.data.decode("utf-8-sig", "replace") in texts
+    }
+    if not paths:  # A build that filters nothing may use the memory index.
+        return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
     profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
     return _excluding(build._replace(profile=profile), sorted(map(escape, paths)))
