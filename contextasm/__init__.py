@@ -12,7 +12,8 @@ The rooms of the package, those of a build first and in its order:
 - `rendering`: write the document in its format, and word every decision.
 - `records`: record and replay builds, compare them, and trace a line.
 - `upkeep`: plan what keeps memories and logs worth reading, apply it, and take it back.
-- `checks`: find defects of a workspace.
+- `checks`: find defects of a workspace, and what a host cuts.
+- `integrations`: adapters for programs that run agents.
 - `text`: file formats and texts as pure functions.
 - `model`: the values that travel between all of these.
 - `pipeline`: `assemble`, which calls the steps from `retrieval` to `rendering` in their order.

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from shutil import get_terminal_size
 from typing import Any, NoReturn
@@ -48,6 +49,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "profiles": "List the profiles, or print one.",
         "rules": "List the rules, or show which of them fire for a request.",
         "tokenizers": "List the tokenizers.",
+        "hook": "Answer an event of Claude Code, Codex or Gemini CLI with a context.",
         "completion": "Print a completion script for bash, zsh or fish.",
     },
 }
@@ -156,7 +158,8 @@ def run(words: Sequence[str]) -> int:
         code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)
         _flush_stdout()
     except BaseException as error:  # noqa: BLE001 - the one boundary
-        return _exit_code(error, words)
+        code = _exit_code(error, words)
+        return _fail_open(error, code, words) if words[:1] == ["hook"] else code
     return code
 
 
@@ -195,6 +198,22 @@ def _exit_code(error: BaseException, words: Sequence[str]) -> int:
         case _:
             code = _report_bug(error)
     return code
+
+
+def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
+    """Answer a host with the error's message; returns the exit code, 0: after a 2, a host refuses the person's prompt.
+
+    A person who asks for `--print-config`, and a process that was ended, get the code as it is.
+    """
+    if "--print-config" in words or code > BUG:
+        return code
+    from contextasm.cli.output import write_stdout
+    from contextasm.integrations.hook import failure_text
+
+    what = _usage_message(error, words) if isinstance(error, TyperException) else str(error) or type(error).__name__
+    with suppress(ContextasmError, OSError):
+        write_stdout(failure_text(what))
+    return 0
 
 
 def _flush_stdout() -> None:

@@ -26,7 +26,7 @@ from contextasm.model import (
 )
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import SOURCE_SHARE
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, exact_counter
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_counter
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import RecordingWorkspace
@@ -106,9 +106,9 @@ class PreparedBuild(NamedTuple):
 
 
 def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounter, TokenCountCache | None]:
-    """The counter of a tokenizer, and its cache of counts; None for the estimate."""
-    if name == ESTIMATE.name:
-        return ESTIMATE, None
+    """The counter of a tokenizer, and its cache of counts; None for an estimate or a length."""
+    if name == ESTIMATE.name or name in LENGTHS:
+        return LENGTHS.get(name, ESTIMATE), None
     counts = TokenCountCache(cache_folder(environment), name)
     return exact_counter(name, lambda: load_token_table(name), counts), counts
 

@@ -30,8 +30,18 @@ def _utf16_units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 ESTIMATE = TokenCounter("estimate", 4, _utf16_units)
 """`ceil(n/4)`, n in UTF-16 code units."""
+
+BYTES_ESTIMATE = TokenCounter("bytes/4", 4, _utf8_bytes)
+"""`ceil(n/4)`, n in bytes of UTF-8: the measure of hosts that count so. No tokenizer of this name can be asked for."""
+
+LENGTHS = {"chars": TokenCounter("chars", 1, _utf16_units), "bytes": TokenCounter("bytes", 1, _utf8_bytes)}
+"""Counters of lengths instead of tokens, by name; they add up over the parts of a text."""
 
 
 class Encoding(NamedTuple):
@@ -67,6 +77,8 @@ ENCODINGS = {
 
 TOKENIZERS = {
     "estimate": "a quarter of the length in UTF-16 code units, rounded up; needs no table",
+    "chars": "no tokens: the length in UTF-16 code units, as in JavaScript",
+    "bytes": "no tokens: the length in bytes of UTF-8",
     "cl100k_base": "exact for GPT-4, GPT-3.5 and the text-embedding-3 models",
     "o200k_base": "exact for GPT-4o, GPT-4.1, the o-series and GPT-5",
 }

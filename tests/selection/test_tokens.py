@@ -17,7 +17,8 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 from contextasm.config.build import load_token_table
 from contextasm.model import ContextasmError, TokenCounter
 from contextasm.selection import tokens
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, TOKENIZERS, exact_counter, unpack
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, TOKENIZERS, exact_counter, unpack
+from tests.command import LUNA, inside
 
 NAMES = list(ENCODINGS)
 
@@ -243,4 +244,22 @@ def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatc
 
 def test_every_counter_is_described() -> None:
     """`ctxasm tokenizers` lists neither more nor less than there is."""
-    assert list(TOKENIZERS) == [ESTIMATE.name, *ENCODINGS]
+    assert list(TOKENIZERS) == [ESTIMATE.name, *LENGTHS, *ENCODINGS]
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("chars", (1, 1, 1, 2)), ("bytes", (1, 2, 3, 4))])
+def test_lengths_are_counted_exactly_and_add_up(name: str, sizes: tuple[int, ...]) -> None:
+    """UTF-16 code units, as in JavaScript, or bytes of UTF-8."""
+    letters = ("a", "é", "日", "😀")
+    counter = LENGTHS[name]
+    assert tuple(map(counter.count, letters)) == sizes
+    assert counter.count("".join(letters)) == sum(sizes)
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_build_keeps_to_a_budget_of_lengths(name: str) -> None:
+    """To the letter, and the receipt names the counter."""
+    done = inside("build", *LUNA, "-b", "4000", "--tokenizer", name)
+    size = len(done.out.encode()) if name == "bytes" else len(done.out.encode("utf-16-le")) // 2
+    assert 3_500 < size <= 4_000
+    assert f"{size:,} of 4,000 tokens ({name})" in done.err

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from contextasm.checks.formats import FORMATS
+from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
 from contextasm.cli.options import all_but, takes_options
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
 from contextasm.config.options import Options
@@ -46,6 +47,14 @@ class CheckFlags(NamedTuple):
     update_baseline: Annotated[
         bool, typer.Option("--update-baseline", help="Write the current findings to the --baseline file.")
     ] = False
+    host: HostOption = None
+    host_file: HostFileOption = None
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, as with --format json.")] = False
+
+    @property
+    def format_name(self) -> FormatName | None:
+        """The name of the format that is asked for; None for the default."""
+        return "json" if self.json else self.form
 
 
 class _Inspected(NamedTuple):
@@ -72,17 +81,36 @@ def check(
     from contextasm.config.resolve import process_environment
 
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
+    refuse_host_files(flags.host, flags.host_file)
     process = process_environment()
+    if flags.host is not None:
+        return _check_host(options, flags, process, paths)
     inspected = _inspect(options, process, paths or (), flags)
     if flags.baseline and flags.update_baseline:
         _write_baseline(Path(flags.baseline), inspected.findings)
         return 0
     findings = _shown_findings(inspected, flags)
-    write_stdout(_findings_text(findings, flags.form or _default_format(process.environment), inspected.root))
+    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), inspected.root))
     return int(any(finding.severity == "error" for finding in findings))
 
 
 run = takes_options(check, all_but("format"))
+
+
+def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str] | None) -> int:
+    """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
+    from contextasm.checks.host import check_host
+    from contextasm.model import ContextasmError
+
+    typed = [f"--{name}" for name in ("baseline", "staged") if getattr(flags, name)]
+    if paths or typed:
+        where = typed[0] if typed else str((paths or ())[0])
+        raise ContextasmError(where, "does not go with --host", "leave it out; -w names another folder")
+    reading = read_host(flags.host or "", flags.host_file or (), options)
+    findings = [_as_error(finding) if flags.strict else finding for finding in check_host(reading)]
+    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), reading.root))
+    write_scope(reading)
+    return int(any(finding.severity == "error" for finding in findings))
 
 
 def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update: bool) -> None:

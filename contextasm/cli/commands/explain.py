@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
 from contextasm.config.options import Options
@@ -21,6 +22,27 @@ if TYPE_CHECKING:
     from contextasm.workspace.git import GitWorkspace
 
 
+class ExplainFlags(NamedTuple):
+    """The flags of `explain` beside those of a request, as typed."""
+
+    line: Annotated[
+        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
+    ] = None
+    fragment: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
+    ] = None
+    locked: LockedOption = False
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON: ctxasm.context/1, with --id the decisions, with --host its files."),
+    ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")] = (
+        False
+    )
+    host: HostOption = None
+    host_file: HostFileOption = None
+
+
 def explain(
     options: Options,
     record: Annotated[
@@ -28,42 +50,46 @@ def explain(
         record_argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id)."),
     ] = None,
     *,
-    line: Annotated[
-        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
-    ] = None,
-    fragment: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
-    ] = None,
-    locked: LockedOption = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: ctxasm.context/1, or with --id the decisions on it.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")
-    ] = False,
+    flags: ExplainFlags,
 ) -> int:
-    """Show each fragment with its decision, tokens and reason, or only one line of a file."""
+    """Show each fragment with its decision, tokens and reason, or only one line of a file.
+
+    With --host, show instead what a host loads by itself, and what it cuts.
+    """
+    refuse_host_files(flags.host, flags.host_file)
+    if flags.host is not None:
+        _refuse_beside_host(record, flags)
+        explain_host(read_host(flags.host, flags.host_file or (), options), as_json=flags.json)
+        return 0
     folder: Folder | GitWorkspace | None
     if record is not None:
-        opened = _open_record(record, options, locked=locked)
-        if line is not None:
-            return _explain_recorded_line(opened, line, as_json=json)
+        opened = _open_record(record, options, locked=flags.locked)
+        if flags.line is not None:
+            return _explain_recorded_line(opened, flags.line, as_json=flags.json)
         context, folder, taken = opened.record.context, _record_folder(opened), ""
     else:
-        job = prepare_context(options, locked=locked)
+        job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
-        if line is not None:
-            place = _workspace_line(folder, context, line)
+        if flags.line is not None:
+            place = _workspace_line(folder, context, flags.line)
             layers = partial(_all_layers, job)
-            write_stdout(_line_text(job.workspace, context, place, layers, as_json=json))
+            write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
             return 0
-    if fragment is not None and folder:
-        fragment = _known_name(folder, context, fragment)
-    _write_decisions(context, fragment, taken, as_json=json, every=verbose)
+    known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
+    _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
     return 0
 
 
 run = takes_options(explain)
+
+
+def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
+    """Raise `ContextasmError` for an argument that asks about a build."""
+    from contextasm.model import ContextasmError
+
+    typed = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
+    if where := next((name for name, value in typed.items() if value), None):
+        raise ContextasmError(where, "does not go with --host", "leave it out: nothing is built")
 
 
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:

@@ -1,0 +1,126 @@
+"""Cuts: which parts of a text a host keeps, and the sections of what is lost.
+
+Pure arithmetic on texts. Positions are indices of Python strings; limits are in the host's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from contextasm.config.host_loader import Cut
+from contextasm.selection.tokens import LENGTHS
+from contextasm.text.literals import literals
+from contextasm.text.markdown import heading
+
+Run = tuple[int, int]
+"""A part of a text: `text[start:stop]`."""
+
+
+class LostSection(NamedTuple):
+    """The lost lines below one heading."""
+
+    first: int
+    """First line that is lost, at least in part; counted from 1."""
+    last: int
+    """Last line that is lost, at least in part."""
+    heading: str
+    """Words of the heading that the lines stand under; empty above the first one."""
+    text: str
+    """What is lost."""
+
+
+def kept_runs(text: str, cut: Cut) -> Sequence[Run]:
+    """The parts of a text that a cut leaves, in order; none of them is empty.
+
+    Where several limits are exceeded, each cuts what the ones before it left. The marker that a host puts in place of
+    the rest is not counted.
+    """
+    runs: Sequence[Run] = [(0, len(text))] if text else []
+    if cut.lines:
+        runs = _within(text, runs, _line_end(text, cut.lines))
+    if cut.characters:
+        runs = _kept_ends(text, runs, cut.characters, cut, LENGTHS["chars"].units)
+    if cut.bytes:
+        runs = _kept_ends(text, runs, cut.bytes, cut, LENGTHS["bytes"].units)
+    return runs
+
+
+def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
+    """Length of the longest beginning of a text that measures `units` at most."""
+    low, high = 0, min(len(text), max(units, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if measure(text[:middle]) <= units else (low, middle - 1)
+    return low
+
+
+def lost_runs(text: str, kept: Sequence[Run]) -> Sequence[Run]:
+    """The parts between and behind the kept ones that are not blank."""
+    edges = [0, *(position for run in kept for position in run), len(text)]
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return [(start, stop) for start, stop in pairs if text[start:stop].strip()]
+
+
+def common_runs(first: Sequence[Run], second: Sequence[Run]) -> Sequence[Run]:
+    """The parts that are in both."""
+    pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
+    return [(start, stop) for start, stop in pairs if start < stop]
+
+
+def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
+    """The lost lines, section by section; a section is the lines below a heading, with it."""
+    sections: list[LostSection] = []
+    for first, start, end, words in _sections(text):
+        for lost_start, lost_stop in lost:
+            begin, stop = max(start, lost_start), min(end, lost_stop)
+            part = text[begin:stop]
+            if part.strip():
+                line = first + text.count("\n", start, begin)
+                last = line + part.rstrip("\n").count("\n")
+                sections.append(LostSection(line, last, words, part))
+    return sections
+
+
+def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
+    """First line, start and end of each section, and the words of its heading; headings in fences are none."""
+    lines = text.split("\n")
+    literal = {number for part in literals(lines) for number in range(part.first, part.stop)}
+    starts = [(1, 0, "")]
+    position = 0
+    for number, line in enumerate(lines):
+        if number not in literal and (title := heading(line)):
+            starts.append((number + 1, position, title[1]))
+        position += len(line) + 1
+    ends = [*(start for _, start, _ in starts[1:]), len(text)]
+    return [(number, start, end, words) for (number, start, words), end in zip(starts, ends, strict=True)]
+
+
+def _line_end(text: str, lines: int) -> int:
+    position = -1
+    for _ in range(lines):
+        position = text.find("\n", position + 1)
+        if position < 0:
+            return len(text)
+    return position + 1
+
+
+def _within(text: str, runs: Sequence[Run], end: int) -> Sequence[Run]:
+    return common_runs(runs, [(0, end)]) if end < len(text) else runs
+
+
+def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:
+    """The beginning and the end of what `runs` hold, if that is more than the limit."""
+    rest = "".join(text[start:stop] for start, stop in runs)
+    if measure(rest) <= limit:
+        return runs
+    head = prefix_length(rest, limit * cut.head // 100, measure)
+    tail = prefix_length(rest[::-1], limit * cut.tail // 100, measure)
+    spans = [(0, head), (len(rest) - tail, len(rest))]
+    kept: list[Run] = []
+    position = 0
+    for start, stop in runs:
+        offset = start - position
+        kept += common_runs([(start, stop)], [(a + offset, b + offset) for a, b in spans])
+        position += stop - start
+    return kept

@@ -1,0 +1,54 @@
+"""`ctxasm hook`: answer an event of Claude Code, Codex or Gemini CLI with a context that fits the host's limit."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from contextasm.cli.options import takes_options
+from contextasm.cli.output import read_stdin, write_stderr, write_stdout
+from contextasm.config.options import Options
+
+
+def hook(
+    options: Options,
+    *,
+    host: Annotated[
+        str | None,
+        typer.Option("--for", metavar="HOST", help="claude-code, codex or gemini (default: suit all of them)."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Write at most N of the host's units.")] = None,
+    part: Annotated[
+        str | None, typer.Option(metavar="K/N", help="Write part K of a context that takes N hooks.")
+    ] = None,
+    print_config: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Print the settings to paste into this host; change nothing.")
+    ] = None,
+) -> int:
+    """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
+
+    The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
+    are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
+    """
+    from contextasm.config.resolve import process_environment
+    from contextasm.integrations.hook import answer_text, hook_call
+
+    call = hook_call(print_config or host, options, limit, part)
+    if print_config is not None:
+        from contextasm.integrations.hook_config import config_text
+
+        write_stdout(config_text(call.hosts[0], options, call.parts))
+        write_stderr(f"paste this into {call.rules[0].settings}, beside what is there")
+        return 0
+    if sys.stdin and sys.stdin.isatty():
+        from contextasm.model import ContextasmError
+
+        hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
+        raise ContextasmError("hook", "standard input is a terminal, and no event of a host", hint)
+    write_stdout(answer_text(read_stdin("hook", "event"), call, process_environment()))
+    return 0
+
+
+run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "workspace"))

@@ -1,0 +1,140 @@
+"""Files that a host loads by itself and cuts, for `check --host` and `explain --host`; no workspace is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
+
+if TYPE_CHECKING:
+    from contextasm.checks.host_cuts import LostSection
+    from contextasm.checks.host_files import HostReading, LoadedFile
+    from contextasm.config.options import Options
+
+HostOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Apply the loading rules of this host: openclaw, claude-code, codex, hermes."),
+]
+HostFileOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="With --host, look at this file outside the folder, too; repeatable."),
+]
+
+WITH_HOST = ("workspace",)
+"""Fields of `Options` that go with `--host`."""
+
+
+def read_host(host: str, outside: Sequence[str], options: Options) -> HostReading:
+    """The reading of a host whose session starts in the named folder, else in the current one.
+
+    Raises `ContextasmError`, also for options of a request: no build is made.
+    """
+    from contextasm.checks.host_files import read_host_files
+    from contextasm.cli.options import flag_names
+    from contextasm.config.host_loader import load_host
+    from contextasm.config.resolve import process_environment
+    from contextasm.model import ContextasmError
+
+    typed = [field for field, value in options._asdict().items() if value and field not in WITH_HOST]
+    if typed:
+        raise ContextasmError(flag_names(typed[0])[0], "does not go with --host", "leave it out: nothing is built")
+    process = process_environment()
+    folder = process.folder / (options.workspace or process.environment.get("CTXASM_WORKSPACE") or "")
+    if not folder.is_dir():
+        raise ContextasmError(str(folder), "is no folder", "name one with -w DIR")
+    return read_host_files(load_host(host, "--host"), folder, outside)
+
+
+def refuse_host_files(host: str | None, outside: Sequence[str] | None) -> None:
+    """Raise `ContextasmError` for files outside the folder without a host that loads them."""
+    from contextasm.model import ContextasmError
+
+    if outside and host is None:
+        raise ContextasmError("--host-file", "names a file for no host", "name the host with --host")
+
+
+def write_scope(reading: HostReading) -> None:
+    """Write to standard error what was looked at, and what was not."""
+    place = f"{reading.root}/{reading.folder}".rstrip("/") or "/"
+    count = len(reading.files)
+    write_stderr(f"{reading.host.summary} in {place}: {count} file{'s' * (count != 1)} that it loads by itself")
+    for text in reading.not_looked_at:
+        write_stderr(f"not looked at: {text}")
+
+
+def explain_host(reading: HostReading, *, as_json: bool) -> None:
+    """Write each file with what reaches the model of it, and each lost section with its lines and tokens."""
+    if as_json:
+        write_stdout(format_json(_reading_data(reading)))
+        return
+    rows = [_file_row(file) for file in reading.files]
+    rows += [[file.path, "not loaded", "", "", file.why] for file in reading.unread]
+    rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
+    write_stdout(format_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)))
+    lost = [
+        [f"{file.path}:{section.first}", str(section.last), f"{_tokens([section]):,}", section.heading or "-"]
+        for file in reading.files
+        for section in _lost(file)
+    ]
+    if lost:
+        write_stdout("\n" + format_table(("never seen from", "to line", "tokens", "heading"), lost, (1, 2)))
+    write_scope(reading)
+
+
+def _lost(file: LoadedFile) -> Sequence[LostSection]:
+    return [section for part in file.lost_parts for section in part]
+
+
+def _tokens(sections: Sequence[LostSection]) -> int:
+    from contextasm.checks.host import lost_tokens
+
+    return lost_tokens(sections)
+
+
+def _file_row(file: LoadedFile) -> Sequence[str]:
+    from contextasm.selection.tokens import ESTIMATE
+
+    lost = _tokens(_lost(file))
+    why = f"cut at {file.limit}" if lost else ""
+    return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
+
+
+def _outcome(file: LoadedFile) -> str:
+    if not file.kept:
+        return "dropped"
+    return "cut" if file.lost_parts else "whole"
+
+
+def _reading_data(reading: HostReading) -> Mapping[str, object]:
+    return {
+        "schema": "ctxasm.host/1",
+        "host": reading.host.name,
+        "root": reading.root,
+        "folder": reading.folder,
+        "files": [
+            {
+                "path": file.path,
+                "outcome": _outcome(file),
+                "limit": file.limit,
+                "source": file.rule.source,
+                "date": file.rule.date,
+                "lost_tokens": _tokens(_lost(file)),
+                "lost": [
+                    {
+                        "first": section.first,
+                        "last": section.last,
+                        "heading": section.heading,
+                        "tokens": _tokens([section]),
+                    }
+                    for section in _lost(file)
+                ],
+            }
+            for file in reading.files
+        ],
+        "unread": [{"path": file.path, "why": file.why, "retired": file.is_retired} for file in reading.unread],
+        "problems": [problem._asdict() for problem in reading.problems],
+        "not_looked_at": list(reading.not_looked_at),
+    }

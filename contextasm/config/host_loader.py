@@ -1,0 +1,192 @@
+"""Hosts: programs that run agents, with what they load by themselves and what they cut, as YAML files of this package.
+
+Every rule has its source and its date, because hosts change their limits. Nothing of a host is known anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from contextasm.config import values
+from contextasm.config.profile_loader import read_file
+from contextasm.config.yaml_loader import YamlMapping, load_mapping, parse_mapping, parse_sequence
+from contextasm.model import ContextasmError
+
+SHIPPED_HOSTS = Path(__file__).parent / "hosts"
+
+UNITS = ("utf-16", "utf-8")
+"""Units of a hook's limit: UTF-16 code units, which JavaScript calls the length of a text, or bytes of UTF-8."""
+
+
+class Cut(NamedTuple):
+    """Limits of a text, of which 0 stands for none; above any of them only its ends are kept."""
+
+    characters: int = 0
+    """UTF-16 code units."""
+    bytes: int = 0
+    """Bytes of UTF-8."""
+    lines: int = 0
+    head: int = 100
+    """Per cent of the limit that is kept of the beginning."""
+    tail: int = 0
+    """Per cent of the limit that is kept of the end."""
+
+
+class LoadRule(NamedTuple):
+    """Files that a host loads by itself, and what it keeps of them."""
+
+    files: tuple[str, ...]
+    """Paths or patterns, relative to a folder, in the order in which they are loaded."""
+    folders: str = "folder"
+    """`folder` for the session's, `repository` for all from the top of the repository down to it, or `outside`."""
+    first_only: bool = False
+    """Whether only the first of `files` that is there is loaded from a folder."""
+    nearest: bool = False
+    """Whether only the folder that is nearest to the session's counts."""
+    choice: str = ""
+    """Of the rules with one name, only the first that finds a file is used; empty for a rule on its own."""
+    each: Cut = Cut()
+    together: Cut = Cut()
+    """Limits of all files of the rule behind each other, after those of each."""
+    place: str = ""
+    """Usual path of a file outside the folder."""
+    source: str = ""
+    date: str = ""
+    """Month of the source, YYYY-MM."""
+
+
+class UnreadRule(NamedTuple):
+    """Files that a host does not load, though people expect it to."""
+
+    files: tuple[str, ...]
+    why: str
+    source: str
+    date: str
+
+
+class HookRule(NamedTuple):
+    """The hooks of a host: their events, the limit of their output, and the file that sets them up."""
+
+    start: str
+    """Event at the start of a session."""
+    prompt: str
+    """Event at each prompt."""
+    unit: str
+    """One of `UNITS`."""
+    limit: int
+    """Most units of the text of one hook."""
+    settings: str
+    """File, in a project, that lists the hooks."""
+    matcher: str
+    """Sources of a start that the hook is for; empty for all of them."""
+    timeout: int
+    """In the host's own unit."""
+    source: str
+    date: str
+
+
+class Host(NamedTuple):
+    """A program that runs agents."""
+
+    name: str
+    summary: str
+    """Name as people write it."""
+    loads: tuple[LoadRule, ...]
+    total: int = 0
+    """Most characters of all files together; 0 for no limit."""
+    least: int = 0
+    """Characters below which what is left of `total` is not used."""
+    unread: tuple[UnreadRule, ...] = ()
+    not_looked_at: tuple[str, ...] = ()
+    """What the host may load besides, and no rule here knows."""
+    hook: HookRule | None = None
+    """None for a host without hooks that take a context."""
+
+
+def host_names(*, with_hook: bool = False) -> list[str]:
+    """The names of all hosts, or of those that have hooks."""
+    names = sorted(path.stem for path in SHIPPED_HOSTS.glob("*.yaml"))
+    return [name for name in names if load_host(name, "").hook] if with_hook else names
+
+
+def load_host(name: str, where: str) -> Host:
+    """The host of this name; `where` is the option that names it. Raises `ContextasmError` for an unknown one."""
+    names = [path.stem for path in SHIPPED_HOSTS.glob("*.yaml")]
+    path = SHIPPED_HOSTS / f"{values.require_known(name, sorted(names), where, 'host')}.yaml"
+    table = load_mapping(read_file(path, where), path.name)
+    table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "hook"))
+    total = parse_mapping(table["total"], table.where("total")) if "total" in table else YamlMapping(path.name, 1)
+    limits = total.parsed({"characters": values.parse_count, "least": values.parse_count})
+    return Host(
+        name,
+        values.parse_text(table.get("summary"), table.where("summary")),
+        tuple(_load_rule(item) for item in _items(table, "loads")),
+        limits.get("characters", 0),
+        limits.get("least", 0),
+        tuple(_parsed(item, UnreadRule, _UNREAD_KEYS) for item in _items(table, "unread")),
+        values.parse_texts(table.get("not_looked_at", []), table.where("not_looked_at")),
+        _parsed(table["hook"], HookRule, _HOOK_KEYS) if "hook" in table else None,
+    )
+
+
+def _items(table: YamlMapping, key: str) -> list[object]:
+    return [*parse_sequence(table[key], table.where(key))] if key in table else []
+
+
+def _parse_cut(value: object, where: str) -> Cut:
+    return Cut(**parse_mapping(value, where).parsed(dict.fromkeys(Cut._fields, values.parse_count)))
+
+
+_FACT_KEYS: dict[str, values.ParseValue] = {"source": values.parse_text, "date": values.parse_text}
+
+_LOAD_KEYS: dict[str, values.ParseValue] = {
+    "files": values.parse_inner_paths,
+    "from": values.one_of(("folder", "repository", "outside")),
+    "take": values.one_of(("all", "first")),
+    "nearest": values.parse_flag,
+    "choice": values.parse_text,
+    "each": _parse_cut,
+    "together": _parse_cut,
+    "place": values.parse_text,
+    **_FACT_KEYS,
+}
+
+_UNREAD_KEYS: dict[str, values.ParseValue] = {
+    "files": values.parse_inner_paths,
+    "why": values.parse_text,
+    **_FACT_KEYS,
+}
+
+_HOOK_KEYS: dict[str, values.ParseValue] = {
+    "start": values.parse_text,
+    "prompt": values.parse_text,
+    "unit": values.one_of(UNITS),
+    "limit": values.parse_count,
+    "settings": values.parse_text,
+    "matcher": values.parse_text,
+    "timeout": values.parse_count,
+    **_FACT_KEYS,
+}
+
+
+def _load_rule(item: object) -> LoadRule:
+    keys = parse_mapping(item, "hosts").parsed(_LOAD_KEYS)
+    _require_facts(item)
+    first_only = keys.pop("take", "all") == "first"
+    return LoadRule(folders=keys.pop("from", "folder"), first_only=first_only, **keys)
+
+
+def _parsed(item: object, kind: Callable[..., Any], keys: dict[str, values.ParseValue]) -> Any:
+    fields = parse_mapping(item, "hosts").parsed(keys)
+    _require_facts(item)
+    return kind(**fields)
+
+
+def _require_facts(item: object) -> None:
+    """Raise `ContextasmError` for a rule without a source or a date."""
+    table = parse_mapping(item, "hosts")
+    for key in _FACT_KEYS:
+        if not table.get(key):
+            raise ContextasmError(table.where(), f"a rule without {key}", "say where it is from, and of which month")

@@ -1,0 +1,267 @@
+"""Answers to the hooks of hosts: the event is JSON, the answer is one JSON object, and its text fits the host's limit.
+
+Claude Code, Codex and Gemini CLI take the same answer. What a host loads by itself is not sent to it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from glob import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.checks.host_files import HostReading, LoadedFile, read_host_files
+from contextasm.config.build import PreparedBuild
+from contextasm.config.host_loader import HookRule, Host, host_names, load_host
+from contextasm.config.layers import with_freed_rooms
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.resolve import prepare_build
+from contextasm.integrations.hook_parts import cut_text, split_text
+from contextasm.model import Build, Context, ContextasmError, Layer, Problem, Profile
+from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
+from contextasm.text.cleaning import clean_text
+from contextasm.text.json_reader import load_json
+from contextasm.text.templates import one_line
+
+MAX_PROMPT_UNITS = 2000
+"""Most units of the answer to a prompt."""
+
+LEAST_LIMIT = 200
+"""Units below which no limit is taken."""
+
+MAX_TOPIC = 4000
+"""Characters of a prompt that are its topic; a pasted file is longer."""
+
+_MAX_MESSAGE = 500
+_MAX_BUILDS = 40
+_PINNED = ("pinned", "pin")
+_TOPIC_SOURCES = ("search", "log-search")
+
+
+class HookCall(NamedTuple):
+    """The request of a hook, as its command line has it."""
+
+    hosts: tuple[Host, ...]
+    """The host, or all with hooks where none is named: the answer then suits each of them."""
+    options: Options
+    limit: int | None = None
+    """Units that the person allows; None for the host's limit."""
+    part: int = 1
+    """Counted from 1."""
+    parts: int = 1
+
+    @property
+    def rules(self) -> Sequence[HookRule]:
+        """The rules of the hosts."""
+        return [host.hook for host in self.hosts if host.hook]
+
+    @property
+    def unit(self) -> str:
+        """Name of the counter of units; bytes, which are never fewer than code units, where hosts differ."""
+        return "chars" if {rule.unit for rule in self.rules} == {"utf-16"} else "bytes"
+
+    @property
+    def max_units(self) -> int:
+        """Most units of one answer."""
+        limits = [rule.limit for rule in self.rules]
+        return min([*limits, self.limit] if self.limit is not None else limits)
+
+
+def hook_call(host: str | None, options: Options, limit: int | None, part: str | None) -> HookCall:
+    """The call of typed options. Raises `ContextasmError` for an unknown host, a bad limit or a bad part."""
+    names = [host] if host else host_names(with_hook=True)
+    hosts = tuple(load_host(name, "--for") for name in names)
+    if not all(each.hook for each in hosts):
+        hint = f"choose one of: {', '.join(host_names(with_hook=True))}"
+        raise ContextasmError("--for", f"{host} has no hook that takes a context", hint)
+    if limit is not None and limit < LEAST_LIMIT:
+        raise ContextasmError("--limit", f"{limit} is too small", f"give {LEAST_LIMIT} units or more")
+    return HookCall(hosts, options, limit, *parse_part(part))
+
+
+def parse_part(typed: str | None) -> tuple[int, int]:
+    """Number and count of parts in `K/N`; 1 of 1 for None. Raises `ContextasmError`."""
+    number, slash, count = (typed if typed is not None else "1/1").partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and len(number + count) < 4):
+        raise ContextasmError("--part", f"{typed} is no part", "write K/N, such as 2/3")
+    if not 1 <= int(number) <= int(count):
+        raise ContextasmError("--part", f"there is no part {typed}", "write K/N with K from 1 to N, such as 2/3")
+    return int(number), int(count)
+
+
+def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) -> str:
+    """The answer to an event, as JSON in one line. Raises `ContextasmError` for no event, and as a build does."""
+    event = load_json(event_text, "hook event")
+    if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
+        hint = 'send an object such as {"hook_event_name": "SessionStart"}'
+        raise ContextasmError("hook event", "has no hook_event_name", hint)
+    name = event["hook_event_name"]
+    folder = event.get("cwd")
+    if isinstance(folder, str) and "\0" not in folder and os.path.isdir(folder):
+        process = process._replace(folder=Path(folder))
+    if name in {rule.start for rule in call.rules}:
+        text, message = _start_answer(call, process)
+    elif name in {rule.prompt for rule in call.rules}:
+        text, message = _prompt_answer(str(event.get("prompt") or ""), call, process)
+    else:
+        known = sorted({event for rule in call.rules for event in (rule.start, rule.prompt)})
+        what = f"there is no answer to {one_line(name)[:80]}"
+        raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(known)}")
+    return _json_text(name, text, message)
+
+
+def failure_text(what: str) -> str:
+    """The answer that shows an error to the person and lets the session go on."""
+    return _json_text("", "", f"error: {what}")
+
+
+def _json_text(name: str, text: str, message: str) -> str:
+    answer: dict[str, object] = {}
+    if text:
+        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
+    if message:
+        answer["systemMessage"] = f"ctxasm: {one_line(clean_text(message).text)}"[:_MAX_MESSAGE]
+    return json.dumps(answer, ensure_ascii=False) + "\n"
+
+
+def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
+    """Text and message at the start of a session; the message is of the first part alone."""
+    prepared = prepare_build(call.options, process)
+    lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
+    room = call.max_units - LENGTHS[call.unit].units(lead)
+    files = _host_files(call, process)
+    build = without_host_files(prepared, files, call)
+    pieces, problems = _pieces(prepared, build, call, room)
+    piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
+    if files:  # To have nothing else to send is no fault.
+        problems = [problem for problem in problems if problem.code != "no-effect"]
+    message = _problem_words(problems) if call.part == 1 else ""
+    return (lead + piece if piece.strip() else ""), message
+
+
+def _pieces(
+    prepared: PreparedBuild, build: Build, call: HookCall, room: int
+) -> tuple[Sequence[str], Sequence[Problem]]:
+    """The parts of the largest context that `call.parts` parts of `room` units hold, and the problems of its build.
+
+    Where the required layers alone are larger, the last part ends with a marker.
+    """
+    measure = LENGTHS[call.unit].units
+    budget = _own_budget(prepared, room * call.parts)
+    for _ in range(_MAX_BUILDS):
+        context = _run(prepared, build, call, budget)
+        pieces = split_text(context.text, room, measure)
+        if len(pieces) <= call.parts:
+            return pieces, context.problems
+        if any(problem.code == "over-budget" for problem in context.problems):
+            break
+        budget = budget * 97 // 100
+    rest = "".join(pieces[call.parts - 1 :])
+    return [*pieces[: call.parts - 1], cut_text(rest, room, measure)], context.problems
+
+
+def _own_budget(prepared: PreparedBuild, units: int) -> int:
+    """The budget in tokens of four units: the host's room, or the person's own budget where that is less."""
+    request = prepared.build.request
+    own = request.budget // ESTIMATE.units_per_token if request.tokenizer in LENGTHS else request.budget
+    return min(own, units // ESTIMATE.units_per_token)
+
+
+def _run(prepared: PreparedBuild, build: Build, call: HookCall, budget: int) -> Context:
+    counter = ESTIMATE if call.unit == "chars" else BYTES_ESTIMATE
+    request = build.request._replace(budget=budget, tokenizer=counter.name, format="markdown")
+    return prepared.run(build._replace(counter=counter, request=request))
+
+
+def _problem_words(problems: Sequence[Problem]) -> str:
+    """The first problem in words, with the number of others; empty for none."""
+    if not problems:
+        return ""
+    first = problems[0]
+    place = ":".join(filter(None, (first.path, str(first.line or ""))))
+    more = f" (and {len(problems) - 1} more: `ctxasm explain` lists them)" if len(problems) > 1 else ""
+    return f"{place}: {first.advice}{more}"
+
+
+# --- Never twice -----------------------------------------------------------------------------------------------------
+
+
+def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, LoadedFile]:
+    """The files that the hosts load by themselves, by real path."""
+    files: dict[str, LoadedFile] = {}
+    for host in call.hosts:
+        reading: HostReading = read_host_files(host, process.folder)
+        files |= {os.path.realpath(f"{reading.root}/{file.path}"): file for file in reading.files}
+    return files
+
+
+def without_host_files(prepared: PreparedBuild, files: Mapping[str, LoadedFile], call: HookCall) -> Build:
+    """The build without the files that a host loads by itself, and without copies of them."""
+    build = prepared.build
+    if not files:
+        return build
+    root = prepared.workspace.root
+    own = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
+    texts = {file.text for file in files.values()}
+    paths = {
+        document.path
+        for document in _run(prepared, build, call, build.request.budget).documents
+        if document.path in own or document.data.decode("utf-8-sig", "replace") in texts
+    }
+    if not paths:  # A build that filters nothing may use the memory index.
+        return build
+    layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
+    profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
+    return _excluding(build._replace(profile=profile), sorted(map(escape, paths)))
+
+
+def _excluding(build: Build, patterns: Sequence[str]) -> Build:
+    filters = build.request.filters
+    filters = filters._replace(exclude=(*filters.exclude, *patterns))
+    return build._replace(request=build.request._replace(filters=filters))
+
+
+def _without_paths(layer: Layer, paths: Collection[str]) -> Layer | None:
+    """The layer without these files, which a required one would show whatever is excluded; None where none is left."""
+    kept = [number for number, path in enumerate(layer.query.paths) if path not in paths]
+    if len(kept) == len(layer.query.paths):
+        return layer
+    heading = layer.heading
+    if len(heading) == len(layer.query.paths):
+        heading = tuple(heading[number] for number in kept)
+    query = layer.query._replace(paths=tuple(layer.query.paths[number] for number in kept))
+    return layer._replace(heading=heading, query=query) if kept else None
+
+
+# --- Prompts ---------------------------------------------------------------------------------------------------------
+
+
+def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
+    """The entries that match a prompt, and no message; an empty text where none does."""
+    topic = prompt.strip()[:MAX_TOPIC]
+    if not topic or call.part > 1:
+        return "", ""
+    options = call.options._replace(topic=topic)
+    prepared = prepare_build(options, process, restrict_profile=_with_matches_only)
+    if not prepared.build.profile.layers:
+        return "", ""
+    units = min(MAX_PROMPT_UNITS, call.max_units)
+    budget = _own_budget(prepared, units)
+    context = _run(prepared, prepared.build, call, budget)
+    if pins := [decision.fragment for decision in context.decisions if decision.reason.code in _PINNED]:
+        # They were in the context at the start, whatever the prompt is about.
+        context = _run(prepared, _excluding(prepared.build, pins), call, budget)
+    return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
+
+
+def _with_matches_only(profile: Profile) -> Profile:
+    """The profile with the layers that a topic chooses from, and with nothing in them but what matches it."""
+    layers = []
+    for layer in profile.layers:
+        sources = tuple(source for source in layer.query.sources if source in _TOPIC_SOURCES)
+        if sources:
+            limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
+            layers.append(layer._replace(query=layer.query._replace(sources=sources), limits=limits))
+    return profile._replace(layers=tuple(layers))

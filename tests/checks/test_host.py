@@ -1,0 +1,261 @@
+"""`check --host` and `explain --host`: what a host loads by itself, and which lines of it never reach the model.
+
+The golden files in `cases/hosts` hold the findings and the table for one folder with every file too long.
+`UPDATE_CASES=1 pytest tests/checks/test_host.py` writes them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.checks.host_cuts import kept_runs, lost_runs, lost_sections
+from contextasm.checks.host_files import read_host_files
+from contextasm.config.host_loader import Cut, host_names, load_host
+from tests.command import CASES, Result, fill, inside, refused
+
+HOSTS = host_names()
+
+
+def rules(count: int, title: str) -> str:
+    """A file of sections of ten lines each, about 350 letters long."""
+    lines = "".join(f"{title} holds, whatever else is said here.\n" for _ in range(9))
+    return "".join(f"## {title} {number}\n{lines}" for number in range(1, count + 1))
+
+
+LONG: Mapping[str, str] = {
+    "AGENTS.md": f"# Agents\n{rules(80, 'Rule')}",
+    "SOUL.md": f"# Soul\n{rules(70, 'Trait')}",
+    "IDENTITY.md": "I am Ada.\n",
+    "USER.md": f"# User\n{rules(12, 'Habit')}",
+    "TOOLS.md": "# Tools\nA hammer.\n",
+    "HEARTBEAT.md": "\n",
+    "MEMORY.md": "".join(f"- Memory {number} of a long life\n" for number in range(1000)),
+    "memory.md": "- The other spelling\n",
+    "CLAUDE.md": f"# Claude\n{rules(90, 'Order')}",
+    ".hermes.md": f"# Hermes\n{rules(60, 'Wing')}",
+}
+
+
+def check(folder: Path, *words: str | Path) -> Result:
+    """`ctxasm check --host` in a folder."""
+    return inside("check", *words, cwd=folder)
+
+
+def files(folder: Path, texts: Mapping[str, str | bytes]) -> Path:
+    """A folder of these files alone."""
+    return fill(folder, texts, base={})
+
+
+def codes(result: Result) -> list[tuple[str, str]]:
+    """Path, severity and id of each finding."""
+    return re.findall(r"^([^:\n]+(?::\d+)?: \w+): .* (\[[\w-]+\])$", result.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) -> None:
+    """Findings, table, and what was not looked at."""
+    folder = files(tmp_path / "folder", LONG)
+    outside = ["--host-file", "MEMORY.md"] if host in {"claude-code", "hermes"} else []
+    parts = [inside(command, "--host", host, *outside, cwd=folder) for command in ("check", "explain")]
+    shown = "".join(part.out + part.err for part in parts).replace(str(folder), "FOLDER")
+    golden = CASES / "hosts" / f"{host}.txt"
+    if os.environ.get("UPDATE_CASES"):
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_rule_has_a_source_and_a_month(host: str) -> None:
+    """Hosts change their limits: without these nobody could tell which rule is out of date."""
+    loaded = load_host(host, "test")
+    facts = [(rule.source, rule.date) for rule in loaded.loads] + [(rule.source, rule.date) for rule in loaded.unread]
+    facts += [(loaded.hook.source, loaded.hook.date)] if loaded.hook else []
+    for source, month in facts:
+        assert source
+        assert re.fullmatch(r"20\d\d-[01]\d", month)
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "size"),
+    [("openclaw", "AGENTS.md", 20_000), ("openclaw", "USER.md", 4_000), ("codex", "AGENTS.md", 32_768)],
+)
+def test_limit_is_held_to_the_letter(host: str, name: str, size: int, tmp_path: Path) -> None:
+    """A file of the limit's size is whole; one letter more, and it is cut."""
+    whole = files(tmp_path / "whole", {name: "x" * size})
+    cut = files(tmp_path / "cut", {name: "x" * (size + 1)})
+    assert (check(whole, "--host", host).code, check(cut, "--host", host).code) == (0, 1)
+
+
+def test_openclaw_keeps_seven_tenths_and_two_tenths(tmp_path: Path) -> None:
+    """Of 20,000 characters: the first 14,000 and the last 4,000."""
+    text = "".join(f"{number:09}\n" for number in range(3000))
+    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text})).files
+    assert "".join(text[start:stop] for start, stop in file.kept) == text[:14_000] + text[-4_000:]
+
+
+def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
+    """60,000 characters; below 64 no file is begun."""
+    full = "x" * 20_000
+    folder = files(tmp_path, {"AGENTS.md": full, "SOUL.md": full, "IDENTITY.md": "x" * 19_950, "MEMORY.md": "- One\n"})
+    done = check(folder, "--host", "openclaw")
+    assert codes(done) == [("MEMORY.md:1: error", "[host-cut]")]
+    assert "60,000 characters in all" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        pytest.param("- x\n" * 200, False, id="200 lines"),
+        pytest.param("- x\n" * 201, True, id="201 lines"),
+        pytest.param("x" * 25_000, False, id="25 KB"),
+        pytest.param("é" * 12_501, True, id="more bytes than letters"),
+    ],
+)
+def test_claude_code_reads_200_lines_or_25_kilobytes_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
+    """The file lies outside the folder, so the person names it."""
+    memory = files(tmp_path / "memory", {"MEMORY.md": text}) / "MEMORY.md"
+    folder = files(tmp_path / "folder", {"CLAUDE.md": "x\n" * 100_000})
+    assert check(folder, "--host", "claude-code").code == 0
+    assert check(folder, "--host", "claude-code", "--host-file", memory).code == int(cut)
+
+
+def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> None:
+    """What the root takes, the folder of the session lacks; an override stands for the file beside it."""
+    repository = files(
+        tmp_path,
+        {
+            ".git/HEAD": "",
+            "AGENTS.md": "x" * 30_000,
+            "a/AGENTS.md": "not read",
+            "a/AGENTS.override.md": "y" * 2_000,
+            "a/b/AGENTS.md": "# Last\n" + "z" * 2_000,
+            "other/AGENTS.md": "not on the way",
+        },
+    )
+    done = check(repository / "a/b", "--host", "codex")
+    assert codes(done) == [("a/AGENTS.md: note", "[host-unread]"), ("a/b/AGENTS.md:2: error", "[host-cut]")]
+    assert codes(check(repository, "--host", "codex")) == []
+
+
+def test_hermes_uses_one_kind_of_file(tmp_path: Path) -> None:
+    """The first that is there; a file that says the same as the one used is not told."""
+    texts = {"AGENTS.md": "same\n", "CLAUDE.md": "same\n", ".cursorrules": "other\n"}
+    assert codes(check(files(tmp_path, texts), "--host", "hermes")) == [(".cursorrules: note", "[host-unread]")]
+
+
+def test_claude_code_reads_agents_md_only_where_there_is_no_claude_md(tmp_path: Path) -> None:
+    """Above counts, too."""
+    alone = files(tmp_path / "alone", {"AGENTS.md": "A\n"})
+    above = files(tmp_path / "above", {".git/HEAD": "", "CLAUDE.md": "C\n", "sub/AGENTS.md": "A\n"})
+    assert codes(check(alone, "--host", "claude-code")) == []
+    assert codes(check(above / "sub", "--host", "claude-code")) == [("sub/AGENTS.md: note", "[host-unread]")]
+
+
+def test_finding_names_line_headings_and_tokens(tmp_path: Path) -> None:
+    """A heading in a fence is none."""
+    text = "# One\n" + "a" * 2_793 + "\n" + "```\n# no heading\n```\n## Two\n" + "b\n" * 187 + "c" * 800
+    done = check(files(tmp_path, {"USER.md": text}), "--host", "openclaw")
+    lost = "191 lines under `One`, `Two`, some 101 tokens, are never seen"
+    assert f"USER.md:3: error: OpenClaw cuts this file at 4,000 characters: {lost}: shorten the file" in done.out
+
+
+def test_json_of_explain_lists_every_lost_section(tmp_path: Path) -> None:
+    """With the source of the rule, and what was not looked at."""
+    done = inside("explain", "--host", "openclaw", "--json", cwd=files(tmp_path, LONG))
+    data = json.loads(done.out)
+    agents = next(file for file in data["files"] if file["path"] == "AGENTS.md")
+    assert (data["schema"], agents["outcome"], bool(agents["source"])) == ("ctxasm.host/1", "cut", True)
+    assert sum(part["tokens"] for part in agents["lost"]) >= agents["lost_tokens"] > 0
+    assert data["not_looked_at"]
+    assert done.code == 0
+
+
+def test_json_of_check_is_that_of_findings(tmp_path: Path) -> None:
+    """`--json` is short for `--format json`."""
+    folder = files(tmp_path, LONG)
+    short, long = (check(folder, "--host", "codex", *words) for words in (("--json",), ("--format", "json")))
+    assert short == long
+    assert json.loads(short.out)["schema"] == "ctxasm.findings/1"
+
+
+def test_folder_needs_no_workspace_and_may_be_empty(tmp_path: Path) -> None:
+    """Nothing is found, and what was not looked at is said."""
+    done = check(tmp_path, "--host", "codex")
+    assert (done.code, done.out) == (0, "no findings\n")
+    assert f"Codex in {tmp_path}: 0 files" in done.err
+    assert "not looked at: ~/.codex/AGENTS.md" in done.err
+
+
+def test_files_that_can_not_be_read_are_findings(tmp_path: Path) -> None:
+    """A pipe is not waited for, a link out of the folder is not followed, and binary data is told."""
+    folder = files(tmp_path / "folder", {"IDENTITY.md": b"\xff\xfe\x00\xd8"})
+    secret = files(tmp_path / "out", {"secret.md": "hidden treasure\n"})
+    os.mkfifo(folder / "SOUL.md")
+    (folder / "USER.md").symlink_to(secret / "secret.md")
+    done = check(folder, "--host", "openclaw")
+    assert {path for path, _ in codes(done)} == {"IDENTITY.md: error", "SOUL.md: error", "USER.md: error"}
+    assert "treasure" not in done.out + done.err
+    assert done.code == 1
+
+
+def test_secret_in_a_heading_is_not_shown(tmp_path: Path) -> None:
+    """Findings go to logs that others read."""
+    text = "# One\n" + "a" * 5_000 + "\n# ghp_" + "a1B2" * 9 + "\n" + "b\n" * 900
+    done = check(files(tmp_path, {"USER.md": text}), "--host", "openclaw")
+    assert "ghp_" not in done.out
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--host", "openclow"), "did you mean openclaw?"),
+        (("--host", ""), "unknown host"),
+        (("--host", "codex", "-a", "luna"), "--agent: does not go with --host"),
+        (("--host", "openclaw", "--host-file", "SOUL.md"), "loads no file of this name from outside"),
+        (("--host", "codex", "--host-file", "missing/AGENTS.md"), "--host-file"),
+        (("--host-file", "AGENTS.md"), "names a file for no host"),
+        (("--host", "codex", "-w", "missing"), "is no folder"),
+    ],
+)
+def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: str, tmp_path: Path) -> None:
+    """In one line, with what to do."""
+    refused(inside(command, *words, cwd=files(tmp_path, LONG)), part)
+
+
+@given(
+    text=st.text(st.sampled_from("ab\n# é😀")),
+    cut=st.builds(
+        Cut,
+        characters=st.integers(0, 40),
+        bytes=st.integers(0, 40),
+        lines=st.integers(0, 5),
+        head=st.sampled_from([100, 70, 50]),
+        tail=st.sampled_from([0, 20]),
+    ),
+)
+def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None:
+    """For any text and any cut: nothing is told twice, nothing is left out, and the limits hold."""
+    if cut.head == 100:
+        cut = cut._replace(tail=0)
+    kept = kept_runs(text, cut)
+    letters = "".join(text[start:stop] for start, stop in kept)
+    assert not cut.characters or len(letters.encode("utf-16-le")) <= 2 * cut.characters
+    assert not cut.bytes or len(letters.encode()) <= cut.bytes
+    assert not cut.lines or letters.count("\n") <= cut.lines
+    lost = lost_runs(text, kept)
+    covered = sorted([*kept, *lost])
+    assert all(first[1] <= second[0] for first, second in itertools.pairwise(covered))
+    between = set(range(len(text))) - {place for start, stop in covered for place in range(start, stop)}
+    assert "".join(text[place] for place in sorted(between)).strip() == ""
+    sections = "".join(section.text for section in lost_sections(text, lost))
+    assert sections.split() == "".join(text[start:stop] for start, stop in lost).split() or len(lost) > 1

@@ -1,0 +1,370 @@
+"""`ctxasm hook`: one JSON object within the host's limit, whatever the event, the folder and the command line are."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import validate
+
+from contextasm.config.host_loader import host_names, load_host
+from contextasm.integrations.hook_parts import cut_text, split_text
+from contextasm.selection.tokens import LENGTHS
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside
+
+HOOKED = host_names(with_hook=True)
+PROMPTS = {name: load_host(name, "test").hook.prompt for name in HOOKED}  # type: ignore[union-attr]
+JAPANESE = "".join(
+    f"## 規則 {number}\n{'港の霧は深く、灯台の明かりだけが頼りである。' * 12}\n\n" for number in range(80)
+)
+
+CODEX_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "continue": {"type": "boolean"},
+        "hookSpecificOutput": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["hookEventName"],
+            "properties": {
+                "hookEventName": {"enum": ["SessionStart", "UserPromptSubmit"]},
+                "additionalContext": {"type": "string"},
+            },
+        },
+        "stopReason": {"type": "string"},
+        "suppressOutput": {"type": "boolean"},
+        "systemMessage": {"type": "string"},
+    },
+}
+"""What Codex takes: it refuses unknown keys, and null where a text belongs."""
+
+HOOKS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["hooks"],
+    "properties": {
+        "hooks": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["hooks"],
+                    "properties": {
+                        "matcher": {"type": "string"},
+                        "hooks": {
+                            "type": "array",
+                            "minItems": 1,
+                            "items": {
+                                "type": "object",
+                                "additionalProperties": False,
+                                "required": ["type", "command"],
+                                "properties": {
+                                    "type": {"const": "command"},
+                                    "command": {"type": "string"},
+                                    "timeout": {"type": "integer", "exclusiveMinimum": 0},
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+"""The part that the settings of the three hosts have in common."""
+
+
+def hook(event: Mapping[str, Any] | str, *words: str | Path, cwd: Path | str = "/") -> Mapping[str, Any]:
+    """The answer to an event; it is always one that every host takes, and the exit code is 0."""
+    done = inside("hook", *words, cwd=cwd, stdin=event if isinstance(event, str) else json.dumps(event))
+    return answer(done)
+
+
+def answer(done: Result) -> Mapping[str, Any]:
+    """The one JSON object on standard output."""
+    assert done.code == 0, done.err
+    assert done.out.count("\n") == 1
+    value: Mapping[str, Any] = json.loads(done.out)
+    if value.get("hookSpecificOutput", {}).get("hookEventName") != "BeforeAgent":
+        validate(value, CODEX_SCHEMA)
+    return value
+
+
+def start(*words: str | Path, cwd: Path | str = "/") -> str:
+    """The context at the start of a session; empty for none."""
+    return context(hook({"hook_event_name": "SessionStart", "source": "startup"}, *words, cwd=cwd))
+
+
+def context(value: Mapping[str, Any]) -> str:
+    """The text for the model; empty for none."""
+    return str(value.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+@pytest.mark.parametrize("host", [(), *(("--for", name) for name in HOOKED)], ids=str)
+def test_small_context_is_that_of_build(host: tuple[str, ...], tmp_path: Path) -> None:
+    """Byte for byte, and without a message."""
+    fill(tmp_path, {})
+    value = hook({"hook_event_name": "SessionStart", "cwd": str(tmp_path)}, *host)
+    assert value == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": SMALL_TEXT}}
+
+
+@pytest.mark.parametrize("host", HOOKED)
+@pytest.mark.parametrize("workspace", ["sample", "japanese", "emoji"])
+def test_start_keeps_to_the_limit_of_the_host(host: str, workspace: str, tmp_path: Path) -> None:
+    """In the host's own unit: text that a budget of 2,500 estimated tokens takes is too much for Codex."""
+    words: tuple[str | Path, ...] = LUNA
+    if workspace != "sample":
+        knowledge = JAPANESE if workspace == "japanese" else "😀 a smile a day\n\n" * 4_000
+        words = ("-w", fill(tmp_path, {"agents/a/KNOWLEDGE.md": knowledge}), "-a", "a")
+    text = start("--for", host, *words)
+    units = len(text.encode()) if host == "codex" else len(text.encode("utf-16-le")) // 2
+    assert 8_000 < units <= 10_000
+
+
+def test_without_a_host_the_answer_suits_all(tmp_path: Path) -> None:
+    """It is measured by the least of the limits, in bytes."""
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": JAPANESE})
+    assert 8_000 < len(start(cwd=tmp_path).encode()) <= 10_000
+
+
+def test_own_budget_and_own_limit_are_kept(tmp_path: Path) -> None:
+    """The least of the three holds."""
+    root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Word for word.\n\n" * 2_000, "ctxasm.yaml": "budget: 500\n"})
+    assert 1_000 < len(start("--for", "gemini", cwd=root)) <= 2_000
+    assert len(start("--for", "gemini", "--limit", "400", cwd=root)) <= 400
+    (root / "ctxasm.yaml").write_text("budget: 1000\ntokenizer: chars\n")
+    assert len(start("--for", "gemini", cwd=root)) <= 1_000
+
+
+@pytest.mark.parametrize("host", HOOKED)
+def test_parts_joined_are_one_context(host: str) -> None:
+    """Each says which part it is, and none is above the limit."""
+    parts = [start("--for", host, "--part", f"{number}/3", *LUNA) for number in (1, 2, 3)]
+    texts = []
+    for number, part in enumerate(parts, start=1):
+        assert len(part.encode() if host == "codex" else part) <= 10_000
+        lead, blank, text = part.partition("\n\n")
+        assert (lead, blank) == (f"Part {number} of 3 of the context of this workspace:", "\n\n")
+        texts.append(text)
+    whole = "".join(texts)
+    assert len(whole) > 20_000
+    assert whole.startswith("## Identity\n")
+    assert whole.count("\n## ") >= 5
+
+
+def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> None:
+    """The limit holds all the same."""
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a long story.\n" * 2_000})
+    value = hook({"hook_event_name": "SessionStart"}, "--for", "claude-code", cwd=root)
+    assert len(context(value)) <= 10_000
+    assert context(value).endswith("[cut here: the rest does not fit]\n")
+    assert value["systemMessage"].startswith("ctxasm: ")
+
+
+@pytest.mark.parametrize("host", HOOKED)
+def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
+    """And nothing else: neither the identity again, nor what is pinned."""
+    memories = "- [fact] The ferry leaves at nine\n- [fact] Always be kind {pin=true}\n- [fact] Cats sleep a lot\n"
+    root = fill(tmp_path, {"agents/a/memories/m.md": memories})
+    text = context(
+        hook({"hook_event_name": PROMPTS[host], "prompt": "when does the ferry leave?"}, "--for", host, cwd=root)
+    )
+    assert "The ferry leaves at nine" in text
+    assert not [words for words in ("Always be kind", "I am a.", "Cats") if words in text]
+
+
+@pytest.mark.parametrize("prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7], ids=lambda prompt: repr(prompt)[:9])
+def test_prompt_that_matches_nothing_gets_nothing(prompt: object, tmp_path: Path) -> None:
+    """An empty object, which every host takes."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
+
+
+def test_answer_to_a_prompt_is_small(tmp_path: Path) -> None:
+    """2,000 units at most."""
+    memories = "".join(
+        f"- [fact] The ferry number {number} leaves at nine, and 船は 9 時に出る\n" for number in range(200)
+    )
+    root = fill(tmp_path, {"agents/a/memories/m.md": memories})
+    for host, size in (("codex", lambda text: len(text.encode())), ("claude-code", len)):
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry"}
+        assert 200 < size(context(hook(event, "--for", host, cwd=root))) <= 2_000
+
+
+OPENCLAW = {
+    "SOUL.md": "I am a lamp.\n",
+    "AGENTS.md": "Be brief.\n",
+    "CLAUDE.md": "I am a lamp.\n",
+    "USER.md": "Ines.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "lacks", "has"),
+    [
+        ("codex", "Be brief.", "I am a lamp."),
+        ("claude-code", "I am a lamp.", "Be brief."),
+        ("gemini", "nothing", "Be brief."),
+    ],
+)
+def test_files_that_the_host_loads_by_itself_are_not_sent_again(
+    host: str, lacks: str, has: str, tmp_path: Path
+) -> None:
+    """Nor a copy under another name, as SOUL.md is one of CLAUDE.md here; not even where it is required."""
+    root = fill(tmp_path, OPENCLAW, base={})
+    text = start("--for", host, "-p", "openclaw", "-w", root, cwd=root)
+    assert lacks not in text
+    assert has in text
+    assert "Ines." in text
+
+
+def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None:
+    """And that is no fault."""
+    root = fill(tmp_path, {"AGENTS.md": "Be brief.\n"}, base={})
+    assert hook({"hook_event_name": "SessionStart"}, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
+
+
+def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
+    """The audience is personal, unless the settings name another."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] Fears the sea {private=true}\n"})
+    assert "Fears the sea" in start(cwd=root)
+    (root / "ctxasm.yaml").write_text("audience: shared\n")
+    assert "Fears the sea" not in start(cwd=root)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "",
+        "x",
+        "[]",
+        "{}",
+        "null",
+        '{"hook_event_name": 1}',
+        '{"hook_event_name": "Stop"}',
+        "{" * 5_000,
+        '"\\ud800"',
+        "NaN",
+    ],
+    ids=lambda event: event[:30] or "nothing",
+)
+def test_what_is_no_event_is_told_and_stops_nothing(event: str, tmp_path: Path) -> None:
+    """The message is for the person, and the model gets nothing."""
+    value = hook(event, cwd=fill(tmp_path, {}))
+    assert list(value) == ["systemMessage"]
+    assert value["systemMessage"].startswith("ctxasm: error: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--for", "nobody"),
+        ("--for", "openclaw"),
+        ("--part", "3/2"),
+        ("--part", "x"),
+        ("--limit", "10"),
+        ("--limit", "many"),
+        ("--no-such-option",),
+        ("-a", "nobody"),
+        ("-w", "/no/such/folder"),
+        ("-p", "nothing"),
+    ],
+    ids=" ".join,
+)
+def test_command_line_that_is_wrong_is_told_and_stops_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
+    """After exit code 2 Claude Code would refuse the person's prompt."""
+    value = hook({"hook_event_name": "UserPromptSubmit", "prompt": "hello there"}, *words, cwd=fill(tmp_path, {}))
+    assert list(value) == ["systemMessage"]
+
+
+def test_folder_without_workspace_is_told(tmp_path: Path) -> None:
+    """With what to do."""
+    value = hook({"hook_event_name": "SessionStart", "cwd": str(tmp_path)})
+    assert "no workspace" in value["systemMessage"]
+
+
+def test_broken_settings_are_told(tmp_path: Path) -> None:
+    """With file and line."""
+    value = hook({"hook_event_name": "SessionStart"}, cwd=fill(tmp_path, {"ctxasm.yaml": "profil: x\n"}))
+    assert "ctxasm.yaml:1" in value["systemMessage"]
+
+
+def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
+    """As a process, with standard input closed, too."""
+    root = fill(tmp_path, {})
+    assert answer(ctxasm("hook", cwd=root))["systemMessage"]
+    assert answer(ctxasm("hook", cwd=root, stdin='{"hook_event_name": "SessionStart"}'))["hookSpecificOutput"]
+
+
+def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
+    """A host may name a folder that was deleted."""
+    root = fill(tmp_path, {})
+    for folder in ("/no/such/folder", 7, "\0", str(root / "agents/a/IDENTITY.md")):
+        value = hook({"hook_event_name": "SessionStart", "cwd": folder}, cwd=root)
+        assert context(value) == SMALL_TEXT
+
+
+@pytest.mark.parametrize("host", HOOKED)
+def test_printed_settings_call_the_hook(host: str) -> None:
+    """In the form that hosts take; their commands work as they are printed."""
+    done = inside("hook", "--print-config", host, "-a", "luna", "-t", "q1", "--part", "1/2")
+    settings = json.loads(done.out)
+    validate(settings, HOOKS_SCHEMA)
+    assert load_host(host, "test").hook.settings in done.err  # type: ignore[union-attr]
+    assert list(settings["hooks"]) == ["SessionStart", PROMPTS[host]]
+    for event, groups in settings["hooks"].items():
+        commands = [entry["command"] for group in groups for entry in group["hooks"]]
+        assert len(commands) == (2 if event == "SessionStart" else 1)
+        for command in commands:
+            name, *words = command.split()
+            assert name == "ctxasm"
+            stdin = json.dumps({"hook_event_name": event, "cwd": str(SAMPLE), "prompt": "the date of the demo"})
+            assert context(answer(inside(*words, stdin=stdin)))
+
+
+def test_settings_of_no_host_are_refused() -> None:
+    """By a person at the shell, so with exit code 2."""
+    done = inside("hook", "--print-config", "nobody")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_split_ends_parts_before_blocks() -> None:
+    """A block that fits a part stays whole; a long line is cut where it must."""
+    count = LENGTHS["chars"].units
+    text = "# A\none two\n\n# B\nthree\n\n" + "x" * 25 + "\nlast\n"
+    assert split_text(text, 16, count) == ["# A\none two\n\n", "# B\nthree\n\n", "x" * 16, "x" * 9 + "\nlast\n"]
+    assert split_text("", 10, count) == []
+    assert cut_text("short", 10, count) == "short"
+    assert cut_text("a" * 50, 10, count) == ""
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## With your agent\n")[2].partition("\n## ")[0]
+LINES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
+    """In a copy of the sample workspace, as it is pasted into a shell."""
+    root = shutil.copytree(SAMPLE, tmp_path / "workspace")
+    (root / "MEMORY.md").write_text("- One\n")
+    script = f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n'
+    done = subprocess.run(["sh", "-c", script], cwd=root, env=clean(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    if line.startswith("echo"):
+        assert context(json.loads(done.stdout))
+
+
+def test_readme_shows_lines_to_paste() -> None:
+    """For every host with hooks."""
+    assert [name for name in HOOKED if not any(f"--print-config {name}" in line for line in LINES)] == []

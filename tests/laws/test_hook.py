@@ -1,0 +1,76 @@
+"""The answer to a hook keeps to every host's limit, and its parts are one text, for random workspaces and texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.config.host_loader import host_names
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.integrations.hook import answer_text, hook_call
+from contextasm.integrations.hook_parts import cut_text, split_text
+from contextasm.selection.tokens import LENGTHS
+from tests.workspaces import Content, law, workspaces, write
+
+OPTIONS = Options(agent="luna", team="writers", date="2025-03-14")
+PARTS = 3
+
+
+def answer(root: Path, host: str, event: Mapping[str, str], part: int, limit: int | None) -> str:
+    """The text for the model; empty for none."""
+    call = hook_call(host, OPTIONS, limit, f"{part}/{PARTS}" if part else None)
+    process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, root, lambda: 0.0)
+    value = json.loads(answer_text(json.dumps(event), call, process))
+    assert set(value) <= {"hookSpecificOutput", "systemMessage"}
+    return str(value.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def units(host: str, text: str) -> int:
+    """Units of a text as the host counts them."""
+    return len(text.encode()) if host == "codex" else len(text.encode("utf-16-le")) // 2
+
+
+@law(60)
+@given(
+    files=workspaces(),
+    long=st.integers(0, 400),
+    host=st.sampled_from(host_names(with_hook=True)),
+    limit=st.one_of(st.none(), st.integers(200, 3_000)),
+)
+def test_no_answer_is_above_the_limit_of_its_host(
+    files: Mapping[str, Content], long: int, host: str, limit: int | None
+) -> None:
+    """Neither the context at the start, nor any of its parts, nor what a prompt gets."""
+    more: dict[str, Content] = {"teams/writers/GOALS.md": "Write.\n"}
+    more |= {"agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        write(root, {**files, **more})
+        most = min(limit or 10_000, 10_000)
+        begin = {"hook_event_name": "SessionStart"}
+        assert units(host, answer(root, host, begin, 0, limit)) <= most
+        parts = [answer(root, host, begin, number, limit) for number in range(1, PARTS + 1)]
+        assert max(units(host, part) for part in parts) <= most
+        present = [bool(part) for part in parts]
+        assert present == sorted(present, reverse=True)
+        event = {"hook_event_name": "BeforeAgent" if host == "gemini" else "UserPromptSubmit", "prompt": "three acts"}
+        assert units(host, answer(root, host, event, 0, limit)) <= min(most, 2_000)
+
+
+@given(
+    text=st.text(st.sampled_from("ab \n#`-é日😀")),
+    limit=st.integers(4, 60),
+    name=st.sampled_from(sorted(LENGTHS)),
+)
+def test_parts_joined_are_the_whole(text: str, limit: int, name: str) -> None:
+    """No part is empty, and none is above the limit; a text that is cut keeps to it, too."""
+    measure = LENGTHS[name].units
+    parts = split_text(text, limit, measure)
+    assert "".join(parts) == text
+    assert all(part and measure(part) <= limit for part in parts)
+    assert measure(cut_text(text, limit, measure)) <= limit
