@@ -8,7 +8,7 @@ from itertools import groupby
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
 from contextasm.rendering.frame import SECTIONS
 from contextasm.rendering.receipt import token_parts
-from contextasm.rendering.wording import reason_words, rule_trace_words, score_words
+from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words
 from contextasm.text.templates import one_line
 
 Rows = Sequence[Sequence[str]]
@@ -53,10 +53,7 @@ def _common_reason_words(decisions: Sequence[Decision]) -> str:
 def _decision_row(decision: Decision) -> tuple[str, ...]:
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
-    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
-    score = score_words(decision.score, decision.boosted_by)
-    why = "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
-    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
+    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, decision_words(decision))
 
 
 def section_rows(context: Context, counter: TokenCounter) -> Rows:

@@ -23,13 +23,14 @@ FileIdentity = tuple[object, ...]
 """Value that is equal for two paths of one file: device and inode, or for a missing file its folder's and its name."""
 
 
-OutputKind = Literal["text", "block", "manifest", "baseline"]
+OutputKind = Literal["text", "block", "manifest", "baseline", "page"]
 
 OPTIONS: Mapping[OutputKind, str] = {
     "text": "-o",
     "block": "--into",
     "manifest": "--manifest",
     "baseline": "--baseline",
+    "page": "--html",
 }
 """The option that names each kind of file."""
 

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from contextasm.cli.commands.replay import OpenedRecord
+    from contextasm.cli.page_file import PageFile
     from contextasm.config.build import PreparedBuild
     from contextasm.model import Context, Layer, Workspace
+    from contextasm.records.replay import Replay
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git import GitWorkspace
 
@@ -34,6 +36,12 @@ def explain(
     fragment: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
     ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with layers, fragments and files to this file.")
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="Show these budgets side by side on the page.")
+    ] = None,
     locked: LockedOption = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON: ctxasm.context/1, or with --id the decisions on it.")
@@ -42,7 +50,14 @@ def explain(
         bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")
     ] = False,
 ) -> int:
-    """Show each fragment with its decision, tokens and reason, or only one line of a file."""
+    """Show each fragment with its decision, tokens and reason, or only one line of a file.
+
+    A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
+    """
+    if html is not None or budgets is not None:
+        others = {"--line": line is not None, "--id": fragment is not None, "--json": json, "--verbose": verbose}
+        _refuse_beside_page(html, [flag for flag, is_given in others.items() if is_given])
+        return _write_page(options, record, html or "", budgets, locked=locked)
     folder: Folder | GitWorkspace | None
     if record is not None:
         opened = _open_record(record, options, locked=locked)
@@ -64,6 +79,68 @@ def explain(
 
 
 run = takes_options(explain)
+
+
+def _refuse_beside_page(html: str | None, others: Sequence[str]) -> None:
+    """Raise `ContextasmError` for a flag that does not go with a page, and for `--budgets` without one."""
+    from contextasm.model import ContextasmError
+
+    if html is None:
+        hint = "add --html FILE; `ctxasm plan` compares budgets without a page"
+        raise ContextasmError("--budgets", "there is no page to show them on", hint)
+    if others:
+        raise ContextasmError(others[0], "does not go with --html", "leave one of them out")
+
+
+def _write_page(options: Options, record: str | None, html: str, budgets: str | None, *, locked: bool) -> int:
+    """Write the page of a build under one or more budgets, or of a record; returns the exit code."""
+    from contextasm.cli.page_file import PageFile, load_style
+    from contextasm.rendering.context_page import context_page
+
+    file = PageFile.named(html)
+    if record is not None:
+        opened = _open_record(record, options._replace(audience=None), budgets, locked=locked)
+        result = _record_for_page(opened, options, file)
+        if not result.context or not result.same:
+            from contextasm.cli.commands.replay import show_differences
+
+            return show_differences(opened, result)
+        contexts = [result.context]
+    else:
+        sizes = _page_budgets(budgets)
+        job = prepare_context(options, [file.target], locked=locked)
+        file.refuse_inputs([job])
+        requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
+        contexts = [run_build(job, job.in_full._replace(request=request)) for request in requests]
+    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    file.write(context_page(contexts, load_style()))
+    return 0
+
+
+MAX_BUDGETS = 6
+"""Number of budgets that a page shows side by side."""
+
+
+def _page_budgets(budgets: str | None) -> Sequence[int]:
+    """The budgets in ascending order, each once; empty for that of the request."""
+    from contextasm.config.values import parse_budgets
+    from contextasm.model import ContextasmError
+
+    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
+    if len(sizes) > MAX_BUDGETS:
+        what = f"{len(sizes)} budgets do not fit a page side by side"
+        raise ContextasmError("--budgets", what, f"name {MAX_BUDGETS} at most")
+    return sizes
+
+
+def _record_for_page(opened: OpenedRecord, options: Options, file: PageFile) -> Replay:
+    """A record built again. Raises `ContextasmError` for a personal one, and for a file that a build could read."""
+    from contextasm.cli.commands.replay import replay_record
+    from contextasm.cli.page_file import refuse_personal
+
+    refuse_personal([opened], options)
+    file.refuse_inputs([], [opened])
+    return replay_record(opened)
 
 
 def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, every: bool) -> None:
@@ -118,14 +195,15 @@ def _record_folder(opened: OpenedRecord) -> Folder | None:
     return Folder(opened.root) if opened.root else None
 
 
-def _open_record(name: str, options: Options, *, locked: bool) -> OpenedRecord:
+def _open_record(name: str, options: Options, budgets: str | None = None, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
     from contextasm.cli.commands.replay import open_record
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
 
     typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
-    flags = [*(flag_names(field)[0] for field in typed), *(("--locked",) if locked else ())]
+    flags = [flag_names(field)[0] for field in typed]
+    flags += [flag for flag, is_given in (("--budgets", budgets), ("--locked", locked)) if is_given]
     if flags:
         hint = "leave it out; `ctxasm diff` compares a record with another build"
         raise ContextasmError(flags[0], "does not go with a record", hint)

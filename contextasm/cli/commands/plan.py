@@ -19,11 +19,11 @@ def plan(
     json: JsonOption = False,
 ) -> int:
     """Show the tokens of each layer under several budgets."""
-    from contextasm.config.values import parse_tokens
+    from contextasm.config.values import parse_budgets
     from contextasm.rendering.formats import plan_data
     from contextasm.rendering.tables import plan_table
 
-    sizes = [parse_tokens(budget, "--budgets") for budget in budgets.split(",")]
+    sizes = parse_budgets(budgets, "--budgets")
     job = prepare_context(options, locked=locked)
     requests = [job.build.request._replace(budget=size) for size in sizes]
     contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
