@@ -51,11 +51,13 @@ def beginning(text: str, most: int = MAX_BEGINNING) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """The text, or as many of its letters as fit `most` characters with an ellipsis behind them."""
+    """The text, or as many of its words, else letters, as fit `most` characters with an ellipsis behind them."""
     if len(text) <= most:
         return text
     ends = [end for end in grapheme_ends(text[: most + 1]) if end < most]
-    return f"{text[: ends[-1] if ends else most - 1].rstrip()}…"
+    start = text[: ends[-1] if ends else most - 1]
+    blank = start.rfind(" ")
+    return f"{start[: blank if blank > most // 2 else len(start)].rstrip(' .')}…"
 
 
 def lines_of_text(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from contextasm.model import Decision
 from contextasm.rendering.fragment_texts import FragmentTexts
 from contextasm.rendering.page import beginning, element, table, words
-from contextasm.rendering.page_layers import NamedContext
+from contextasm.rendering.page_layers import NamedContext, layer_headings
 from contextasm.rendering.wording import decision_words
 
 MAX_FRAGMENTS = 2000
@@ -43,7 +43,10 @@ def fragment_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchor
         if id(row) in listed:
             layers.setdefault(row.any.layer, []).append(row)
     names = [each.name for each in contexts]
-    parts = (_layer_part(layer, own, names, texts, anchors) for layer, own in layers.items())
+    titles = layer_headings([each.context for each in contexts])
+    parts = (
+        f"{_layer_title(layer, titles)}\n{_layer_part(own, names, texts, anchors)}" for layer, own in layers.items()
+    )
     rest = [row for row in rows if id(row) not in listed]
     return "\n".join((*parts, *((_rest_table(rest, names),) if rest else ())))
 
@@ -63,12 +66,16 @@ def _rows(contexts: Sequence[NamedContext]) -> Sequence[_Row]:
     return [_Row(tuple(decisions.get(key) for decisions in tables)) for key in keys]
 
 
+def _layer_title(layer: str, titles: Mapping[str, str]) -> str:
+    return element("h3", f"{words(layer)} {element('small', words(titles.get(layer, '')))}")
+
+
 def _layer_part(
-    layer: str, rows: Sequence[_Row], names: Sequence[str], texts: FragmentTexts, anchors: Mapping[str, str]
+    rows: Sequence[_Row], names: Sequence[str], texts: FragmentTexts, anchors: Mapping[str, str]
 ) -> str:
     shown = [_item(row, names, texts, anchors) for row in rows if row.is_shown]
     others = [row for row in rows if not row.is_shown]
-    parts = [element("h3", words(layer)), *(['<ol class="fragments">', *shown, "</ol>"] if shown else [])]
+    parts = ['<ol class="fragments">', *shown, "</ol>"] if shown else []
     if others:
         counts = Counter(row.any.outcome for row in others)
         kinds = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
@@ -98,9 +105,8 @@ def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
         if decision is None:
             yield element("li", f"{label} no such fragment", class_="none")
             continue
-        tokens = _token_words(decision)
-        outcome = element("b", decision.outcome, class_="outcome")
-        yield element("li", f"{label} {outcome} {tokens}: {words(decision_words(decision))}", class_=decision.outcome)
+        outcome = element("b", decision.outcome, class_="outcome") + _token_words(decision)
+        yield element("li", f"{label} {outcome}: {words(decision_words(decision))}", class_=decision.outcome)
 
 
 def _same(one: Decision | None, other: Decision | None) -> bool:
@@ -111,10 +117,11 @@ def _same(one: Decision | None, other: Decision | None) -> bool:
 
 
 def _token_words(decision: Decision) -> str:
+    """The tokens of a fragment in brackets, behind a blank; empty where they were not counted."""
     before, after = decision.tokens_before, decision.tokens_after
     if before is None or before == after:
-        return f"({after:,} tokens)" if after or before is not None else ""
-    return f"({after:,} of {before:,} tokens)"
+        return f" ({after:,} tokens)" if after or before is not None else ""
+    return f" ({after:,} of {before:,} tokens)"
 
 
 def _rest_table(rows: Sequence[_Row], names: Sequence[str]) -> str:

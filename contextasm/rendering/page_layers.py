@@ -66,7 +66,7 @@ def layer_table(contexts: Sequence[NamedContext]) -> str:
     """The tokens of each layer, wanted and used, with a column for each context."""
     colours = layer_colours([each.context for each in contexts])
     usages = [{usage.layer: usage for usage in each.context.allowances} for each in contexts]
-    headings = _headings([each.context for each in contexts])
+    headings = layer_headings([each.context for each in contexts])
     rows = [
         (
             f'<span class="key {colour}"></span>{words(layer)} {element("small", words(headings.get(layer, "")))}',
@@ -79,7 +79,7 @@ def layer_table(contexts: Sequence[NamedContext]) -> str:
     return table("Tokens of each layer", ("layer", "wanted", *(each.name for each in contexts)), rows)
 
 
-def _headings(contexts: Sequence[Context]) -> Mapping[str, str]:
+def layer_headings(contexts: Sequence[Context]) -> Mapping[str, str]:
     """The headings of each layer's sections, by id."""
     headings: dict[str, dict[str, None]] = {}
     for context in contexts:
