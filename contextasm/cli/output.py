@@ -108,6 +108,15 @@ def is_rich_terminal() -> bool:
     return bool(sys.stdout and sys.stdout.isatty() and not is_plain)
 
 
+def terminal_columns() -> int:
+    """The width of a terminal that `is_rich_terminal`; 0 where there is none."""
+    if not is_rich_terminal():
+        return 0
+    from rich.console import Console
+
+    return Console().width
+
+
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns: wrapped between words on a terminal, plain in a pipe, with NO_COLOR and on a dumb terminal.
 

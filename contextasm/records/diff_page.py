@@ -9,11 +9,12 @@ from contextasm.records.diff import Difference, Shift, Side
 from contextasm.records.diff_report import layer_words, shift_place, shift_reason, summary
 from contextasm.rendering.context_page import owner_words, problem_section, request_line
 from contextasm.rendering.fragment_texts import FragmentTexts
-from contextasm.rendering.page import beginning, clipped, element, lines_of_text, page, words
-from contextasm.rendering.page_files import MAX_BYTES, MAX_LINE
-from contextasm.rendering.page_fragments import MAX_FRAGMENTS
+from contextasm.rendering.page import element, lines_of_text, page, words
+from contextasm.rendering.page_files import MAX_FILES_BYTES, MAX_LINE
+from contextasm.rendering.page_fragments import MAX_BEGINNING, MAX_FRAGMENT_BYTES, MAX_FRAGMENTS
 from contextasm.rendering.page_layers import NamedContext, layer_bars, layer_table
 from contextasm.text.cleaning import clean_text
+from contextasm.text.graphemes import beginning, clipped
 
 _AROUND = 3
 """Number of equal lines that are shown on each side of a change."""
@@ -53,14 +54,16 @@ def _shift_list(difference: Difference) -> Iterator[str]:
     yield "</ol>"
     if len(difference.shifts) > MAX_FRAGMENTS:
         rest = len(difference.shifts) - MAX_FRAGMENTS
-        yield element("p", f"{rest:,} more changes are not listed: a page lists {MAX_FRAGMENTS:,}", class_="more")
+        yield element(
+            "p", f"{rest:,} more changes are not listed: a page lists {MAX_FRAGMENTS:,} at most", class_="more"
+        )
 
 
 def _shift_item(shift: Shift, before: FragmentTexts, after: FragmentTexts) -> str:
     text = after.text(shift.after) if shift.after else before.text(shift.before) if shift.before else ""
     text = text or (before.text(shift.before) if shift.before else "")
     about = element("p", words(shift_place(shift)), class_="place")
-    if text := words(beginning(text)):
+    if text := words(beginning(text, MAX_BEGINNING)):
         about += element("p", text, class_="text")
     old, new = shift.tokens
     css = {"entered": "included", "left": "left", "shortened": "truncated"}.get(shift.kind, "changed")
@@ -78,7 +81,7 @@ def _text_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     if old == new:
         yield element("p", "Both texts are the same.")
         return
-    room = MAX_BYTES
+    room = MAX_FILES_BYTES
     for html in _runs(old, new):
         room -= len(html.encode())
         if room < 0:

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextasm.model import SHARED, Context, Problem
 from contextasm.rendering.fragment_texts import FragmentTexts
 from contextasm.rendering.page import element, page, words
-from contextasm.rendering.page_files import file_anchors, file_list
+from contextasm.rendering.page_files import file_list
 from contextasm.rendering.page_fragments import fragment_list
 from contextasm.rendering.page_layers import NamedContext, layer_bars, layer_table
 from contextasm.rendering.receipt import receipt
 from contextasm.rendering.wording import problem_line
+
+MAX_PROBLEMS = 200
+"""Number of problems that a page lists."""
 
 
 def context_page(contexts: Sequence[Context], style: str) -> str:
@@ -21,7 +24,7 @@ def context_page(contexts: Sequence[Context], style: str) -> str:
     """
     named = [NamedContext(f"{context.request.budget:,}", context) for context in contexts]
     texts = FragmentTexts(reversed(contexts))
-    anchors = file_anchors(texts)
+    files = file_list(named, texts)
     title = f"Context of {owner_words(contexts[0])}"
     parts = (
         f"<header>{element('h1', words(title))}\n{request_line(contexts[0])}</header>",
@@ -30,8 +33,8 @@ def context_page(contexts: Sequence[Context], style: str) -> str:
         *(element("p", words(receipt(context), 2000), class_="receipt") for context in contexts),
         "</section>",
         *problem_section(contexts),
-        f"<section>{element('h2', 'Fragments')}\n{fragment_list(named, texts, anchors)}</section>",
-        f"<section>{element('h2', 'Files')}\n{file_list(named, texts, anchors)}</section>",
+        f"<section>{element('h2', 'Fragments')}\n{fragment_list(named, texts, files.anchors)}</section>",
+        f"<section>{element('h2', 'Files')}\n{files.html}</section>",
         "</main>",
     )
     return page(title, style, parts)
@@ -71,7 +74,3 @@ def problem_section(contexts: Sequence[Context]) -> Iterator[str]:
     if len(problems) > len(listed):
         items.append(element("li", f"{len(problems) - len(listed):,} more problems"))
     yield "\n".join((f"<section>{element('h2', 'Problems')}", '<ul class="problems">', *items, "</ul></section>"))
-
-
-MAX_PROBLEMS = 500
-"""Number of problems that a page lists."""

@@ -11,14 +11,11 @@ from hashlib import sha256
 from html import escape
 
 from contextasm.text.cleaning import clean_text
-from contextasm.text.graphemes import grapheme_ends
+from contextasm.text.graphemes import clipped
 from contextasm.text.templates import one_line
 
 MAX_WORDS = 400
 """Number of characters of a place or a reason that a page shows: one with a long name is cut."""
-
-MAX_BEGINNING = 200
-"""Number of characters of a text that stand for it."""
 
 
 def page(title: str, style: str, parts: Iterable[str]) -> str:
@@ -42,22 +39,6 @@ def page(title: str, style: str, parts: Iterable[str]) -> str:
 def words(text: str, most: int = MAX_WORDS) -> str:
     """A text of anybody's in one line of HTML: cleaned, then cut after `most` characters."""
     return escape(clipped(one_line(clean_text(text).text), most))
-
-
-def beginning(text: str, most: int = MAX_BEGINNING) -> str:
-    """The first characters of a text in one line, with blanks in place of breaks; empty for a blank text."""
-    # Of a long text, only what could be shown is looked at: a blank counts as well as a letter.
-    return clipped(" ".join(one_line(text[: most * 20]).split()), most)
-
-
-def clipped(text: str, most: int) -> str:
-    """The text, or as many of its words, else letters, as fit `most` characters with an ellipsis behind them."""
-    if len(text) <= most:
-        return text
-    ends = [end for end in grapheme_ends(text[: most + 1]) if end < most]
-    start = text[: ends[-1] if ends else most - 1]
-    blank = start.rfind(" ")
-    return f"{start[: blank if blank > most // 2 else len(start)].rstrip(' .')}…"
 
 
 def lines_of_text(text: str) -> str:

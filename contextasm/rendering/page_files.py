@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from contextasm.model import Decision, Span
 from contextasm.rendering.fragment_texts import FragmentTexts
-from contextasm.rendering.page import clipped, element, lines_of_text, words
+from contextasm.rendering.page import element, lines_of_text, words
 from contextasm.rendering.page_layers import NamedContext
+from contextasm.text.graphemes import clipped
 
 MAX_FILE_BYTES = 100_000
 """Number of bytes of one file's text on a page."""
 
-MAX_BYTES = 1_000_000
+MAX_FILES_BYTES = 1_000_000
 """Number of bytes of all files' texts on a page."""
 
 MAX_LINE = 2000
@@ -31,13 +32,16 @@ class _State(NamedTuple):
     """Names of the contexts that show it; empty where all do."""
 
 
-def file_anchors(texts: FragmentTexts) -> Mapping[str, str]:
-    """The name of each opened file's place on a page, by path."""
-    return {path: f"file-{number}" for number, path in enumerate(texts.paths, 1)}
+class FileList(NamedTuple):
+    """The files of a page."""
+
+    html: str
+    anchors: Mapping[str, str]
+    """The name of each file's place on the page, by path; files that are only counted have none."""
 
 
-def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchors: Mapping[str, str]) -> str:
-    """Each opened file with its lines, folded; those beyond the room of a page are named with their figures alone."""
+def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> FileList:
+    """Each opened file with its lines, folded; those beyond the room of a page are counted."""
     by_path: dict[str, list[list[Decision]]] = {path: [[] for _ in contexts] for path in texts.paths}
     for place, each in enumerate(contexts):
         for decision in each.context.decisions:
@@ -45,14 +49,19 @@ def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchors: M
                 by_path[decision.path][place].append(decision)
     names = [each.name for each in contexts]
     parts: list[str] = []
-    room = MAX_BYTES
-    for path, decisions in by_path.items():
+    anchors: dict[str, str] = {}
+    room = MAX_FILES_BYTES
+    for number, (path, decisions) in enumerate(by_path.items(), 1):
         start, lines = texts.lines(path)
         states = _states(start, lines, decisions, names)
-        body, size = _file_body(start, lines, states, min(room, MAX_FILE_BYTES))
-        room -= size
-        parts.append(_file_part(path, anchors[path], states, body))
-    return "\n".join(parts)
+        part = _file_part(path, f"file-{number}", states, _file_body(start, lines, states, min(room, MAX_FILE_BYTES)))
+        room -= len(part.encode())
+        if room < 0:
+            parts.append(element("p", f"{len(by_path) - number + 1:,} more files are not on this page", class_="more"))
+            break
+        parts.append(part)
+        anchors[path] = f"file-{number}"
+    return FileList("\n".join(parts), anchors)
 
 
 def _states(
@@ -76,8 +85,8 @@ def _numbers(spans: Iterator[Span], first: int, stop: int) -> set[int]:
     return {number for start, end in spans for number in range(max(start, first), min(end + 1, stop))}
 
 
-def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room: int) -> tuple[str, int]:
-    """The runs of lines with one fate as HTML of at most `room` bytes, and its size."""
+def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room: int) -> str:
+    """The runs of lines with one fate as HTML, as many as `room` bytes hold."""
     runs: list[str] = []
     size = number = 0
     for state, group in groupby(zip(states, lines, strict=True), key=lambda pair: pair[0]):
@@ -85,11 +94,11 @@ def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room:
         html = _run(start + number, [clipped(line, MAX_LINE) for line in members], state)
         if size + len(html.encode()) > room:
             rest = f"{len(lines) - number:,} more lines are not on this page"
-            return "\n".join((*runs, element("p", rest, class_="more"))), size
+            return "\n".join((*runs, element("p", rest, class_="more")))
         runs.append(html)
         size += len(html.encode())
         number += len(members)
-    return "\n".join(runs), size
+    return "\n".join(runs)
 
 
 def _run(number: int, lines: Sequence[str], state: _State) -> str:

@@ -8,12 +8,20 @@ from typing import NamedTuple
 
 from contextasm.model import Decision
 from contextasm.rendering.fragment_texts import FragmentTexts
-from contextasm.rendering.page import beginning, element, table, words
+from contextasm.rendering.page import element, table, words
 from contextasm.rendering.page_layers import NamedContext, layer_headings
 from contextasm.rendering.wording import decision_words
+from contextasm.text.graphemes import beginning
 
 MAX_FRAGMENTS = 2000
 """Number of fragments that a page shows; those beyond are counted, the fragments that are shown last of all."""
+
+MAX_FRAGMENT_BYTES = 3_000_000
+"""Number of bytes of all fragments on a page."""
+
+
+MAX_BEGINNING = 200
+"""Number of characters of a fragment's text on a page."""
 
 
 class _Row(NamedTuple):
@@ -36,19 +44,32 @@ def fragment_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchor
     `anchors` are the places of files on the page, by path.
     """
     rows = _rows(contexts)
-    # What is shown comes first; both kinds keep their order.
-    listed = {id(row) for row in sorted(rows, key=lambda row: not row.is_shown)[:MAX_FRAGMENTS]}
+    names = [each.name for each in contexts]
+    items = _items(rows, names, texts, anchors)
     layers: dict[str, list[_Row]] = {}
     for row in rows:
-        if id(row) in listed:
+        if id(row) in items:
             layers.setdefault(row.any.layer, []).append(row)
-    names = [each.name for each in contexts]
     titles = layer_headings([each.context for each in contexts])
-    parts = (
-        f"{_layer_title(layer, titles)}\n{_layer_part(own, names, texts, anchors)}" for layer, own in layers.items()
-    )
-    rest = [row for row in rows if id(row) not in listed]
-    return "\n".join((*parts, *((_rest_table(rest, names),) if rest else ())))
+    parts = [f"{_layer_title(layer, titles)}\n{_layer_part(own, items)}" for layer, own in layers.items()]
+    if rest := [row for row in rows if id(row) not in items]:
+        parts.append(_rest_table(rest, names))
+    return "\n".join(parts)
+
+
+def _items(
+    rows: Sequence[_Row], names: Sequence[str], texts: FragmentTexts, anchors: Mapping[str, str]
+) -> Mapping[int, str]:
+    """The HTML of as many fragments as a page holds, by the identity of the row; those that are shown come first."""
+    items: dict[int, str] = {}
+    room = MAX_FRAGMENT_BYTES
+    for row in sorted(rows, key=lambda row: not row.is_shown)[:MAX_FRAGMENTS]:
+        html = _item(row, names, texts, anchors)
+        room -= len(html.encode())
+        if room < 0:
+            break
+        items[id(row)] = html
+    return items
 
 
 def _rows(contexts: Sequence[NamedContext]) -> Sequence[_Row]:
@@ -70,18 +91,16 @@ def _layer_title(layer: str, titles: Mapping[str, str]) -> str:
     return element("h3", f"{words(layer)} {element('small', words(titles.get(layer, '')))}")
 
 
-def _layer_part(
-    rows: Sequence[_Row], names: Sequence[str], texts: FragmentTexts, anchors: Mapping[str, str]
-) -> str:
-    shown = [_item(row, names, texts, anchors) for row in rows if row.is_shown]
+def _layer_part(rows: Sequence[_Row], items: Mapping[int, str]) -> str:
+    shown = [items[id(row)] for row in rows if row.is_shown]
     others = [row for row in rows if not row.is_shown]
     parts = ['<ol class="fragments">', *shown, "</ol>"] if shown else []
     if others:
         counts = Counter(row.any.outcome for row in others)
         kinds = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
-        items = "\n".join(_item(row, names, texts, anchors) for row in others)
+        folded = "\n".join(items[id(row)] for row in others)
         summary = f"<summary>{len(others):,} left out: {words(kinds)}</summary>"
-        parts.append(f'<details>{summary}\n<ol class="fragments">\n{items}\n</ol></details>')
+        parts.append(f'<details>{summary}\n<ol class="fragments">\n{folded}\n</ol></details>')
     return "\n".join(parts)
 
 
@@ -90,7 +109,7 @@ def _item(row: _Row, names: Sequence[str], texts: FragmentTexts, anchors: Mappin
     place = words(f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path)
     if anchor := anchors.get(decision.path):
         place = element("a", place, href=f"#{anchor}")
-    text = words(beginning(texts.text(decision)))
+    text = words(beginning(texts.text(decision), MAX_BEGINNING))
     about = (element("p", place, class_="place"), element("p", text, class_="text") if text else "")
     return f'<li><div>{"".join(about)}</div><ul class="decisions">{"".join(_decision_items(row, names))}</ul></li>'
 
@@ -133,7 +152,7 @@ def _rest_table(rows: Sequence[_Row], names: Sequence[str]) -> str:
         (words(layer), f"{len(own):,}", *(words(_outcomes(own, place)) for place in range(len(names))))
         for layer, own in layers.items()
     ]
-    caption = f"{len(rows):,} more fragments are not listed: a page lists {MAX_FRAGMENTS:,}"
+    caption = f"{len(rows):,} more fragments are not listed: a page lists {MAX_FRAGMENTS:,} at most"
     return table(caption, ("layer", "fragments", *names), cells)
 
 

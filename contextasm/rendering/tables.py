@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
@@ -20,22 +20,25 @@ def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, 
     return ("rule", "where", "what became of it"), rows, ()
 
 
-def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
+def decision_table(
+    decisions: Sequence[Decision], *, every: bool, text: Callable[[Decision], str] | None = None
+) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and numeric columns of the table of decisions.
 
-    Three or more unopened files with one layer and reason share a row, unless `every` is set.
+    Three or more unopened files with one layer and reason share a row, unless `every` is set. `text` gives the text of
+    a fragment for a column of its own.
     """
     rows: list[Sequence[str]] = []
     for (unopened, _, _), group in groupby(decisions, key=_row_group):
         members = [*group]
         if every or not unopened or len(members) < 3:
-            rows += map(_decision_row, members)
+            rows += [(*_decision_row(member), *((text(member),) if text else ())) for member in members]
         else:
             first, last = sorted((members[0].path, members[-1].path))
             span = f"{first} .. {last.rpartition('/')[2]}"
             why = f"{len(members)} files: {_common_reason_words(members)}"
-            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why))
-    return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
+            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why, *(("",) if text else ())))
+    return ("layer", "outcome", "tokens", "of", "where", "why", *(("text",) if text else ())), rows, (2, 3)
 
 
 def _row_group(decision: Decision) -> tuple[bool, str, str]:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
+from contextasm.cli.output import (
+    format_json,
+    format_table,
+    show_problems,
+    shown,
+    terminal_columns,
+    write_stderr,
+    write_stdout,
+)
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.cli.page_file import PageFile
     from contextasm.config.build import PreparedBuild
-    from contextasm.model import Context, Layer, Workspace
+    from contextasm.model import Context, Decision, Layer, Workspace
     from contextasm.records.replay import Replay
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git import GitWorkspace
@@ -158,13 +166,30 @@ def _write_decisions(context: Context, fragment: str | None, *, as_json: bool, e
     if as_json:
         write_stdout(format_json(context_data(context)))
         return
-    write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None)))
+    text = _beginnings(context)
+    write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None, text=text)))
     if fragment is not None:
         return
     if context.rule_traces:
         write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
     show_problems(context.problems)
     write_stderr(receipt(context))
+
+
+MIN_COLUMNS_FOR_TEXT = 140
+"""Width of a terminal from which on the beginning of each fragment's text is shown."""
+
+
+def _beginnings(context: Context) -> Callable[[Decision], str] | None:
+    """A function that gives the beginning of a fragment's text; None where no wide terminal shows it."""
+    columns = terminal_columns()
+    if columns < MIN_COLUMNS_FOR_TEXT:
+        return None
+    from contextasm.rendering.fragment_texts import FragmentTexts
+    from contextasm.text.graphemes import beginning
+
+    texts = FragmentTexts([context])
+    return lambda decision: beginning(texts.text(decision), columns // 4)
 
 
 def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, write_stdout
+from contextasm.cli.output import format_json, format_table, is_rich_terminal, show_problems, write_stdout
 from contextasm.config.options import Options
 
 
@@ -31,6 +31,10 @@ def plan(
         write_stdout(format_json(plan_data(contexts)))
     else:
         write_stdout(format_table(*plan_table(contexts)))
+        if is_rich_terminal():
+            from contextasm.cli.plan_bars import terminal_bars
+
+            write_stdout(terminal_bars(contexts))
         show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
     return 0
 
