@@ -164,14 +164,14 @@ def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int
     return widths
 
 
-def format_json(value: object) -> str:
-    """A value as indented JSON, its texts as people may see them."""
+def format_json(value: object, indent: int | None = 2) -> str:
+    """A value as indented JSON, or for None in one line, its texts as people may see them."""
     import json
 
     from contextasm.model import CLEAN
     from contextasm.text.cleaning import clean_value
 
-    return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=indent) + "\n"
 
 
 def strict_failure(context: Context) -> int:

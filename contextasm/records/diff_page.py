@@ -49,11 +49,16 @@ def _shift_list(difference: Difference) -> Iterator[str]:
         yield element("p", "Both contexts show the same fragments.")
         return
     before, after = (FragmentTexts([side.context]) for side in (difference.before, difference.after))
-    yield '<ol class="fragments">'
-    yield from (_shift_item(shift, before, after) for shift in difference.shifts[:MAX_FRAGMENTS])
-    yield "</ol>"
-    if len(difference.shifts) > MAX_FRAGMENTS:
-        rest = len(difference.shifts) - MAX_FRAGMENTS
+    items: list[str] = []
+    room = MAX_FRAGMENT_BYTES
+    for shift in difference.shifts[:MAX_FRAGMENTS]:
+        item = _shift_item(shift, before, after)
+        room -= len(item.encode())
+        if room < 0:
+            break
+        items.append(item)
+    yield "\n".join(('<ol class="fragments">', *items, "</ol>"))
+    if rest := len(difference.shifts) - len(items):
         yield element(
             "p", f"{rest:,} more changes are not listed: a page lists {MAX_FRAGMENTS:,} at most", class_="more"
         )
