@@ -40,7 +40,6 @@ class WatchEvents:
                 {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.advice}
                 for problem in (context.problems if context else ())
             ],
-            milliseconds=round(rebuild.seconds * 1000),
         )
 
     def warn(self, message: str) -> None:
