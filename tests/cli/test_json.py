@@ -79,7 +79,7 @@ def test_replay_tells_what_changed(tmp_path: Path) -> None:
 
 def test_watch_tells_an_event_a_line(tmp_path: Path) -> None:
     """Each line is an object as soon as it happens, a failed build included."""
-    with watching(tmp_path, "--json", "--date", "2025-03-14", files=SMALL) as watch:
+    with watching(tmp_path, "--json", "--date", "2025-03-14", files=SMALL, ready="watching") as watch:
         fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"}, base={})
         watch.shows("I am another.")
         (watch.workspace / "agents" / "a" / "IDENTITY.md").unlink()

@@ -32,7 +32,7 @@ def record(folder: Path, *words: str) -> str:
     return next(line.removesuffix(": recorded") for line in err.split("\n") if line.endswith(": recorded"))
 
 
-@pytest.mark.parametrize("words", [("explain",), ("diff", "@300")], ids=["explain", "diff"])
+@pytest.mark.parametrize("words", [("explain",), ("diff", "@12")], ids=["explain", "diff"])
 def test_pages_are_shared(folder: Path, words: tuple[str, ...]) -> None:
     """Nothing private is on them, unless the person asks for it; the page says which of the two it is."""
     command, *others = words
@@ -49,13 +49,13 @@ def test_pages_are_shared(folder: Path, words: tuple[str, ...]) -> None:
 def test_record_that_is_personal_needs_the_word(folder: Path) -> None:
     """It holds private parts already; a shared record does not."""
     personal, shared = record(folder), record(folder, "--audience", "shared")
-    for words in (("explain", personal), ("diff", personal)):
+    for words in (("explain", personal), ("diff", personal, "@12")):
         refused(inside(*words, "--html", "page.html", cwd=folder), personal, "--audience personal")
         assert not (folder / "page.html").exists()
         assert inside(*words, "--audience", "personal", "--html", "page.html", cwd=folder).code == 0
         assert PRIVATE in (folder / "page.html").read_text()
         (folder / "page.html").unlink()
-    for words in (("explain", shared), ("diff", shared)):
+    for words in (("explain", shared), ("diff", shared, "@12")):
         assert inside(*words, "--html", "page.html", cwd=folder).code == 0
         assert PRIVATE not in (folder / "page.html").read_text()
 
