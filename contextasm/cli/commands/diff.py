@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -13,6 +14,7 @@ from contextasm.config.options import Options
 if TYPE_CHECKING:
     from contextasm.cli.build_options import BuildOptions
     from contextasm.cli.commands.replay import OpenedRecord
+    from contextasm.cli.page_file import PageFile
     from contextasm.config.build import PreparedBuild
     from contextasm.config.options import ProcessEnvironment
     from contextasm.records.diff import Difference, Side
@@ -40,25 +42,17 @@ def diff(
     """
     from contextasm.cli.build_options import with_options_of
     from contextasm.config.resolve import process_environment
-    from contextasm.model import ContextasmError
     from contextasm.records.diff import compare_contexts
 
-    forms = [flag for flag, given in (("--html", html is not None), ("--text", text), ("--json", json)) if given]
-    if len(forms) > 1:
-        raise ContextasmError(forms[0], f"does not go with {forms[1]}", "leave one of them out")
+    _refuse_two({"--html": html is not None, "--text": text, "--json": json})
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day
     records = {name: _find_record(name, options, process) for name in (a, b) if name}
     opened = [record for record in records.values() if record]
     base = with_options_of(options, opened)
-    file = None
-    if html is not None:
-        from contextasm.cli.page_file import PageFile, refuse_personal
-
-        file = PageFile.named(html)
-        refuse_personal(opened, options)
-        base = base._replace(targets=(file.target,))
+    file = _page_file(html, opened, options) if html is not None else None
+    base = base._replace(targets=(file.target,) if file else ())
     sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]
     difference = compare_contexts(*(side for side, _ in sides))
     if file:
@@ -70,6 +64,23 @@ def diff(
 
 
 run = takes_options(diff)
+
+
+def _refuse_two(forms: Mapping[str, bool]) -> None:
+    """Raise `ContextasmError` where more than one form of the output is asked for."""
+    from contextasm.model import ContextasmError
+
+    given = [flag for flag, is_given in forms.items() if is_given]
+    if len(given) > 1:
+        raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
+
+
+def _page_file(html: str, records: Sequence[OpenedRecord], options: Options) -> PageFile:
+    """The file of a page. Raises `ContextasmError` for one that can't be named, and for a personal record."""
+    from contextasm.cli.page_file import PageFile, refuse_personal
+
+    refuse_personal(records, options)
+    return PageFile.named(html)
 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -31,6 +31,30 @@ if TYPE_CHECKING:
     from contextasm.workspace.git import GitWorkspace
 
 
+class ExplainFlags(NamedTuple):
+    """The flags of `explain` beside those of a request, as typed."""
+
+    line: Annotated[
+        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
+    ] = None
+    fragment: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
+    ] = None
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with layers, fragments and files to this file.")
+    ] = None
+    budgets: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="Show these budgets side by side on the page.")
+    ] = None
+    locked: LockedOption = False
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: ctxasm.context/1, or with --id the decisions on it.")
+    ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")] = (
+        False
+    )
+
+
 def explain(
     options: Options,
     record: Annotated[
@@ -38,76 +62,57 @@ def explain(
         record_argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id)."),
     ] = None,
     *,
-    line: Annotated[
-        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
-    ] = None,
-    fragment: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
-    ] = None,
-    html: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with layers, fragments and files to this file.")
-    ] = None,
-    budgets: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Show these budgets side by side on the page.")
-    ] = None,
-    locked: LockedOption = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: ctxasm.context/1, or with --id the decisions on it.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")
-    ] = False,
+    flags: ExplainFlags,
 ) -> int:
     """Show each fragment with its decision, tokens and reason, or only one line of a file.
 
     A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    if html is not None or budgets is not None:
-        others = {"--line": line is not None, "--id": fragment is not None, "--json": json, "--verbose": verbose}
-        _refuse_beside_page(html, [flag for flag, is_given in others.items() if is_given])
-        return _write_page(options, record, html or "", budgets, locked=locked)
+    if flags.html is not None or flags.budgets is not None:
+        _refuse_beside_page(flags)
+        return _write_page(options, record, flags)
     folder: Folder | GitWorkspace | None
     if record is not None:
-        opened = _open_record(record, options, locked=locked)
-        if line is not None:
-            return _explain_recorded_line(opened, line, as_json=json)
+        opened = _open_record(record, options, locked=flags.locked)
+        if flags.line is not None:
+            return _explain_recorded_line(opened, flags.line, as_json=flags.json)
         context, folder = opened.record.context, _record_folder(opened)
     else:
-        job = prepare_context(options, locked=locked)
+        job = prepare_context(options, locked=flags.locked)
         context, folder = run_build(job), job.workspace
-        if line is not None:
-            place = _workspace_line(folder, context, line)
+        if flags.line is not None:
+            place = _workspace_line(folder, context, flags.line)
             layers = partial(_all_layers, job)
-            write_stdout(_line_text(job.workspace, context, place, layers, as_json=json))
+            write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
             return 0
-    if fragment is not None and folder:
-        fragment = _known_name(folder, context, fragment)
-    _write_decisions(context, fragment, as_json=json, every=verbose)
+    fragment = _known_name(folder, context, flags.fragment) if flags.fragment is not None and folder else flags.fragment
+    _write_decisions(context, fragment, as_json=flags.json, every=flags.verbose)
     return 0
 
 
 run = takes_options(explain)
 
 
-def _refuse_beside_page(html: str | None, others: Sequence[str]) -> None:
+def _refuse_beside_page(flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for a flag that does not go with a page, and for `--budgets` without one."""
     from contextasm.model import ContextasmError
 
-    if html is None:
-        hint = "add --html FILE; `ctxasm plan` compares budgets without a page"
-        raise ContextasmError("--budgets", "there is no page to show them on", hint)
-    if others:
-        raise ContextasmError(others[0], "does not go with --html", "leave one of them out")
+    if flags.html is None:
+        raise ContextasmError("--budgets", "there is no page to show them on", "add --html FILE, or use `ctxasm plan`")
+    others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
+    for flag, value in others.items():
+        if value not in {None, False}:
+            raise ContextasmError(flag, "does not go with --html", "leave one of them out")
 
 
-def _write_page(options: Options, record: str | None, html: str, budgets: str | None, *, locked: bool) -> int:
+def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
     """Write the page of a build under one or more budgets, or of a record; returns the exit code."""
     from contextasm.cli.page_file import PageFile, load_style
     from contextasm.rendering.context_page import context_page
 
-    file = PageFile.named(html)
+    file = PageFile.named(flags.html or "")
     if record is not None:
-        opened = _open_record(record, options._replace(audience=None), budgets, locked=locked)
+        opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
         result = _record_for_page(opened, options, file)
         if not result.context or not result.same:
             from contextasm.cli.commands.replay import show_differences
@@ -115,8 +120,8 @@ def _write_page(options: Options, record: str | None, html: str, budgets: str | 
             return show_differences(opened, result)
         contexts = [result.context]
     else:
-        sizes = _page_budgets(budgets)
-        job = prepare_context(options, [file.target], locked=locked)
+        sizes = _page_budgets(flags.budgets)
+        job = prepare_context(options, [file.target], locked=flags.locked)
         file.refuse_inputs([job])
         requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
         contexts = [run_build(job, job.in_full._replace(request=request)) for request in requests]
@@ -136,8 +141,7 @@ def _page_budgets(budgets: str | None) -> Sequence[int]:
 
     sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
     if len(sizes) > MAX_BUDGETS:
-        what = f"{len(sizes)} budgets do not fit a page side by side"
-        raise ContextasmError("--budgets", what, f"name {MAX_BUDGETS} at most")
+        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
     return sizes
 
 
