@@ -114,6 +114,15 @@ def is_rich_terminal() -> bool:
     return bool(sys.stdout and sys.stdout.isatty() and not is_plain)
 
 
+def terminal_columns() -> int:
+    """The width of a terminal that `is_rich_terminal`; 0 where there is none."""
+    if not is_rich_terminal():
+        return 0
+    from rich.console import Console
+
+    return Console().width
+
+
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns: wrapped between words on a terminal, plain in a pipe, with NO_COLOR and on a dumb terminal.
 
@@ -173,14 +182,14 @@ def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int
     return widths
 
 
-def format_json(value: object) -> str:
-    """A value as indented JSON, its texts as people may see them."""
+def format_json(value: object, indent: int | None = 2) -> str:
+    """A value as indented JSON, or for None in one line, its texts as people may see them."""
     import json
 
     from contextasm.model import CLEAN
     from contextasm.text.cleaning import clean_value
 
-    return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=indent) + "\n"
 
 
 def strict_failure(context: Context) -> int:

@@ -44,10 +44,11 @@ def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
 def sharing_option(settings_file: YamlMapping, root: str, targets: Sequence[OutputFile]) -> str:
     """The option or setting by which a text that goes to these files is a shared one; empty for none.
 
-    `--into` is, and an output of the workspace at `root`, unless its entry says that it is personal.
+    `--into` and `--html` are, and an output of the workspace at `root`, unless its entry says that it is personal.
     """
-    if any(target.managed for target in targets):
-        return "--into"
+    for target in targets:
+        if target.kind in {"block", "page"}:
+            return target.option
     try:
         outputs = parse_outputs(settings_file) if targets else ()
     except ContextasmError:  # `check` reports it, and no build depends on it.

@@ -62,6 +62,11 @@ def parse_tokens(value: object, where: str) -> int:
     return int(tokens)
 
 
+def parse_budgets(value: str, where: str) -> tuple[int, ...]:
+    """Numbers of tokens with commas between them, such as `4k,8k`."""
+    return tuple(parse_tokens(budget, where) for budget in value.split(","))
+
+
 def parse_limit(value: object, where: str) -> int | None:
     """A number of tokens, or null for no limit."""
     return None if value is None else parse_tokens(value, where)

@@ -15,25 +15,33 @@ SCHEMA = "ctxasm.diff/1"
 def shift_table(difference: Difference) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and columns of figures: the change of each fragment, and the reason."""
     rows = [
-        (shift.kind, _layer_words(shift), f"{shift.tokens[1] - shift.tokens[0]:+,}", _place(shift), _reason(shift))
+        (
+            shift.kind,
+            layer_words(shift),
+            f"{shift.tokens[1] - shift.tokens[0]:+,}",
+            shift_place(shift),
+            shift_reason(shift),
+        )
         for shift in difference.shifts
     ]
     return ("what", "layer", "tokens", "where", "why"), rows, (2,)
 
 
-def _layer_words(shift: Shift) -> str:
+def layer_words(shift: Shift) -> str:
+    """The layer of a change; both layers of a fragment that moved."""
     old, new = shift.layers
     return new if old == new else f"{old} -> {new}"
 
 
-def _place(shift: Shift) -> str:
+def shift_place(shift: Shift) -> str:
+    """The file and line of a change, or the heading of the section that changed."""
     decision = shift.after or shift.before
     if decision is None:
         return shift.fragment
     return f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
 
 
-def _reason(shift: Shift) -> str:
+def shift_reason(shift: Shift) -> str:
     """The reason in words: that of the side on which the fragment is missing or cut."""
     if shift.kind == "entered":
         absence = _absence_words(shift, shift.before)
@@ -97,5 +105,5 @@ def _shift_data(shift: Shift) -> dict[str, object]:
         "tokens_after": shift.tokens[1],
         "reason_before": shift.before.reason.code if shift.before else None,
         "reason_after": shift.after.reason.code if shift.after else None,
-        "why": _reason(shift),
+        "why": shift_reason(shift),
     }

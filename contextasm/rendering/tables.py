@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
 from contextasm.rendering.frame import SECTIONS
 from contextasm.rendering.receipt import token_parts
-from contextasm.rendering.wording import reason_words, rule_trace_words, score_words
+from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words
 from contextasm.text.templates import one_line
 
 Rows = Sequence[Sequence[str]]
@@ -20,22 +20,25 @@ def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, 
     return ("rule", "where", "what became of it"), rows, ()
 
 
-def decision_table(decisions: Sequence[Decision], *, every: bool) -> tuple[Sequence[str], Rows, Sequence[int]]:
+def decision_table(
+    decisions: Sequence[Decision], *, every: bool, text: Callable[[Decision], str] | None = None
+) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and numeric columns of the table of decisions.
 
-    Three or more unopened files with one layer and reason share a row, unless `every` is set.
+    Three or more unopened files with one layer and reason share a row, unless `every` is set. `text` gives the text of
+    a fragment for a column of its own.
     """
     rows: list[Sequence[str]] = []
     for (unopened, _, _), group in groupby(decisions, key=_row_group):
         members = [*group]
         if every or not unopened or len(members) < 3:
-            rows += map(_decision_row, members)
+            rows += [(*_decision_row(member), *((text(member),) if text else ())) for member in members]
         else:
             first, last = sorted((members[0].path, members[-1].path))
             span = f"{first} .. {last.rpartition('/')[2]}"
             why = f"{len(members)} files: {_common_reason_words(members)}"
-            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why))
-    return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
+            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why, *(("",) if text else ())))
+    return ("layer", "outcome", "tokens", "of", "where", "why", *(("text",) if text else ())), rows, (2, 3)
 
 
 def _row_group(decision: Decision) -> tuple[bool, str, str]:
@@ -53,10 +56,7 @@ def _common_reason_words(decisions: Sequence[Decision]) -> str:
 def _decision_row(decision: Decision) -> tuple[str, ...]:
     place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
-    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
-    score = score_words(decision.score, decision.boosted_by)
-    why = "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
-    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, why)
+    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, decision_words(decision))
 
 
 def section_rows(context: Context, counter: TokenCounter) -> Rows:

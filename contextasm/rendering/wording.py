@@ -77,6 +77,13 @@ RULE_TRACES: Mapping[str, str] = {
 """Wording of each reason in the trace of a rule."""
 
 
+def decision_words(decision: Decision) -> str:
+    """The reason of a decision in words, the copies that its fragment stands for, and its score."""
+    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    score = score_words(decision.score, decision.boosted_by)
+    return "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
+
+
 def rule_trace_words(trace: RuleTrace) -> str:
     """The trace of a rule in words: that it fires or why not, and its effects that came to nothing."""
     reasons = (trace.reason, *trace.lost)

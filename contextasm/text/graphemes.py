@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterable
 
+from contextasm.text.templates import one_line
+
 _LONE_BOUNDS = (
     *(0x20, 0x300),  # Latin
     *(0x370, 0x483, 0x48A, 0x530),  # Greek, Cyrillic
@@ -21,3 +23,19 @@ def grapheme_ends(text: str) -> Iterable[int]:
     import regex  # here: few texts hold letters of several characters
 
     return (found.end() for found in regex.finditer(r"\X", text))
+
+
+def clipped(text: str, most: int) -> str:
+    """The text, or as many of its words, else letters, as fit `most` characters with an ellipsis behind them."""
+    if len(text) <= most:
+        return text
+    ends = [end for end in grapheme_ends(text[: most + 1]) if end < most]
+    start = text[: ends[-1] if ends else most - 1]
+    blank = start.rfind(" ")
+    return f"{start[: blank if blank > most // 2 else len(start)].rstrip(' .')}…"
+
+
+def beginning(text: str, most: int) -> str:
+    """The first characters of a text in one line, with blanks in place of breaks; empty for a blank text."""
+    # Of a long text, only what could be shown is looked at: a blank counts as well as a letter.
+    return clipped(" ".join(one_line(text[: most * 20]).split()), most)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem, Workspace
-from contextasm.retrieval.log_pool import line_entry, read_logs
+from contextasm.retrieval.log_pool import line_entry, log_day, read_logs
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 from contextasm.upkeep.archive import ARCHIVE_SUFFIX, parse_archive
@@ -80,10 +80,10 @@ def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str])
 
 
 def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
-    logs = read_logs(workspace, _paths(workspace, owners, LOG_ARCHIVES))
+    logs = read_logs(workspace, {}, _paths(workspace, owners, LOG_ARCHIVES))
     problems += logs.problems
     for line in logs.lines:
-        entry = line_entry(line)
+        entry = line_entry(line, log_day(line.path))
         yield _Entry(entry, ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0), line.is_heading)
 
 

@@ -23,7 +23,7 @@ FileIdentity = tuple[object, ...]
 """Value that is equal for two paths of one file: device and inode, or for a missing file its folder's and its name."""
 
 
-OutputKind = Literal["text", "block", "manifest", "metrics", "baseline"]
+OutputKind = Literal["text", "block", "manifest", "metrics", "baseline", "page"]
 
 OPTIONS: Mapping[OutputKind, str] = {
     "text": "-o",
@@ -31,6 +31,7 @@ OPTIONS: Mapping[OutputKind, str] = {
     "manifest": "--manifest",
     "metrics": "--metrics",
     "baseline": "--baseline",
+    "page": "--html",
 }
 """The option that names each kind of file."""
 

@@ -20,6 +20,7 @@ EXCEPTIONS = {
     "workspace.state": "makes the `.gitignore` of its own folder",
     "config.build": "reads a token table of the package, and compares its hash",
     "cli.commands.profiles": "prints a profile of the package",
+    "cli.page_file": "reads the style sheet of the package",
     "cli.app": "opens the null device, to write into it",
     "__main__": "opens the null device in place of closed streams",
 }

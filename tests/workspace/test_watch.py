@@ -82,9 +82,13 @@ class Watch:
 
 @contextmanager
 def watching(
-    folder: Path, *words: str, files: Mapping[str, str] | None = None, command: Sequence[str] = COMMAND
+    folder: Path,
+    *words: str,
+    files: Mapping[str, str] | None = None,
+    command: Sequence[str] = COMMAND,
+    ready: str = READY,
 ) -> Iterator[Watch]:
-    """A watch that has built once; it is ended with the test."""
+    """A watch that has built once and told it with the words `ready`; it is ended with the test."""
     workspace = folder / "ws"
     if not workspace.exists():
         workspace.mkdir()
@@ -100,7 +104,7 @@ def watching(
         )
     watch = Watch(folder, process)
     try:
-        watch.tells(READY)
+        watch.tells(ready)
         yield watch
     finally:
         with suppress(ProcessLookupError):

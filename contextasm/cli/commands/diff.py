@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from contextasm.cli.options import record_argument, takes_options
 from contextasm.cli.output import format_json, format_table, shown, write_stdout
 from contextasm.config.options import Options
-from contextasm.config.settings import FILE
 
 if TYPE_CHECKING:
+    from contextasm.cli.build_options import BuildOptions
     from contextasm.cli.commands.replay import OpenedRecord
+    from contextasm.cli.page_file import PageFile
+    from contextasm.config.build import PreparedBuild
     from contextasm.config.options import ProcessEnvironment
-    from contextasm.model import Profile
     from contextasm.records.diff import Difference, Side
     from contextasm.workspace.git import GitWorkspace
 
@@ -29,38 +30,84 @@ def diff(
     *,
     text: Annotated[bool, typer.Option("--text", help="Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (ctxasm.diff/1).")] = False,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with layers, changes and lines to this file.")
+    ] = None,
 ) -> int:
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
     Each side is a build with the options given here: at that day, with that budget, or of the files of that git
-    revision. A record is not built again; the other side is then built with the options of the record.
+    revision. A record is not built again; the other side is then built with the options of the record. A page of --html
+    is for others to read, too: private parts are left out, unless --audience personal is given.
     """
+    from contextasm.cli.build_options import with_options_of
     from contextasm.config.resolve import process_environment
-    from contextasm.model import ContextasmError
     from contextasm.records.diff import compare_contexts
-    from contextasm.records.diff_report import diff_data, shift_table, summary
 
-    if text and json:
-        raise ContextasmError("--text", "does not go with --json", "leave one of them out")
+    _refuse_two({"--html": html is not None, "--text": text, "--json": json})
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day
     records = {name: _find_record(name, options, process) for name in (a, b) if name}
-    base = _with_options_of(options, [record for record in records.values() if record])
-    before, after = (_side(name, records.get(name or ""), base, process) for name in (a, b))
-    difference = compare_contexts(before, after)
-    if json:
-        output = format_json(diff_data(difference))
-    elif text:
-        output = shown(_text_diff(difference))
+    opened = [record for record in records.values() if record]
+    base = with_options_of(options, opened)
+    file = _page_file(html, opened, options) if html is not None else None
+    base = base._replace(targets=(file.target,) if file else ())
+    sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]
+    difference = compare_contexts(*(side for side, _ in sides))
+    if file:
+        file.refuse_inputs([job for _, job in sides if job], opened)
+        file.write(_page(difference))
     else:
-        table = format_table(*shift_table(difference)) + "\n" if difference.shifts else ""
-        output = f"{table}{summary(difference)}\n"
-    write_stdout(output)
+        write_stdout(_output(difference, as_json=json, as_text=text))
     return 0
 
 
 run = takes_options(diff)
+
+
+def _refuse_two(forms: Mapping[str, bool]) -> None:
+    """Raise `ContextasmError` where more than one form of the output is asked for."""
+    from contextasm.model import ContextasmError
+
+    given = [flag for flag, is_given in forms.items() if is_given]
+    if len(given) > 1:
+        raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
+
+
+def _page_file(html: str, records: Sequence[OpenedRecord], options: Options) -> PageFile:
+    """The file of a page. Raises `ContextasmError` for one that can't be named, and for a personal record."""
+    from contextasm.cli.page_file import PageFile, refuse_personal
+
+    refuse_personal(records, options)
+    return PageFile.named(html)
+
+
+def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
+    """The difference as JSON, as the lines that differ, or as a table and a line of figures."""
+    from contextasm.records.diff_report import diff_data, shift_table, summary
+
+    if as_json:
+        return format_json(diff_data(difference))
+    if as_text:
+        return shown(_text_diff(difference))
+    table = format_table(*shift_table(difference)) + "\n" if difference.shifts else ""
+    return f"{table}{summary(difference)}\n"
+
+
+def _page(difference: Difference) -> str:
+    from contextasm.cli.page_file import load_style
+    from contextasm.records.diff_page import difference_page
+
+    return difference_page(difference, load_style())
+
+
+class _BuiltSide(NamedTuple):
+    """One of the two contexts."""
+
+    side: Side
+    job: PreparedBuild | None
+    """Its build; None for a record."""
 
 
 def _find_record(name: str, options: Options, process: ProcessEnvironment) -> OpenedRecord | None:
@@ -80,61 +127,14 @@ def _is_budget(name: str) -> bool:
     return name.startswith("@") and name[1:2] not in {"", "{", "~", "^", "@", ":"}
 
 
-class _Base(NamedTuple):
-    """Options and profile of the sides that are built."""
-
-    options: Options
-    profile: Profile | None = None
-    """Profile stored with a record; None for the one that the options name."""
-
-
-def _with_options_of(options: Options, records: Sequence[OpenedRecord]) -> _Base:
-    """The options of a side that is built: those given here, else those of the records, with their profile."""
-    profile = None
-    for opened in records:
-        if options.profile is None and options.strategy is None and options.scope is None:
-            profile = profile or _typed_profile(opened)
-        recorded = {key: value for key, value in _recorded_options(opened).items() if value}
-        missing: dict[str, Any] = {key: value for key, value in recorded.items() if not getattr(options, key)}
-        options = options._replace(**missing)
-    return _Base(options, profile)
-
-
-def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
-    """The options of a record by name; variables of its environment count as typed."""
-    record = opened.record
-    variables = {
-        setting.key: setting.value for setting in record.making.settings if setting.origin.startswith("CTXASM_")
-    }
-    workspace = {"workspace": str(opened.root)} if opened.root else {}
-    typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {**variables, **typed, "topic": record.request.topic, "audience": record.request.audience, **workspace}
-
-
-def _typed_profile(opened: OpenedRecord) -> Profile | None:
-    """The stored profile of a record for which a file was named on the command line or in the environment."""
-    from contextasm.cli.output import write_stderr
-    from contextasm.config.profile_loader import is_profile_path
-    from contextasm.records.replay import changed_config
-
-    making = opened.record.making
-    setting = next((setting for setting in making.settings if setting.key == "profile"), None)
-    if setting is None or not is_profile_path(setting.value) or not setting.origin.startswith(("--", "CTXASM_")):
-        return None
-    for change in changed_config(opened.record, opened.root) if opened.root else ():
-        if change.path != FILE and not change.path.startswith("rules/"):
-            write_stderr(f"ctxasm: note: {change.path}: {change.kind}; both sides have the profile of the record")
-    return making.profile
-
-
-def _side(name: str | None, opened: OpenedRecord | None, base: _Base, process: ProcessEnvironment) -> Side:
+def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
     from contextasm.config.values import parse_day, parse_tokens
     from contextasm.records.diff import Side
     from contextasm.text.dates import is_date_form
 
     if opened:
-        return Side(opened.path.stem, opened.record.context, opened.record.hashes)
+        return _BuiltSide(Side(opened.path.stem, opened.record.context, opened.record.hashes), None)
     if name and _is_budget(name):
         base = base._replace(options=base.options._replace(budget=str(parse_tokens(name[1:], name))))
     elif name and is_date_form(name):
@@ -144,7 +144,7 @@ def _side(name: str | None, opened: OpenedRecord | None, base: _Base, process: P
     return _built_side(name or "now", base, process)
 
 
-def _revision_side(name: str, base: _Base, process: ProcessEnvironment) -> Side:
+def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
     from contextasm.config.resolve import open_workspace
     from contextasm.model import ContextasmError
@@ -175,17 +175,20 @@ def _with_names_of_then(options: Options, revision: GitWorkspace, process: Proce
     return options
 
 
-def _built_side(label: str, base: _Base, process: ProcessEnvironment, revision: GitWorkspace | None = None) -> Side:
+def _built_side(
+    label: str, base: BuildOptions, process: ProcessEnvironment, revision: GitWorkspace | None = None
+) -> _BuiltSide:
     """The context of a build. Raises `ContextasmError`, which names the side."""
-    from contextasm.config.resolve import prepare_build
     from contextasm.model import ContextasmError
     from contextasm.records.diff import Side
 
     try:
-        context = prepare_build(base.options, process, revision, stored_profile=base.profile).run()
+        job = base.prepare(process, revision)
+        context = job.run()
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
-    return Side(label, context, {document.path: document.digest for document in context.documents})
+    side = Side(label, context, {document.path: document.digest for document in context.documents})
+    return _BuiltSide(side, job)
 
 
 def _text_diff(difference: Difference) -> str:

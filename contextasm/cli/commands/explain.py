@@ -9,7 +9,15 @@ import typer
 
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
+from contextasm.cli.output import (
+    format_json,
+    format_table,
+    show_problems,
+    shown,
+    terminal_columns,
+    write_stderr,
+    write_stdout,
+)
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.build import PreparedBuild
-    from contextasm.model import Context, Layer, Workspace
+    from contextasm.model import Context, Decision, Layer, Workspace
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git import GitWorkspace
 
@@ -30,6 +38,12 @@ class ExplainFlags(NamedTuple):
     ] = None
     fragment: Annotated[
         str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
+    ] = None
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with layers, fragments and files to this file.")
+    ] = None
+    budgets: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="Show these budgets side by side on the page.")
     ] = None
     locked: LockedOption = False
     json: Annotated[
@@ -55,12 +69,17 @@ def explain(
     """Show each fragment with its decision, tokens and reason, or only one line of a file.
 
     With --host, show instead what a host loads by itself, and what it cuts.
+
+    A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
     """
     refuse_host_files(flags.host, flags.host_file)
     if flags.host is not None:
         _refuse_beside_host(record, flags)
         explain_host(read_host(flags.host, flags.host_file or (), options), as_json=flags.json)
         return 0
+    if flags.html is not None or flags.budgets is not None:
+        _refuse_beside_page(flags)
+        return _write_page(options, record, flags)
     folder: Folder | GitWorkspace | None
     if record is not None:
         opened = _open_record(record, options, locked=flags.locked)
@@ -87,9 +106,39 @@ def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
     from contextasm.model import ContextasmError
 
-    typed = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
+    typed = {
+        "RECORD": record,
+        "--line": flags.line,
+        "--id": flags.fragment,
+        "--locked": flags.locked,
+        "--html": flags.html,
+        "--budgets": flags.budgets,
+    }
     if where := next((name for name, value in typed.items() if value), None):
         raise ContextasmError(where, "does not go with --host", "leave it out: nothing is built")
+
+
+def _refuse_beside_page(flags: ExplainFlags) -> None:
+    """Raise `ContextasmError` for a flag that does not go with a page, and for `--budgets` without one."""
+    from contextasm.model import ContextasmError
+
+    if flags.html is None:
+        raise ContextasmError("--budgets", "there is no page to show them on", "add --html FILE, or use `ctxasm plan`")
+    others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
+    for flag, value in others.items():
+        if value not in {None, False}:
+            raise ContextasmError(flag, "does not go with --html", "leave one of them out")
+
+
+def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
+    """Write the page of a build under one or more budgets, or of a record; returns the exit code."""
+    from contextasm.cli.explain_page import write_build_page, write_record_page
+
+    if record is None:
+        write_build_page(options, flags.html or "", flags.budgets, locked=flags.locked)
+        return 0
+    opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
+    return write_record_page(opened, options, flags.html or "")
 
 
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
@@ -107,13 +156,30 @@ def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_j
     if as_json:
         write_stdout(format_json(context_data(context)))
         return
-    write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None)))
+    text = _beginnings(context)
+    write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None, text=text)))
     if fragment is not None:
         return
     if context.rule_traces:
         write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
     show_problems(context.problems)
     write_stderr(receipt(context, taken))
+
+
+MIN_COLUMNS_FOR_TEXT = 140
+"""Width of a terminal from which on the beginning of each fragment's text is shown."""
+
+
+def _beginnings(context: Context) -> Callable[[Decision], str] | None:
+    """A function that gives the beginning of a fragment's text; None where no wide terminal shows it."""
+    columns = terminal_columns()
+    if columns < MIN_COLUMNS_FOR_TEXT:
+        return None
+    from contextasm.rendering.fragment_texts import FragmentTexts
+    from contextasm.text.graphemes import beginning
+
+    texts = FragmentTexts([context])
+    return lambda decision: beginning(texts.text(decision), columns // 4)
 
 
 def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:
@@ -144,14 +210,15 @@ def _record_folder(opened: OpenedRecord) -> Folder | None:
     return Folder(opened.root) if opened.root else None
 
 
-def _open_record(name: str, options: Options, *, locked: bool) -> OpenedRecord:
+def _open_record(name: str, options: Options, budgets: str | None = None, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
     from contextasm.cli.commands.replay import open_record
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
 
     typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
-    flags = [*(flag_names(field)[0] for field in typed), *(("--locked",) if locked else ())]
+    flags = [flag_names(field)[0] for field in typed]
+    flags += [flag for flag, is_given in (("--budgets", budgets), ("--locked", locked)) if is_given]
     if flags:
         hint = "leave it out; `ctxasm diff` compares a record with another build"
         raise ContextasmError(flags[0], "does not go with a record", hint)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import QuietOption
-from contextasm.cli.output import shown, write_stdout
+from contextasm.cli.options import JsonOption, QuietOption
+from contextasm.cli.output import format_json, shown, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.workspace.scaffold import StarterFile
@@ -30,6 +30,7 @@ def run(
     team: Annotated[
         list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Create this team; repeatable.")
     ] = None,
+    json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Create a workspace, an agent or a team; overwrite nothing.
@@ -41,14 +42,16 @@ def run(
 
     agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
     root = _root(folder, named=bool(agents or teams))
-    lines: list[str] = []
+    made: list[dict[str, object]] = []
     try:
         for path, text in _starter_files(root, agents, teams):
-            made = create_file(root, path, text)
-            place = one_line(f"{root / path}{'/' if text is None else ''}")
-            lines.append(f"{'made' if made else 'kept'} {place}\n")
+            is_new = create_file(root, path, text)
+            made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
-        if not quiet:
+        if json:
+            write_stdout(format_json({"schema": "ctxasm.init/1", "files": made}))
+        elif not quiet:
+            lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))
     return 0
 

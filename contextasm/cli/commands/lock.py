@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contextasm.cli.options import QuietOption, takes_options
-from contextasm.cli.output import require_stdout, write_receipt, write_stderr
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.output import format_json, require_stdout, write_receipt, write_stderr
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def lock(
     options: Options,
     *,
     force: Annotated[bool, typer.Option("--force", help="Approve files with hidden characters, too.")] = False,
+    json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.
@@ -33,7 +34,7 @@ def lock(
     from contextasm.text.lock_file import format_lock
     from contextasm.workspace.editing.files import locked, open_file, save_file
 
-    if not quiet:
+    if json or not quiet:
         require_stdout()
     process = process_environment()
     workspace = open_workspace(options, process)
@@ -46,7 +47,9 @@ def lock(
         changes = drift(approved or {}, dict.fromkeys(approved or {}, "") | digests)
         before, data = open_file(workspace, LOCK_FILE).data, format_lock(digests).encode()
         save_file(workspace, LOCK_FILE, data)
-    if not quiet:
+    if json:
+        write_receipt(_lock_json(changes, digests, is_new=before != data))
+    elif not quiet:
         write_receipt(_receipt(changes, digests, is_new=before != data))
     return 0
 
@@ -86,6 +89,18 @@ def _refuse_hidden_characters() -> int:
     what = "nothing has been approved, because no reviewer can see these characters"
     write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
     return 1
+
+
+def _lock_json(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
+    """What was approved as JSON, schema `ctxasm.lock/1`."""
+    return format_json(
+        {
+            "schema": "ctxasm.lock/1",
+            "written": is_new,
+            "changes": [{"path": change.path, "kind": change.kind} for change in changes],
+            "files": [{"path": path, "sha256": digest} for path, digest in digests.items()],
+        }
+    )
 
 
 def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from contextasm.cli.options import QuietOption, takes_options
-from contextasm.cli.output import read_stdin, require_stdout, write_receipt
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, find_owner, storable_text
 from contextasm.config.options import Options
 
@@ -16,18 +16,21 @@ def log(
     options: Options,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; - reads standard input.")],
     *,
+    json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Append an entry to the log of the day, after a blank line; a missing log is created."""
     from contextasm.workspace.editing.files import append_log
 
-    if not quiet:
+    if json or not quiet:
         require_stdout()
     entry = storable_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(options)
     path = f"{owner.path}/daily/{owner.day}.md"
     made = append_log(owner.workspace, path, entry)
-    if not quiet:
+    if json:
+        write_receipt(format_json({"schema": "ctxasm.log/1", "path": path, "made": made}))
+    elif not quiet:
         write_receipt(f"{'made' if made else 'appended to'} {path}\n")
     return 0
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from contextasm.cli.options import QuietOption, record_argument
-from contextasm.cli.output import write_stderr, write_stdout
+from contextasm.cli.options import JsonOption, QuietOption, record_argument
+from contextasm.cli.output import format_json, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.config.options import ProcessEnvironment
@@ -26,18 +27,22 @@ def run(
         str | None,
         typer.Option("--workspace", "-w", metavar="DIR", help="The workspace (default: that of the record)."),
     ] = None,
+    json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Build a record again and write the context to standard output if it has the same bytes.
 
     Inputs that are stored with the record are read from there, all others from the workspace. If the bytes differ,
-    nothing is written, each changed input is named, and the exit code is 1.
+    nothing is written, each changed input is named, and the exit code is 1. With --json, standard output gets the
+    result of the comparison in place of the context.
     """
     from contextasm.config.resolve import process_environment
     from contextasm.rendering.formats import FORMATS
 
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
+    if json:
+        write_stdout(format_json(_replay_data(opened, result)))
     if not result.context or not result.same:
         return show_differences(opened, result)
     if not quiet:
@@ -46,8 +51,23 @@ def run(
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}, but the bytes are the same")
         source = "the stored inputs" if result.stored else "the workspace"
         write_stderr(f"same {len(result.context.text.encode()):,} bytes from {source}; etag {result.context.etag}")
-    write_stdout(FORMATS[result.context.request.format](result.context))
+    if not json:
+        write_stdout(FORMATS[result.context.request.format](result.context))
     return 0
+
+
+def _replay_data(opened: OpenedRecord, result: Replay) -> Mapping[str, object]:
+    """The result of a replay as values for JSON, schema `ctxasm.replay/1`."""
+    return {
+        "schema": "ctxasm.replay/1",
+        "record": str(opened.path),
+        "same": result.same,
+        "stored": result.stored,
+        "etag_before": opened.record.etag,
+        "etag": result.context.etag if result.context else None,
+        "changes": [{"path": change.path, "kind": change.kind} for change in result.changes],
+        "differences": list(result.differences),
+    }
 
 
 class OpenedRecord(NamedTuple):

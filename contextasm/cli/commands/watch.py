@@ -45,6 +45,7 @@ def watch(
         float | None, typer.Option(metavar="SECONDS", help="Scan the files at this interval instead of using events.")
     ] = None,
     locked: LockedOption = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each event as one line of JSON.")] = False,
     quiet: QuietOption = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the reason and the time of each build.")
@@ -58,6 +59,11 @@ def watch(
 
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
+    if json:
+        from contextasm.cli.watch_events import WatchEvents
+
+        events = WatchEvents(spec.root)
+        return watch_workspace(spec, WatchReporter(events.ready, events.report, events.warn), command or "", poll)
     with _status_line(quiet=quiet) as lines:
         messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
         ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"

@@ -1,0 +1,81 @@
+"""What a terminal with colour shows beyond what goes into a pipe."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.command import COMMAND, LUNA, clean, inside
+
+BARS = re.compile(r"^ *([\d,]+) +(█+) +([\d,]+)$", re.MULTILINE)
+
+
+def terminal(*words: str | Path, columns: int, env: dict[str, str] | None = None) -> str:
+    """What the command writes to a terminal of this width, without the codes of colours."""
+    main, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        env={**clean(), "TERM": "xterm-256color", **(env or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=other,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(other)
+    data = b""
+    try:
+        while piece := os.read(main, 65_536):
+            data += piece
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(main)
+    assert process.wait(30) == 0
+    return re.sub(r"\x1b\[[\d;]*m", "", data.decode()).replace("\r\n", "\n")
+
+
+def test_plan_draws_a_bar_for_each_budget() -> None:
+    """As long as the tokens of its document, in one scale, with the layers by their colours below."""
+    out = terminal("plan", *LUNA, "--budgets", "1k,4k,16k", columns=100)
+    bars = BARS.findall(out)
+    assert [budget for budget, _, _ in bars] == ["1,000", "4,000", "16,000"]
+    tokens = [int(figure.replace(",", "")) for _, _, figure in bars]
+    longest = len(bars[-1][1])
+    for (_, bar, _), size in zip(bars, tokens, strict=True):
+        assert abs(len(bar) - size * longest / tokens[-1]) <= 1
+    assert max(map(len, out.split("\n"))) <= 100
+    assert "█ L1   █ L2   █ L3" in out
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
+def test_plan_draws_nothing_without_colour(env: dict[str, str]) -> None:
+    """Nor in a pipe."""
+    assert "█" not in terminal("plan", *LUNA, columns=100, env=env)
+    assert "█" not in inside("plan", *LUNA).out
+
+
+def test_plan_of_nothing_has_no_bar(tmp_path: Path) -> None:
+    """Budgets of 0 divide by nothing."""
+    profile = "budget: 1k\nlayers:\n  - {id: x, heading: X, source: document, path: x.md}\n"
+    (tmp_path / "profile.yaml").write_text(profile)
+    (tmp_path / "ctxasm.yaml").write_text("date: 2025-03-14\nprofile: profile.yaml\n")
+    out = terminal("plan", "-w", tmp_path, "--budgets", "0,4k", columns=80)
+    assert re.search("^ +0 +0$", out, re.MULTILINE)
+
+
+def test_explain_shows_the_beginning_of_each_text_on_a_wide_terminal() -> None:
+    """On a narrow one, and in a pipe, there is no room for it."""
+    wide = terminal("explain", *LUNA, columns=160)
+    assert wide.split("\n")[1].split()[-1] == "text"
+    assert "You are Luna, the creative writer" in wide
+    assert max(map(len, wide.split("\n"))) <= 160
+    assert "You are Luna" not in terminal("explain", *LUNA, columns=120)
+    assert "You are Luna" not in inside("explain", *LUNA).out

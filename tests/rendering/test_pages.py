@@ -1,0 +1,316 @@
+"""Pages: one file that needs nothing else, with every decision, and nothing of a hostile text but its letters."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.model import Profile
+from contextasm.rendering.context_page import context_page
+from contextasm.rendering.page import words
+from contextasm.text.cleaning import clean_text
+from contextasm.text.graphemes import beginning, clipped
+from tests.command import LUNA, fill, inside
+from tests.workspaces import Content, agent, ago, budgets, build, law, log, profiles, workspaces
+
+STYLE = "body { color: black; }"
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</pre></div></details></main><h1>mine</h1>",
+    '" onmouseover="alert(1)" x="',
+    "' onfocus='alert(1)",
+    "<img src=https://evil.example/x.png onerror=alert(1)>",
+    "<!-- --><style>body{display:none}</style>",
+    "&lt;b&gt; &amp;amp; &#60;",
+    "]]></svg><svg onload=alert(1)>",
+    "\u202eright to left\u202c \u2066x\u2069",
+    "a\x1b[31mred\x07 \x00nul",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+)
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it: its elements, and the text outside of its style sheet."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.unbalanced: list[str] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember an element."""
+        self.elements.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element that was opened last."""
+        if not self.open or self.open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Remember a text."""
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """All texts of the body."""
+        return "".join(self.texts)
+
+    def with_class(self, name: str) -> Sequence[str]:
+        """The tags of the elements of a class."""
+        return [tag for tag, attributes in self.elements if name in (attributes.get("class") or "").split()]
+
+
+def parsed(html: str) -> Page:
+    """A page that is well formed and active in no way."""
+    page = Page(html)
+    assert page.unbalanced == []
+    assert page.open == []
+    tags = {tag for tag, _ in page.elements}
+    assert tags.isdisjoint({"script", "link", "img", "iframe", "object", "embed", "form", "input", "base", "video"})
+    names = {name for _, attributes in page.elements for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name in {"src", "style", "srcset", "action"}}
+    assert all((attributes.get("href") or "#").startswith("#") for _, attributes in page.elements)
+    return page
+
+
+class Sizes(NamedTuple):
+    """The numbers of what a page shows."""
+
+    listed: int
+    decisions: int
+
+
+OUTCOMES = ("included", "shortened", "truncated", "dropped", "excluded", "merged")
+
+
+def sizes(page: Page) -> Sizes:
+    """The fragments that a page lists, and the decisions on them."""
+    kinds = Counter(name for name in OUTCOMES for tag in page.with_class(name) if tag == "li")
+    return Sizes(len(page.with_class("decisions")), kinds.total())
+
+
+def test_page_is_balanced_and_loads_nothing(tmp_path: Path) -> None:
+    """The page of the sample workspace, three budgets side by side."""
+    inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "16k,4k,8k")
+    html = (tmp_path / "page.html").read_text()
+    page = parsed(html)
+    assert "://" not in re.sub(r"<pre>.*?</pre>|<p class=\"text\">.*?</p>", "", html, flags=re.DOTALL)
+    assert re.search(r"default-src 'none'; style-src 'sha256-[\w+/=]{44}'", html)
+    assert "url(" not in html.partition("</style>")[0]
+    assert "@import" not in html
+    names = [text for text in page.texts if text in {"4,000", "8,000", "16,000"}]
+    assert names[:3] == ["4,000", "8,000", "16,000"]
+
+
+def test_policy_allows_the_style_sheet_of_the_page(tmp_path: Path) -> None:
+    """The hash is that of the bytes between the tags, or a browser would show the page bare."""
+    inside("explain", *LUNA, "--html", tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text()
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in html
+
+
+@law(60)
+@given(workspaces(), profiles(), budgets)
+def test_every_decision_is_on_the_page_once(files: dict[str, Content], profile: Profile, budget: int) -> None:
+    """Whatever the workspace holds; and equal contexts give equal bytes."""
+    context = build(files, profile, budget=budget)
+    html = context_page([context], STYLE)
+    assert html == context_page([context], STYLE)
+    page = parsed(html)
+    assert sizes(page) == (len(context.decisions), len(context.decisions))
+    counts = Counter(decision.outcome for decision in context.decisions)
+    assert {name: page.with_class(name).count("li") for name in OUTCOMES} == {name: counts[name] for name in OUTCOMES}
+
+
+def test_budgets_side_by_side_have_each_fragment_once() -> None:
+    """A fragment has a decision of each budget, and one alone where all decide the same."""
+    files = {**agent(KNOWLEDGE="word " * 400), **log(ago(0), "A short day.")}
+    contexts = [build(files, budget=budget) for budget in (100, 300, 4000)]
+    page = parsed(context_page(contexts, STYLE))
+    keys = {(decision.layer, decision.fragment) for context in contexts for decision in context.decisions}
+    assert sizes(page).listed == len(keys)
+    assert sizes(page).decisions == len(keys) + 2  # KNOWLEDGE alone, at three budgets
+    assert "dropped (0 of 500 tokens)" in page.text or "truncated" in page.text
+
+
+texts = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)), max_size=8).map("".join)
+
+
+@law(60)
+@given(texts, texts, texts)
+def test_hostile_text_is_inert(topic: str, knowledge: str, memory: str) -> None:
+    """In files, front matter, memories and arguments: the page has its own elements alone, and is well formed."""
+    files: dict[str, Content] = {
+        **agent(KNOWLEDGE=knowledge.encode("utf-8", "replace").decode()),
+        "agents/luna/memories/m.md": f"- [{memory}] {memory} {{id={topic}}}\n".encode("utf-8", "replace"),
+        f"agents/luna/daily/{ago(0)}-<b onclick=x>&amp;.md": "A day.\n",
+    }
+    html = context_page([build(files, topic=topic)], STYLE)
+    page = parsed(html)
+    known = "html head meta title style body header main section h1 h2 h3 p div span small svg rect table caption thead"
+    known += " tbody tr th td b em ol ul li a details summary pre"
+    assert {tag for tag, _ in page.elements} <= set(known.split())
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_keeps_its_letters(text: str) -> None:
+    """What people read is what is written there, less what is removed and masked everywhere."""
+    html = context_page([build(agent(KNOWLEDGE=f"before {text} after"))], STYLE)
+    page = parsed(html)
+    cleaned = " ".join(clean_text(text).text.split())
+    assert f"before {cleaned} after" in page.text
+    assert "16C7e42F292c6912E7710c838347Ae178B4a" not in html
+
+
+def test_secret_of_a_build_without_masks_is_masked(tmp_path: Path) -> None:
+    """`--privacy off` is for the model; a page is for people."""
+    token = HOSTILE[-1]
+    fill(tmp_path, {"agents/a/IDENTITY.md": f"{'x ' * 85}{token}\n"})
+    at = ("-w", str(tmp_path), "--privacy", "off")
+    assert token in inside("build", *at).out
+    inside("explain", *at, "--html", tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text()
+    assert "[masked:github-token]" in html
+    assert "ghp_16C7" not in html
+
+
+def test_lost_lines_say_so() -> None:
+    """In words, with their numbers; not by a colour alone. With several budgets, the line names those that show it."""
+    files = agent(KNOWLEDGE="First of all.\n\n" + "\n\n".join(f"Paragraph {n}. " + "word " * 30 for n in range(9)))
+    small, large = (build(files, budget=budget) for budget in (150, 4000))
+    page = parsed(context_page([small], STYLE))
+    assert re.search(r"\d+–19 lost", page.text)
+    assert re.search(r"1–\d+ shown", page.text)
+    assert page.with_class("lost") == ["div"]
+    both = parsed(context_page([small, large], STYLE))
+    assert re.search(r"\d+–19 shown with 4,000", both.text)
+    assert both.with_class("lost") == []
+
+
+def test_ten_thousand_fragments_stay_below_five_megabytes(tmp_path: Path) -> None:
+    """Each with hostile letters that grow six times as they are escaped; those beyond 2,000 are counted."""
+    line = "- [fact] Memory {n} of {m} " + "\"'<>&" * 60
+    files = {
+        f"agents/a/memories/m{m}.md": "".join(f"{line.format(n=n, m=m)}\n" for n in range(1000)) for m in range(10)
+    }
+    fill(tmp_path, files)
+    inside("explain", "-w", str(tmp_path), "--date", "2025-03-14", "--html", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 5_000_000
+    page = parsed((tmp_path / "page.html").read_text())
+    listed = sizes(page).listed
+    assert listed <= 2000
+    (rest,) = re.findall(r"([\d,]+) more fragments are not listed", page.text)
+    assert listed + int(rest.replace(",", "")) == 10_002
+    shown = [text for text in page.texts if text == "included"]
+    assert len(shown) > 2  # the memories that the context shows are never the ones that are only counted
+
+
+def test_ten_thousand_files_stay_below_five_megabytes(tmp_path: Path) -> None:
+    """Each opened file has a row of its own, as long as there is room."""
+    fill(tmp_path, {f"agents/a/memories/{n:05}-{'x' * 80}.md": f"- [fact] Memory {n}\n" for n in range(10_000)})
+    inside("explain", "-w", str(tmp_path), "--date", "2025-03-14", "--html", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 5_000_000
+    page = parsed((tmp_path / "page.html").read_text())
+    (rest,) = re.findall(r"([\d,]+) more files are not on this page", page.text)
+    names = {attributes["id"] for _, attributes in page.elements if attributes.get("id")}
+    assert len(names) + int(rest.replace(",", "")) == 10_002
+    links = {str(attributes["href"])[1:] for tag, attributes in page.elements if tag == "a"}
+    assert links <= names
+
+
+def test_beginnings_end_at_words_and_never_inside_a_letter() -> None:
+    """And a text that fits is whole."""
+    assert beginning("One\n\ntwo  three", 40) == "One two three"
+    assert beginning("One two three four", 12) == "One two…"
+    family = "👩‍👩‍👧‍👦"
+    assert clipped(family * 5, 16) == f"{family * 2}…"
+    assert clipped(family * 5, 14) == f"{family}…"
+    assert len(clipped("x" * 500, 20)) == 20
+    assert words("<b>&\u202e\x07\n") == "&lt;b&gt;&amp;  "
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_browser_draws_the_page(tmp_path: Path, width: int, theme: str) -> None:
+    """Nothing is wider than the window, and the paper has the colour of the theme."""
+    inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "4k,8k,16k")
+    picture, pixels = screenshot(tmp_path, tmp_path / "page.html", width, theme)
+    assert picture == (width, 900)
+    light = sum(pixels[:3]) > 3 * 128
+    assert light == (theme == "light")
+    assert wide_parts(tmp_path, width) == ""
+
+
+def screenshot(folder: Path, page: Path, width: int, theme: str) -> tuple[tuple[int, int], bytes]:
+    """The size of a screenshot of a page, and the first pixel of it as red, green and blue."""
+    chromium(folder, width, theme, f"--screenshot={folder / 'page.png'}", page)
+    data = (folder / "page.png").read_bytes()
+    size = struct.unpack(">II", data[16:24])
+    at, packed = 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        packed += data[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    return (size[0], size[1]), zlib.decompress(packed)[1:4]
+
+
+def wide_parts(folder: Path, width: int) -> str:
+    """The elements of a page that are wider than the window, as the browser measures them; empty for none."""
+    html = (folder / "page.html").read_text()
+    probe = """<script>document.title = [...document.querySelectorAll("body *")].filter(
+        each => !each.closest(".scrolls table, title") && each.getBoundingClientRect().right > innerWidth + 1
+    ).map(each => each.tagName + "." + each.className).join(" ")</script>"""
+    open_page = re.sub(r"<meta http-equiv[^>]*>", "", html).replace("<details>", "<details open>")
+    (folder / "probe.html").write_text(open_page.replace("</body>", f"{probe}</body>"))
+    out = chromium(folder, width, "light", "--dump-dom", folder / "probe.html")
+    found = re.search(r"<title>(.*?)</title>", out)
+    assert found
+    return "" if found[1].startswith("Context of") else found[1]
+
+
+def chromium(folder: Path, width: int, theme: str, *words: str | Path) -> str:
+    """Standard output of a headless browser without a network."""
+    theme_flag = f"--blink-settings=preferredColorScheme={0 if theme == 'dark' else 1}"
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--proxy-server=127.0.0.1:9")
+    done = subprocess.run(
+        [
+            str(CHROMIUM),
+            *flags,
+            f"--user-data-dir={folder / 'browser'}",
+            f"--window-size={width},900",
+            theme_flag,
+            *map(str, words),
+        ],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout.decode()
