@@ -26,14 +26,27 @@ if TYPE_CHECKING:
     from contextasm.api import ContextasmError as ContextasmError
     from contextasm.api import build as build
     from contextasm.api import explain as explain
+    from contextasm.api import find_memory as find_memory
     from contextasm.api import log as log
+    from contextasm.api import owners as owners
     from contextasm.api import remember as remember
     from contextasm.api import render as render
     from contextasm.api import search as search
 
 __version__ = "0.1.0"
 
-__all__ = ["ContextasmError", "__version__", "build", "explain", "log", "remember", "render", "search"]
+__all__ = [
+    "ContextasmError",
+    "__version__",
+    "build",
+    "explain",
+    "find_memory",
+    "log",
+    "owners",
+    "remember",
+    "render",
+    "search",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -6,17 +6,18 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date as day
 from typing import Any, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, memory_place
-from contextasm.config.memory_search import SearchResult, best_memories
+from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
 from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
 from contextasm.config.options import Options, is_lock_required
-from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.model import Context
+from contextasm.config.owners import OwnerKind, owner_names
+from contextasm.config.resolve import open_workspace, prepare_build, process_environment
+from contextasm.model import Context, Memory
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.files import append_log
@@ -96,6 +97,16 @@ def search(text: str, *, everywhere: bool = False, top: int = 5, **options: Unpa
     """
     given = _options(options)
     return best_memories(given, text, process_environment(), everywhere=everywhere, top=top)
+
+
+def find_memory(name: str, *, everywhere: bool = False, **options: Unpack[RequestOptions]) -> Memory:
+    """The memory with this id among those that `search` would search with the same options, active or not."""
+    return memory_of_id(_options(options), name, process_environment(), everywhere=everywhere)
+
+
+def owners(kind: OwnerKind, workspace: str | os.PathLike[str] | None = None) -> Sequence[str]:
+    """Names of all agents, or of all teams, of a workspace."""
+    return owner_names(open_workspace(_options({"workspace": workspace}), process_environment()), kind)
 
 
 def remember(

@@ -38,6 +38,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "diff": "Compare the contexts of two records, days, budgets or git revisions.",
         "replay": "Build a record again: the same bytes, or the inputs that changed.",
     },
+    "With your agent": {
+        "mcp": "Serve contexts and memories over MCP.",
+    },
     "Setting up": {
         "init": "Create a workspace, an agent or a team; overwrite nothing.",
         "config": "Show the settings in force.",

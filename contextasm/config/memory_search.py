@@ -8,9 +8,11 @@ from typing import NamedTuple
 from contextasm.config.build import PreparedBuild
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
-from contextasm.model import ContextasmError, Memory, Problem, Profile, Score, SourceQuery
+from contextasm.model import SHARED, ContextasmError, Memory, Problem, Profile, Score, SourceQuery
 from contextasm.retrieval.audience import for_audience
+from contextasm.retrieval.memory_pool import read_pool
 from contextasm.retrieval.memory_search import topic_hits
+from contextasm.retrieval.reading import query_paths
 from contextasm.text.templates import placeholders
 
 EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
@@ -43,6 +45,21 @@ def best_memories(
     narrow = _narrowing(options, everywhere=everywhere, top=top)
     prepared = prepare_build(options._replace(topic=topic), process, restrict_profile=narrow)
     return _search_layers(prepared, top)
+
+
+def memory_of_id(options: Options, name: str, process: ProcessEnvironment, *, everywhere: bool) -> Memory:
+    """The memory with this id among those that a search of the same options would search, active or not.
+
+    Raises `ContextasmError` where there is none that the audience may see.
+    """
+    narrow = _narrowing(options, everywhere=everywhere, top=1)
+    build = for_audience(prepare_build(options, process, restrict_profile=narrow).build)
+    for layer in build.profile.layers:
+        pool = read_pool(build.workspace, query_paths(SourceQuery(build, layer)))
+        for memory in pool.all_memories:
+            if memory.id == name and not (memory.private and build.request.audience == SHARED):
+                return memory
+    raise ContextasmError("id", f"no memory {name}", "`ctxasm search` shows the ids")
 
 
 def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Profile], Profile]:
