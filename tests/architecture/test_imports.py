@@ -19,6 +19,7 @@ HOMES = {
     "watchdog": "workspace.watch",
     "tiktoken": "selection.tokens",
     "Stemmer": "retrieval.search.analyzer",
+    "llm": "integrations.llm_plugin",
     "mcp pydantic": "integrations.mcp_server integrations.mcp_answers integrations.mcp_resources",
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
