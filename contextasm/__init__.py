@@ -17,8 +17,48 @@ The rooms of the package, those of a build first and in its order:
 - `text`: file formats and texts as pure functions.
 - `model`: the values that travel between all of these.
 - `pipeline`: `assemble`, which calls the steps from `retrieval` to `rendering` in their order.
+- `api`: the functions that programs call; `contextasm.build` and the others are theirs.
 
 `docs/architecture.md` says which room may import which.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextasm.api import ContextasmError as ContextasmError
+    from contextasm.api import build as build
+    from contextasm.api import explain as explain
+    from contextasm.api import find_memory as find_memory
+    from contextasm.api import log as log
+    from contextasm.api import owners as owners
+    from contextasm.api import remember as remember
+    from contextasm.api import render as render
+    from contextasm.api import search as search
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "ContextasmError",
+    "__version__",
+    "build",
+    "explain",
+    "find_memory",
+    "log",
+    "owners",
+    "remember",
+    "render",
+    "search",
+]
+
+
+def __getattr__(name: str) -> object:
+    """A function of `api`, which is imported at its first use: the package itself costs next to nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from contextasm import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

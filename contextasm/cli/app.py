@@ -43,13 +43,16 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "diff": "Compare the contexts of two records, days, budgets or git revisions.",
         "replay": "Build a record again: the same bytes, or the inputs that changed.",
     },
+    "With your agent": {
+        "hook": "Answer an event of Claude Code, Codex or Gemini CLI with a context.",
+        "mcp": "Serve contexts and memories over MCP.",
+    },
     "Setting up": {
         "init": "Create a workspace, an agent or a team; overwrite nothing.",
         "config": "Show the settings in force.",
         "profiles": "List the profiles, or print one.",
         "rules": "List the rules, or show which of them fire for a request.",
         "tokenizers": "List the tokenizers.",
-        "hook": "Answer an event of Claude Code, Codex or Gemini CLI with a context.",
         "completion": "Print a completion script for bash, zsh or fish.",
     },
 }

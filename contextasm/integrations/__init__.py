@@ -1,1 +1,1 @@
-"""Adapters for programs that run agents: thin layers over the library, which load nothing into `build`."""
+"""Where agents live: thin adapters over the functions of `api`, none of which a build loads."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contextasm.model import Document
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
-from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, remember
+from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, store_memories
 from contextasm.workspace.folder import Folder
 
 DAY = date(2025, 3, 14)
@@ -82,7 +82,7 @@ def test_law_remember_changes_no_byte_outside_its_lines(
     names = [memory.id for memory in parse_memories(document._replace(path=f"{FOLDER}/m.md"))[0]]
     if 0 <= superseded < len(names) and names.count(names[superseded]) == 1:
         entries = [entries[0]._replace(supersedes=(names[superseded],)), *entries[1:]]
-    outcomes = remember(Folder(root), MemoryPlace(FOLDER, f"{FOLDER}/m.md"), entries, DAY, force=False)
+    outcomes = store_memories(Folder(root), MemoryPlace(FOLDER, f"{FOLDER}/m.md"), entries, DAY, force=False)
     new = (root / FOLDER / "m.md").read_bytes()
     assert new.startswith(b"\xef\xbb\xbf") == mark
     assert new.count(b"\r") == (new.count(b"\n") if end == "\r\n" else 0)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from contextasm.cli.options import takes_options
-from contextasm.cli.owner import OWNER, find_owner
+from contextasm.cli.owner import OWNER
 from contextasm.config.options import Options
 
 AT_PLUS = ("+{line}", "{file}")
@@ -29,11 +29,13 @@ def edit(
     name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
+    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
     from contextasm.text.matching import list_names
     from contextasm.workspace.editing.memories import find_memories
 
-    owner = find_owner(options, needed=False)
+    owner = find_owner(options, process_environment(), needed=False)
     memories = find_memories(owner.workspace, name, owner.path)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])

@@ -9,7 +9,7 @@ import typer
 from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import QuietOption, record_argument, takes_options
 from contextasm.cli.output import require_stdout, write_receipt
-from contextasm.cli.owner import find_owner, storable_text
+from contextasm.cli.owner import typed_text
 from contextasm.config.options import Options
 
 
@@ -39,6 +39,7 @@ def add_feedback(
     that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
     settings where the feedback calls for them.
     """
+    from contextasm.config.editable_owner import find_owner
     from contextasm.config.resolve import process_environment
     from contextasm.records.feedback import feedback_on
     from contextasm.text.feedback import feedback_line
@@ -47,7 +48,7 @@ def add_feedback(
     if not flags.quiet:
         require_stdout()
     opened = open_record(record, options.workspace, process_environment())
-    owner = find_owner(options._replace(workspace=_workspace_of(opened)), needed=False)
+    owner = find_owner(options._replace(workspace=_workspace_of(opened)), process_environment(), needed=False)
     feedback = feedback_on(
         opened.record,
         opened.path,
@@ -55,7 +56,7 @@ def add_feedback(
         owner.day,
         useful=flags.useful or (),
         wrong=flags.wrong or (),
-        missing=[storable_text(text, "--missing", masked=True) for text in flags.missing or ()],
+        missing=[typed_text(text, "--missing", masked=True) for text in flags.missing or ()],
     )
     path = f"feedback/{feedback.day[:7]}.jsonl"
     line = append_line(owner.workspace, path, feedback_line(feedback))

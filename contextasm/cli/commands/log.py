@@ -8,7 +8,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
-from contextasm.cli.owner import OWNER_AND_DAY, find_owner, storable_text
+from contextasm.cli.owner import OWNER_AND_DAY, typed_text
 from contextasm.config.options import Options
 
 
@@ -20,12 +20,14 @@ def log(
     quiet: QuietOption = False,
 ) -> int:
     """Append an entry to the log of the day, after a blank line; a missing log is created."""
+    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.resolve import process_environment
     from contextasm.workspace.editing.files import append_log
 
     if json or not quiet:
         require_stdout()
-    entry = storable_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
-    owner = find_owner(options)
+    entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
+    owner = find_owner(options, process_environment())
     path = f"{owner.path}/daily/{owner.day}.md"
     made = append_log(owner.workspace, path, entry)
     if json:

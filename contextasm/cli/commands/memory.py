@@ -8,7 +8,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, write_receipt
-from contextasm.cli.owner import OWNER, find_owner
+from contextasm.cli.owner import OWNER
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -37,13 +37,15 @@ def memory(
 
     Only active and approved memories are shown. All memories change, or none; the rest of their files stays as it is.
     """
+    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.resolve import process_environment
     from contextasm.config.values import require_known
     from contextasm.upkeep.memory_status import change_status
 
     require_known(action, ACTIONS, "memory", "action")
     if json or not quiet:
         require_stdout()
-    owner = find_owner(options, needed=False)
+    owner = find_owner(options, process_environment(), needed=False)
     changes = change_status(owner.workspace, names, action, owner.path)
     if json:
         memories = [{**change.memory._asdict(), "status_before": change.before} for change in changes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,11 +21,7 @@ from contextasm.cli.output import (
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
-    from contextasm.model import Memory, Problem, Profile, Score
-
-EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
-"""The memories of every agent, every team and the project."""
+    from contextasm.model import Memory, Score
 
 
 def search(
@@ -46,27 +42,23 @@ def search(
     The memories are those of the agent or team that is named, or of both; without a name, those that a build would
     search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
     """
-    from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.model import ContextasmError
+    from contextasm.config.memory_search import best_memories, searched_topic
+    from contextasm.config.resolve import process_environment
 
-    topic = read_stdin("search -", "text").strip() if text == "-" else text.strip()
-    if not topic:
-        raise ContextasmError("search", "the text is blank", "give some words to search for")
-    if everywhere and (options.agent or options.team):
-        raise ContextasmError("--all", "searches every agent and team", "leave out --agent and --team")
+    typed = read_stdin("search -", "text") if text == "-" else text
     if archive:
-        return _search_archives(options, topic, top, json=json)
-    narrow = _narrowing(options, everywhere=everywhere, top=top)
-    job = prepare_build(options._replace(topic=topic), process_environment(), restrict_profile=narrow)
-    show_taken(job.taken)
-    hits, rows, problems = _search_layers(job, top)
+        return _search_archives(options, searched_topic(options, typed, everywhere=everywhere), top, json=json)
+    found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top)
+    hits = found.hits
+    show_taken(found.taken)
     if json:
         write_stdout(format_json([_hit_data(*hit) for hit in hits]))
     elif hits:
         write_stdout(shown(_hit_table(hits)))
-    show_problems(problems)
+    show_problems(found.problems)
     if not hits:
-        write_stderr(f"ctxasm: none of {rows:,} memories matches" if rows else "ctxasm: there is no memory to search")
+        what = f"none of {found.searched:,} memories matches" if found.searched else "there is no memory to search"
+        write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 
 
@@ -108,49 +100,6 @@ def _refuse_options_of_builds(options: Options) -> None:
         if field not in {"workspace", "agent", "team"} and getattr(options, field) != default:
             what = "archives are searched by their words alone"
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
-
-
-def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Profile], Profile]:
-    """A function that leaves of a profile the layers that search the memories of the named owners."""
-    from contextasm.model import ContextasmError
-    from contextasm.text.templates import placeholders
-
-    kinds = [kind for kind in ("agent", "team") if getattr(options, kind)] or ["agent", "team"]
-
-    def narrow(profile: Profile) -> Profile:
-        searching = [
-            layer._replace(ranking=layer.ranking._replace(top=top))
-            for layer in profile.layers
-            if "search" in layer.query.sources
-        ]
-        if everywhere:
-            searching = [layer._replace(query=layer.query._replace(paths=EVERYWHERE)) for layer in searching[:1]]
-        layers = [
-            layer
-            for layer in searching
-            if all(name in kinds for path in layer.query.paths for name in placeholders(path))
-        ]
-        if not layers:
-            what = f"searches no memories of the {' and '.join(kinds)} alone" if searching else "searches no memories"
-            raise ContextasmError(f"profile {profile.name}", what, "name another profile with -p, or use --all")
-        return profile._replace(layers=tuple(layers))
-
-    return narrow
-
-
-def _search_layers(job: PreparedBuild, top: int) -> tuple[Sequence[Hit], int, Sequence[Problem]]:
-    """The best hits of all layers, the number of memories searched, and the problems of their files."""
-    from contextasm.model import SourceQuery
-    from contextasm.retrieval.audience import for_audience
-    from contextasm.retrieval.memory_search import topic_hits
-
-    build = for_audience(job.build)
-    results = [topic_hits(SourceQuery(build, layer)) for layer in build.profile.layers]
-    hits = [hit for result in results for hit in result.found]
-    hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
-    hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
-    problems = dict.fromkeys(problem for result in results for problem in result.problems)
-    return hits[:top], sum(result.rows for result in results), [*problems]
 
 
 def _hit_data(memory: Memory, score: Score) -> Mapping[str, object]:

@@ -8,7 +8,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, takes_options
 from contextasm.cli.output import format_json, shown, write_stdout
-from contextasm.cli.owner import OWNER, find_owner
+from contextasm.cli.owner import OWNER
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ def show(
     json: JsonOption = False,
 ) -> int:
     """Print a memory: its place, fields and text. Where several owners use the id, the memory of each is printed."""
+    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.resolve import process_environment
     from contextasm.workspace.editing.memories import find_memories
 
-    owner = find_owner(options, needed=False)
+    owner = find_owner(options, process_environment(), needed=False)
     memories = find_memories(owner.workspace, name, owner.path)
     if json:
         write_stdout(

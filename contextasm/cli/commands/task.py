@@ -17,7 +17,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.cli.owner import storable_text
+from contextasm.cli.owner import typed_text
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _argument(action: str, text: str | None) -> str:
             f"task {action}", f"{missing[action]} is missing", f"write ctxasm task {action} {_EXAMPLES[action]}"
         )
     words = " ".join((text or "").split())
-    return storable_text(words, f"task {action}") if words else words
+    return typed_text(words, f"task {action}") if words else words
 
 
 def _task_stack(data: object) -> TaskStack:

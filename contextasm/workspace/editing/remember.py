@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, Memory
+from contextasm.model import ContextasmError, Memory, Problem
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
@@ -29,7 +29,7 @@ class NewMemory(NamedTuple):
     """An entry to remember, already checked."""
 
     text: str
-    """Fit for a bullet, as `cli.owner.storable_text` gives it."""
+    """Fit for a bullet, as `text.storable.storable_text` gives it."""
     type: str = DEFAULT_TYPE
     importance: float | None = None
     """0 to 1; None leaves it to the file."""
@@ -60,6 +60,8 @@ class RememberOutcome(NamedTuple):
     """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 where it was stored."""
     unmerged: tuple[str, ...] = ()
     """Fields of the entry, as `name=value`, that the reinforced memory has another value for."""
+    problems: tuple[Problem, ...] = ()
+    """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
 
 
 class _AmongNew(NamedTuple):
@@ -71,7 +73,7 @@ class _AmongNew(NamedTuple):
     unmerged: tuple[str, ...] = ()
 
 
-def remember(
+def store_memories(
     workspace: Folder, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
 ) -> list[RememberOutcome]:
     """Store the entries, or reinforce memories that say the same; with `force`, store all.

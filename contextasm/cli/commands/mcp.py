@@ -1,0 +1,52 @@
+"""`ctxasm mcp`: serve contexts and memories to an agent's host over standard input and output."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from contextasm.cli.options import takes_options
+from contextasm.config.options import Options
+
+
+def mcp(
+    options: Options,
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Offer the tools that write: remember and log.")] = False,
+) -> int:
+    """Serve contexts and memories over MCP, on standard input and output, until the client ends.
+
+    Tools: build_context, explain_context and search_memories; with --write also remember and log. A name that is given
+    here can't be changed by the client. Needs `pip install 'contextasm[mcp]'`.
+    """
+    import os
+
+    from contextasm.config.owners import owner_folder
+    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.model import SHARED, ContextasmError
+
+    folder = open_workspace(options, process_environment())
+    if options.agent:
+        owner_folder(folder, "agent", options.agent, "--agent")
+    if options.team:
+        owner_folder(folder, "team", options.team, "--team")
+    try:
+        from contextasm.integrations.mcp_answers import ServedWorkspace
+        from contextasm.integrations.mcp_server import make_server
+    except ModuleNotFoundError as error:
+        what = f"the library {error.name} is missing"
+        raise ContextasmError("ctxasm mcp", what, "run `pip install 'contextasm[mcp]'`") from error
+    served = ServedWorkspace(
+        workspace=os.path.abspath(folder.root),
+        agent=options.agent,
+        team=options.team,
+        profile=options.profile,
+        audience=options.audience or SHARED,
+        writes=write,
+    )
+    make_server(served).run()
+    return 0
+
+
+run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))

@@ -1,0 +1,91 @@
+"""The agent or team whose files a person or a program changes, and the files that memories of it may lie in."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.overrides import resolve_profile
+from contextasm.config.owners import only_agent, owner_folder, owner_names
+from contextasm.config.resolve import open_workspace, resolve_date
+from contextasm.config.settings import load_settings_file, resolve_settings
+from contextasm.config.values import parse_inner_paths
+from contextasm.model import ContextasmError
+from contextasm.text.glob import glob_matches
+from contextasm.text.templates import fill_template
+from contextasm.workspace.editing.files import writable_path
+from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+from contextasm.workspace.editing.remember import MemoryPlace
+from contextasm.workspace.folder import Folder
+
+
+class Owner(NamedTuple):
+    """The folder of an agent or team, and the day that counts as today."""
+
+    workspace: Folder
+    path: str
+    """Such as `agents/luna`; empty where no owner is named and none is needed."""
+    day: date
+
+
+def find_owner(options: Options, process: ProcessEnvironment, *, needed: bool = True) -> Owner:
+    """The agent, or the team where the options name a team only.
+
+    The agent is the one that an option, a variable or the settings name, else the only one of the workspace. Where none
+    is needed, only the options count. Raises `ContextasmError` for an unknown name.
+    """
+    workspace = open_workspace(options, process)
+    if options.agent and options.team:
+        raise ContextasmError("--team", "an --agent is given, too", "name only one of the two")
+    flags = {"agent": options.agent, "team": options.team, "date": options.date, "tz": options.tz}
+    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
+    day = resolve_date(settings, process).value
+    assert isinstance(day, date)
+    agent = settings["agent"]
+    if options.team:
+        path = owner_folder(workspace, "team", options.team, "--team")
+    elif not options.agent and not needed:
+        path = ""
+    elif agent.value:
+        path = owner_folder(workspace, "agent", str(agent.value), agent.origin)
+    else:
+        name = only_agent(owner_names(workspace, "agent"), "name one with -a NAME, or a team with -t NAME")
+        path = f"agents/{name}"
+    return Owner(workspace, path, day)
+
+
+def memory_place(owner: Owner, file: str | None, process: ProcessEnvironment) -> MemoryPlace:
+    """The file to write to, that of the month for None, and the folder to compare with.
+
+    Raises `ContextasmError` for a file of another owner, and for one that no build reads memories from.
+    """
+    if file is None:
+        folder = f"{owner.path}/memories"
+        return MemoryPlace(folder, f"{folder}/{str(owner.day)[:7]}.md")
+    (path,) = parse_inner_paths(owner.workspace.relative(file), "--file")
+    if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
+        raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
+    if owner.path and not path.startswith(f"{owner.path}/"):
+        raise ContextasmError("--file", f"{path} is not in {owner.path}/", "leave out -a and -t, or name another file")
+    writable_path(owner.workspace, path)
+    if not _is_read_as_memories(owner.workspace, path, process):
+        folder = f"{owner.path or 'agents/NAME'}/memories"
+        raise ContextasmError("--file", f"no build reads memories from {path}", f"name a file such as {folder}/x.md")
+    return MemoryPlace(path.rpartition("/")[0], path)
+
+
+def _is_read_as_memories(workspace: Folder, path: str, process: ProcessEnvironment) -> bool:
+    """Whether a shipped profile, or the profile that the settings name, reads memories from a path of the workspace."""
+    if any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS):
+        return True
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings({}, process.environment, settings_file)
+    profile = resolve_profile(settings, settings_file, workspace, process, {})
+    layers = [layer for layer in profile.layers if {"search", "recent", "weighed"} & {*layer.query.sources}]
+    return any(
+        glob_matches(fill_template(pattern, {"agent": "*", "team": "*"}), path)
+        for layer in layers
+        for pattern in layer.query.paths
+    )

@@ -1,0 +1,108 @@
+"""The plug-in of the command `llm`: contexts as fragments and as templates, and searches as tools.
+
+`llm` loads every plug-in at every start, so what a function needs is imported in the function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import llm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contextasm.api import RequestOptions
+    from contextasm.model import Context
+
+PREFIX = "ctxasm"
+
+
+class LlmArgument(NamedTuple):
+    """What a person writes behind `ctxasm:`."""
+
+    agent: str | None
+    """None for the agent that the settings name, or the only one."""
+    team: str | None = None
+    budget: str | None = None
+    topic: str | None = None
+
+    @classmethod
+    def parsed(cls, argument: str) -> LlmArgument:
+        """The parts of an argument of the form `AGENT[/TEAM][@BUDGET][?TOPIC]`, which may be empty."""
+        names, _, topic = argument.partition("?")
+        names, _, budget = names.partition("@")
+        agent, slash, team = names.partition("/")
+        return cls(agent or None, team if slash else None, budget or None, topic or None)
+
+    def request(self) -> RequestOptions:
+        """The options of the request; what `llm` stores may be read by others, so the audience is `shared`."""
+        return {**self._asdict(), "audience": "shared"}  # type: ignore[typeddict-item]
+
+
+@llm.hookimpl
+def register_fragment_loaders(register: Callable[[str, Callable[[str], llm.Fragment]], None]) -> None:
+    """Add the loader of `llm -f ctxasm:AGENT/TEAM@BUDGET`."""
+    register(PREFIX, load_fragment)
+
+
+@llm.hookimpl
+def register_template_loaders(register: Callable[[str, Callable[[str], llm.Template]], None]) -> None:
+    """Add the loader of `llm -t ctxasm:AGENT/TEAM@BUDGET`."""
+    register(PREFIX, load_template)
+
+
+@llm.hookimpl
+def register_tools(register: Callable[..., None]) -> None:
+    """Add the tools, for the workspace that the current folder lies in."""
+    register(ctxasm_build)
+    register(ctxasm_search)
+
+
+def load_fragment(argument: str) -> llm.Fragment:
+    """The context of an agent, as part of the prompt: ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]."""
+    return llm.Fragment(_context(argument).text, f"{PREFIX}:{argument}")  # type: ignore[no-untyped-call]
+
+
+def load_template(argument: str) -> llm.Template:
+    """The context of an agent, as the system prompt: ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]."""
+    # A template replaces $names; the document has none that are meant.
+    system = _context(argument).text.replace("$", "$$")
+    return llm.Template(name=f"{PREFIX}:{argument}", system=system)  # type: ignore[no-untyped-call]
+
+
+def ctxasm_build(agent: str = "", team: str = "", topic: str = "", budget: str = "") -> str:
+    """Build the context that an agent starts from: identity, instructions, goals, logs and memories, under a budget."""
+    return _build(LlmArgument(agent or None, team or None, budget or None, topic or None)).text
+
+
+def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> str:
+    """Find the memories of a workspace that match a query: one a line, with its id and place."""
+    from contextasm import ContextasmError, api
+
+    try:
+        request = LlmArgument(agent or None, team or None).request()
+        hits = api.search(query, everywhere=not (agent or team), top=top, **request).hits
+    except ContextasmError as error:
+        raise ValueError(str(error)) from error
+    return "\n".join(f"{memory.id} {memory.path}:{memory.line} {memory.text}" for memory, _ in hits)
+
+
+def _context(argument: str) -> Context:
+    return _build(LlmArgument.parsed(argument))
+
+
+def _build(argument: LlmArgument) -> Context:
+    """The context; its problems go to standard error. Raises `ValueError`, which `llm` prints as one line."""
+    import sys
+
+    from contextasm import ContextasmError, api
+    from contextasm.rendering.wording import problem_line
+
+    try:
+        context = api.build(**argument.request())
+    except ContextasmError as error:
+        raise ValueError(str(error)) from error
+    for problem in context.problems:
+        print(f"ctxasm: warning: {problem_line(problem)}", file=sys.stderr)  # noqa: T201 - llm has no other way
+    return context

@@ -1,0 +1,88 @@
+"""The plug-in of `llm`: contexts as fragments and templates, and tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from llm.cli import cli
+from llm.plugins import pm
+
+from contextasm.integrations import llm_plugin
+from tests.command import SAMPLE, fill, inside
+
+
+@pytest.fixture(autouse=True)
+def _plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The plug-in, registered once however it was installed; a database of its own."""
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+    monkeypatch.setenv("CTXASM_WORKSPACE", str(SAMPLE))
+    is_new = not pm.is_registered(llm_plugin)
+    if is_new:
+        pm.register(llm_plugin)
+    yield
+    if is_new:
+        pm.unregister(llm_plugin)
+
+
+def run(*words: str) -> str:
+    """What `llm` prints."""
+    result = CliRunner().invoke(cli, [*words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def built(*words: str) -> str:
+    """The same context by the command."""
+    return inside("build", "-q", "-w", SAMPLE, "--audience", "shared", *words).out
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("luna/q1@4k", ("-a", "luna", "-t", "q1", "-b", "4k")),
+        ("luna", ("-a", "luna")),
+        ("luna/q1@2k?who breaks the lamp?", ("-a", "luna", "-t", "q1", "-b", "2k", "--topic", "who breaks the lamp?")),
+    ],
+)
+def test_fragment_is_the_document(argument: str, words: tuple[str, ...]) -> None:
+    """Byte for byte, as the prompt that the model gets."""
+    told = json.loads(run("-m", "echo", "-f", f"ctxasm:{argument}", "Go on.", "--no-log", "-n"))
+    assert told["prompt"].startswith(built(*words).rstrip("\n"))
+    assert told["prompt"].endswith("Go on.")
+
+
+def test_template_is_the_system_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dollar sign in it is one, and no variable that is missing."""
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": "It costs $5, or ${PRICE}.\n"})
+    monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
+    told = json.loads(run("-m", "echo", "-t", "ctxasm:a", "Go on.", "--no-log", "-n"))
+    assert told["system"].strip() == inside("build", "-q", "-w", tmp_path).out.strip()
+    assert "It costs $5, or ${PRICE}." in told["system"]
+
+
+def test_unknown_agent_is_one_line() -> None:
+    """As `llm` prints errors of loaders."""
+    result = CliRunner().invoke(cli, ["-m", "echo", "-f", "ctxasm:lune", "x", "--no-log"])
+    assert result.exit_code == 1
+    assert "did you mean luna?" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_tools_search_and_build() -> None:
+    """They are listed under their names, with what they do."""
+    assert "ctxasm_search" in run("tools", "list")
+    assert "Build the context that an agent starts from" in run("tools", "list")
+    assert llm_plugin.ctxasm_build("luna", "q1", budget="2k") == built("-a", "luna", "-t", "q1", "-b", "2k")
+    line = llm_plugin.ctxasm_search("the date of the demo", top=1)
+    assert line.startswith("m-")
+    with pytest.raises(ValueError, match="did you mean luna"):
+        llm_plugin.ctxasm_search("x", agent="lune")
+
+
+def test_loaders_say_what_they_take() -> None:
+    """`llm fragments loaders` prints it."""
+    assert "ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]" in run("fragments", "loaders")
