@@ -6,6 +6,7 @@ same.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -64,7 +65,13 @@ def is_same(one: str, other: str) -> bool:
 
 
 def _has_same_figures(one: str, other: str) -> bool:
-    return numbers(one) == numbers(other) and polarity(one) == polarity(other)
+    return _figures(one) == _figures(other)
+
+
+@lru_cache(maxsize=4096)
+def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    # One text is compared with many.
+    return numbers(text), polarity(text)
 
 
 def find_similar(text: str, others: Sequence[str], least_percent: int = _CANDIDATE_PERCENT) -> list[SimilarText]:

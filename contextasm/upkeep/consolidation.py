@@ -182,7 +182,11 @@ def _texts(texts: Sequence[str], summarizer: Summarizer | None) -> Iterator[tupl
 
 
 def extracted_text(texts: Sequence[str]) -> str:
-    """Two of the texts in one line: the one that is most like all others, and the one that is least like that one."""
+    """Two of the texts in one line: the one that is most like the others, and the one that is least like that one.
+
+    Of very many texts the first ones are compared.
+    """
+    texts = texts[:_MAX_COMPARED]
     folded = [fold_text(text) for text in texts]
     central = max(range(len(texts)), key=lambda at: (sum(similarity(folded[at], other) for other in folded), -at))
     second = min(
@@ -192,4 +196,5 @@ def extracted_text(texts: Sequence[str]) -> str:
     return f"{first if first[-1:] in _SENTENCE_ENDS else first + '.'} {one_line(texts[second])}"
 
 
+_MAX_COMPARED = 50
 _SENTENCE_ENDS = ".!?:;\u3002\uff01\uff1f"
