@@ -11,7 +11,7 @@ from datetime import date as day
 from typing import Any, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.editable_owner import find_owner, memory_place
+from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
 from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
 from contextasm.config.options import Options, is_lock_required
@@ -142,7 +142,7 @@ def remember(
     memory = reader.from_text(text, "text")
     named = _options({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner = find_owner(named, process, needed=file is None)
-    place = memory_place(owner, file, process)
+    place = place_for_memories(owner, file, process)
     (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=force)
     return outcome._replace(problems=tuple(reader.problems))
 

@@ -56,7 +56,7 @@ def find_owner(options: Options, process: ProcessEnvironment, *, needed: bool = 
     return Owner(workspace, path, day)
 
 
-def memory_place(owner: Owner, file: str | None, process: ProcessEnvironment) -> MemoryPlace:
+def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironment) -> MemoryPlace:
     """The file to write to, that of the month for None, and the folder to compare with.
 
     Raises `ContextasmError` for a file of another owner, and for one that no build reads memories from.

@@ -98,9 +98,8 @@ def test_an_init_module_holds_a_docstring_only() -> None:
 
 
 def test_public_names_are_defined_once() -> None:
-    """A `run` is a command's, and a function of the API has the name of the command that does the same."""
+    """A `run` is a command's."""
     nodes = [(module, node) for module, tree in trees().items() for node in tree.body]
     defined = {(node.name, module) for module, node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    defined -= {(name, f"cli.commands.{name}") for name, module in defined if module == "api"}
     names = Counter(name for name, _ in defined if name != "run" and name[0] != "_")
     assert {name for name, count in names.items() if count > 1} == set()

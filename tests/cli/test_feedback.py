@@ -59,6 +59,17 @@ def test_one_line_is_appended(root: Path) -> None:
     assert len(lines(root)) == 2
 
 
+def test_line_is_told_as_json(root: Path) -> None:
+    """What was written, and where; --quiet does not silence what a program asked for."""
+    told = json.loads(inside("feedback", record(root), "--useful", "a", "--json", "-q", *DAY, cwd=root).out)
+    place = {name: told.pop(name) for name in ("schema", "path", "line")}
+    assert place == {"schema": "ctxasm.feedback/1", "path": LINES, "line": 1}
+    (line,) = lines(root)
+    assert told == {name: line[name] for name in ("record", "shown", "coherence", "useful", "wrong", "missing")} | {
+        "day": line["time"]
+    }
+
+
 def test_a_fragment_may_be_named_by_its_place(root: Path) -> None:
     """As `explain` prints it; the line has the id."""
     assert inside("feedback", record(root), "--useful", "agents/a/memories/m.md:2", "-q", *DAY, cwd=root).code == 0

@@ -18,6 +18,8 @@ OTHERWISE = {
     "check": "-f json",
     "edit": "opens an editor",
     "completion": "prints a script",
+    "hook": "answers in JSON",
+    "mcp": "speaks JSON-RPC",
 }
 """Commands that have no `--json`, and why."""
 

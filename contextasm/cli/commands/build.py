@@ -78,7 +78,7 @@ class BuildFlags(NamedTuple):
         return {"manifest": self.manifest, "metrics": self.metrics}
 
 
-def build(options: Options, *, flags: BuildFlags) -> int:
+def write_context(options: Options, *, flags: BuildFlags) -> int:
     """Write the assembled context to standard output or to a file.
 
     The receipt and all messages go to standard error.
@@ -114,7 +114,7 @@ def build(options: Options, *, flags: BuildFlags) -> int:
     return code
 
 
-run = takes_options(build)
+run = takes_options(write_context)
 
 
 def _refuse_contradictions(flags: BuildFlags) -> None:

@@ -57,7 +57,7 @@ class ExplainFlags(NamedTuple):
     host_file: HostFileOption = None
 
 
-def explain(
+def show_decisions(
     options: Options,
     record: Annotated[
         str | None,
@@ -99,7 +99,7 @@ def explain(
     return 0
 
 
-run = takes_options(explain)
+run = takes_options(show_decisions)
 
 
 def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 import typer
 
 from contextasm.cli.commands.replay import OpenedRecord, open_record
-from contextasm.cli.options import QuietOption, record_argument, takes_options
-from contextasm.cli.output import require_stdout, write_receipt
+from contextasm.cli.options import JsonOption, QuietOption, record_argument, takes_options
+from contextasm.cli.output import format_json, require_stdout, write_receipt
 from contextasm.cli.owner import typed_text
 from contextasm.config.options import Options
 
@@ -24,6 +24,7 @@ class FeedbackFlags(NamedTuple):
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Something that the build lacked; repeatable.")
     ] = None
+    json: JsonOption = False
     quiet: QuietOption = False
 
 
@@ -45,7 +46,7 @@ def add_feedback(
     from contextasm.text.feedback import feedback_line
     from contextasm.workspace.editing.files import append_line
 
-    if not flags.quiet:
+    if flags.json or not flags.quiet:
         require_stdout()
     opened = open_record(record, options.workspace, process_environment())
     owner = find_owner(options._replace(workspace=_workspace_of(opened)), process_environment(), needed=False)
@@ -60,7 +61,10 @@ def add_feedback(
     )
     path = f"feedback/{feedback.day[:7]}.jsonl"
     line = append_line(owner.workspace, path, feedback_line(feedback))
-    if not flags.quiet:
+    if flags.json:
+        place = {"schema": "ctxasm.feedback/1", "path": path, "line": line}
+        write_receipt(format_json({**place, **feedback._asdict()}))
+    elif not flags.quiet:
         counts = (f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
         write_receipt(f"appended to {path}:{line}: {', '.join(counts)} (record {feedback.record})\n")
     return 0

@@ -12,7 +12,7 @@ from contextasm.cli.owner import OWNER_AND_DAY, typed_text
 from contextasm.config.options import Options
 
 
-def log(
+def append_entry(
     options: Options,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; - reads standard input.")],
     *,
@@ -37,4 +37,4 @@ def log(
     return 0
 
 
-run = takes_options(log, OWNER_AND_DAY)
+run = takes_options(append_entry, OWNER_AND_DAY)

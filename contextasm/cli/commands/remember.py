@@ -58,7 +58,7 @@ def add_memories(
     up by 0.1, and it gets the new tags, key and type where it has none of its own. Standard output gets one line for
     each memory.
     """
-    from contextasm.config.editable_owner import find_owner, memory_place
+    from contextasm.config.editable_owner import find_owner, place_for_memories
     from contextasm.config.new_memories import NewMemoryReader
     from contextasm.config.resolve import process_environment
     from contextasm.workspace.editing.remember import store_memories
@@ -70,7 +70,7 @@ def add_memories(
     show_problems(reader.problems)
     process = process_environment()
     owner = find_owner(options, process, needed=flags.file is None)
-    place = memory_place(owner, flags.file, process)
+    place = place_for_memories(owner, flags.file, process)
     outcomes = store_memories(owner.workspace, place, memories, owner.day, force=flags.force)
     if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextasm.model import Memory, Score
 
 
-def search(
+def show_hits(
     options: Options,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for; - reads standard input.")],
     *,
@@ -62,7 +62,7 @@ def search(
     return 0 if hits else 1
 
 
-run = takes_options(search, all_but("topic", "budget", "tokenizer", "layers", "format"))
+run = takes_options(show_hits, all_but("topic", "budget", "tokenizer", "layers", "format"))
 
 Hit = tuple["Memory", "Score"]
 

@@ -1,0 +1,75 @@
+"""What the repository offers to hosts: the skill, the plug-in folder for Claude Code, the entry of the MCP registry."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from contextasm import __version__
+from contextasm.cli.app import COMMANDS
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.integrations.mcp_answers import ServedWorkspace
+from tests.command import ROOT, inside
+from tests.integrations.test_mcp_server import ask
+
+SKILL = (ROOT / "skills" / "ctxasm" / "SKILL.md").read_text(encoding="utf-8")
+
+
+def data(path: str) -> Any:
+    """The JSON of a file of the repository."""
+    return json.loads((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_hooks_are_those_that_the_command_prints() -> None:
+    """For whichever agent the settings name."""
+    assert data("hooks/hooks.json") == json.loads(inside("hook", "--print-config", "claude-code").out)
+
+
+@pytest.mark.parametrize("path", [".claude-plugin/plugin.json", "server.json"])
+def test_version_is_that_of_the_package(path: str) -> None:
+    """Hosts update a plug-in where its version changes."""
+    assert data(path)["version"] == __version__
+
+
+def test_server_is_started_with_words_that_it_knows() -> None:
+    """By the plug-in, and by the registry, whose package is this one."""
+    words = data(".claude-plugin/plugin.json")["mcpServers"]["ctxasm"]["args"]
+    (package,) = data("server.json")["packages"]
+    named = [argument["name"] for argument in package["packageArguments"] if argument["type"] == "named"]
+    options = [word for word in [*words, *named] if word.startswith("--")]
+    text = inside("mcp", "--help").out
+    assert [option for option in options if not re.search(rf"{option}\b", text)] == []
+    assert (package["identifier"], package["version"]) == ("contextasm", __version__)
+    assert words[0] == package["packageArguments"][0]["value"] == "mcp"
+
+
+def test_registry_finds_its_mark_in_the_readme() -> None:
+    """It compares the name with what the package's page says."""
+    assert f"<!-- mcp-name: {data('server.json')['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_skill_has_the_form_of_one() -> None:
+    """Its name is that of its folder; the description says when to use it, in at most 1,024 characters."""
+    _, front, body = SKILL.split("---\n", 2)
+    fields = load_yaml(front, "SKILL.md")
+    assert isinstance(fields, dict)
+    assert fields["name"] == "ctxasm"
+    assert 40 < len(str(fields["description"])) <= 1024
+    assert len(body.splitlines()) < 500
+
+
+def test_skill_names_commands_and_tools_that_exist() -> None:
+    """With options that they have."""
+    spans = re.findall(r"`([^`]+)`", SKILL)
+    commands = [span.split() for span in spans if span.startswith("ctxasm ")]
+    assert [words for words in commands if words[1] not in COMMANDS] == []
+    for words in commands:
+        options = [word for word in words[2:] if word.startswith("--")]
+        text = inside(words[1], "--help").out
+        assert [option for option in options if option not in text] == []
+    served = ServedWorkspace(str(ROOT / "sample_workspace"), writes=True)
+    offered = {tool.name for tool in ask(served, lambda client: client.list_tools()).tools}
+    assert offered <= {span for span in spans if span.isidentifier()}
