@@ -185,6 +185,7 @@ def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Valu
         supersedes=words("supersedes"),
         expires=day("expires"),
         superseded_by=word("superseded_by"),
+        source=word("source"),
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import PromptReference, TextContent
 
+import contextasm
 from contextasm.integrations.mcp_answers import ServedWorkspace
 from contextasm.integrations.mcp_server import MOST_DECISIONS, make_server
 from tests.command import SAMPLE, clean, fill, inside, refused
@@ -134,6 +135,8 @@ def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
     served = ServedWorkspace(str(copytree(SAMPLE, tmp_path / "w")), agent="luna", writes=True)
     stored = call(served, "remember", {"text": "The gulls are drawn last\u200b", "type": "decision", "tags": ["art"]})
     assert stored.structured_content["outcome"] == "stored"
+    kept = contextasm.find_memory(stored.structured_content["id"], agent="luna", workspace=tmp_path / "w")
+    assert kept.source == "mcp"
     assert "hidden" in stored.structured_content["problems"][0]
     found = call(served, "search_memories", {"query": "when are the gulls drawn", "top": 1}).structured_content["hits"]
     assert [(hit["id"], hit["text"]) for hit in found] == [
