@@ -36,6 +36,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "log": "Append an entry to the log of the day.",
         "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
         "task": "Push, pop, block, park, resume or show tasks.",
+        "import": "Add the memories that another program has stored.",
+        "export": "Write memories for other programs, as JSON lines or as OKF.",
     },
     "Trust": {
         "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
@@ -58,8 +60,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 """Every command under its heading in `--help`, the most used first, with its line there.
 
-Each command is a module of `contextasm.cli.commands`.
+Each command is a module of `contextasm.cli.commands`, under its own name but for those of `MODULES`.
 """
+
+MODULES: Mapping[str, str] = {"import": "import_memories", "export": "export_memories"}
+"""Modules with another name than their command: `import` is a word of Python's own, which no statement can import."""
 
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 """Every command with its line in `--help`."""
@@ -105,7 +110,7 @@ class _Commands(TyperGroup):
     def get_command(self, _context: Any, name: str) -> Any:
         if name not in COMMANDS:
             return None
-        module = import_module(f"contextasm.cli.commands.{name}")
+        module = import_module(f"contextasm.cli.commands.{MODULES.get(name, name)}")
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         decorate = app.command(
             name, cls=_Command, help=module.run.__doc__, short_help=COMMANDS[name], context_settings=_help_settings()

@@ -17,6 +17,6 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
     """
     from contextasm.text.storable import storable_text
 
-    stored = storable_text(text, where, masked=masked)
+    stored = storable_text(text, where, masks=masked)
     show_problems(stored.problems)
     return stored.text

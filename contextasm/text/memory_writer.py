@@ -80,6 +80,17 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def with_bullets(text: str, bullets: Mapping[int, str]) -> str:
+    """A file's whole text, LF, with the list item at each line, counted from 1, replaced by another one."""
+    lines = text.split("\n")
+    bare = without_block_comments(text).split("\n")
+    at, written = 0, list[str]()
+    for line, bullet in sorted(bullets.items()):
+        written += [*lines[at : line - 1], bullet]
+        at = bullet_end(bare, line - 1)
+    return "\n".join([*written, *lines[at:]])
+
+
 def field_text(value: object) -> str:
     """The value of a field of a memory as it is written: words of a list with commas, numbers as short as they are."""
     if isinstance(value, tuple):

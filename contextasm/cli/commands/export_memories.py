@@ -1,0 +1,114 @@
+"""`ctxasm export`: write memories for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from contextasm.cli.options import QuietOption, takes_options
+from contextasm.cli.output import show_problems, write_stderr, write_stdout
+from contextasm.cli.owner import OWNER
+from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.cli.owner import Owner
+    from contextasm.config.memory_export import ExportedMemories
+    from contextasm.model import Memory
+
+
+class ExportFlags(NamedTuple):
+    """The flags of `export` beside its owner and audience, as typed."""
+
+    format: Annotated[
+        Literal["jsonl", "okf"],
+        typer.Option("--format", "-f", metavar="jsonl|okf", help="JSON lines, which `import jsonl` takes, or OKF."),
+    ] = "jsonl"
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="PATH", help="Write to this file; for okf, a new or empty folder."),
+    ] = None
+    quiet: QuietOption = False
+
+
+def export_memories(options: Options, *, flags: ExportFlags) -> int:
+    """Write the memories of an agent or a team, of every status, for other programs.
+
+    What leaves is for others: private memories stay, unless --audience personal asks for them. Hidden characters are
+    removed and secrets masked, and both are named with their places.
+    """
+    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.memory_export import exported_memories
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.values import one_of
+    from contextasm.model import AUDIENCES, SHARED
+
+    audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
+    owner = find_owner(options, process_environment())
+    exported = exported_memories(owner.workspace, owner.path, audience, options, process_environment())
+    if flags.format == "okf":
+        _write_bundle(options, owner, exported.memories, flags.output, private=audience != SHARED)
+    else:
+        _write_lines(options, owner, exported.memories, flags.output)
+    show_problems(exported.problems)
+    if not flags.quiet:
+        _show_receipt(exported, owner)
+    return 0
+
+
+run = takes_options(export_memories, (*OWNER, "audience", "profile"))
+
+
+def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
+    from contextasm.text.exchange.json_lines import write_json_lines
+    from contextasm.workspace.atomic import as_bytes, write
+
+    text = write_json_lines(memories)
+    if output in {None, "-"}:
+        write_stdout(text)
+        return
+    assert output is not None
+    write(_settled_path(options, owner, output), as_bytes(text))
+
+
+def _write_bundle(
+    options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
+) -> None:
+    from contextasm.model import ContextasmError
+    from contextasm.text.exchange.okf import write_okf
+    from contextasm.workspace.atomic import as_bytes
+    from contextasm.workspace.bundle import refuse_filled_folder, write_folder
+
+    if output in {None, "", "-"}:
+        raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")
+    assert output is not None
+    refuse_filled_folder(output)
+    _settled_path(options, owner, f"{output}/index.md")
+    write_folder(output, ((name, as_bytes(text)) for name, text in write_okf(memories)), private=private)
+
+
+def _settled_path(options: Options, owner: Owner, output: str) -> Path:
+    """The path of an output. Raises `ContextasmError` for a file that a build could read."""
+    from contextasm.config.inputs import build_inputs
+    from contextasm.config.owners import owner_names
+    from contextasm.config.resolve import prepare_build, process_environment
+    from contextasm.workspace.inputs import refuse_inputs
+    from contextasm.workspace.outputs import OutputFile
+
+    process = process_environment()
+    target = OutputFile.named("text", output)
+    # The inputs are those of all agents, so it is enough to name any.
+    agent = options.agent or next(iter(owner_names(owner.workspace, "agent")), None)
+    prepared = prepare_build(options._replace(agent=agent, audience=None), process, owner.workspace)
+    refuse_inputs([target], build_inputs(prepared, process.folder))
+    return target.path
+
+
+def _show_receipt(exported: ExportedMemories, owner: Owner) -> None:
+    count, private = len(exported.memories), exported.private
+    line = f"ctxasm: exported {count:,} memor{'y' if count == 1 else 'ies'} of {owner.path}"
+    if private:
+        line += f"; left out {private:,} private part{'s' * (private != 1)} (--audience personal exports them)"
+    write_stderr(line)

@@ -1,0 +1,157 @@
+"""`ctxasm import`: add the memories that another program has stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
+from contextasm.cli.owner import OWNER_AND_DAY
+from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.model import Problem
+    from contextasm.text.exchange.checked import CheckedEntries
+    from contextasm.workspace.editing.import_memories import ImportOutcome
+
+MAX_LISTED = 20
+"""Number of problems, and of entries of one kind, that are listed one by one."""
+
+WORDS = {"added": "added", "changed": "changed", "differs": "left, and differ", "left": "left, and have all of it"}
+"""Outcomes in the words of the receipt."""
+
+
+class ImportFlags(NamedTuple):
+    """The flags of `import` beside its owner, as typed."""
+
+    file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write to this file (default: memories/imported-FROM.md of the owner)."),
+    ] = None
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Let memories that are there already take over what the file has otherwise."),
+    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False
+    json: JsonOption = False
+    quiet: QuietOption = False
+
+
+def import_memories(
+    options: Options,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FROM", help="claude-code, claude-export, mem0, memory-server, openclaw or jsonl."),
+    ],
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="The file, or the folder of memories; - reads standard input.")
+    ],
+    *,
+    flags: ImportFlags,
+) -> int:
+    """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
+
+    A memory goes by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
+    where it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
+    are named with their places.
+    """
+    from contextasm.config.editable_owner import find_owner, place_for_memories
+    from contextasm.config.resolve import process_environment
+    from contextasm.workspace.editing.import_memories import store_entries
+
+    if flags.json or not flags.quiet:
+        require_stdout()
+    checked = _read_entries(source, path)
+    process = process_environment()
+    owner = find_owner(options, process)
+    place = place_for_memories(owner, flags.file, process)
+    if flags.file is None:
+        place = place._replace(path=f"{place.folder}/imported-{source}.md")
+    outcomes = store_entries(owner.workspace, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
+    if flags.json:
+        write_receipt(format_json(_receipt_data(outcomes, checked.problems, flags)))
+    elif not flags.quiet:
+        write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, flags)))
+    show_problems(checked.problems[:MAX_LISTED])
+    if len(checked.problems) > MAX_LISTED:
+        write_stderr(f"ctxasm: warning: {len(checked.problems) - MAX_LISTED:,} further problems of this kind (--json)")
+    return 0
+
+
+run = takes_options(import_memories, OWNER_AND_DAY)
+
+
+def _read_entries(source: str, path: str) -> CheckedEntries:
+    """The entries of a file or folder, checked. Raises `ContextasmError` for an unknown format and broken input."""
+    from contextasm.config.values import require_known
+    from contextasm.config.yaml_loader import load_yaml
+    from contextasm.model import ContextasmError
+    from contextasm.text.exchange.checked import checked_entries
+    from contextasm.text.exchange.formats import IMPORT_FORMATS
+    from contextasm.workspace.import_files import read_import_files, source_file
+
+    form = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
+    if path == "-":
+        files = [source_file("standard input", read_stdin("-", "memories"))]
+    else:
+        files = read_import_files(path, form.folder_files)
+    checked = checked_entries(form.read(files, load_yaml))
+    if not checked.entries:
+        raise ContextasmError(path, "holds no memory", "name another file, or choose the format that it has")
+    return checked
+
+
+def _receipt_lines(outcomes: Sequence[ImportOutcome], flags: ImportFlags) -> Iterator[str]:
+    """The number of entries of each outcome, then those that a person may want to look at."""
+    counts = Counter(outcome.what for outcome in outcomes)
+    places = dict.fromkeys(outcome.path for outcome in outcomes if outcome.what == "added")
+    target = f" to {', '.join(places)}" if places else ""
+    parts = [f"{counts[what]:,} {words}{target if what == 'added' else ''}" for what, words in WORDS.items()]
+    told = [part for part, what in zip(parts, WORDS, strict=True) if counts[what] or what == "added"]
+    yield f"{'would be: ' if flags.dry_run else ''}{'; '.join(told)}"
+    hint = "" if flags.update else " (--update takes it over)"
+    yield from _listed([_differing_line(outcome, hint) for outcome in outcomes if outcome.differing])
+    yield from _listed([_alike_line(outcome) for outcome in outcomes if outcome.alike])
+
+
+def _listed(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MAX_LISTED]
+    if len(lines) > MAX_LISTED:
+        yield f"... and {len(lines) - MAX_LISTED:,} more (--json lists all)"
+
+
+def _differing_line(outcome: ImportOutcome, hint: str) -> str:
+    return f"{outcome.what} {outcome.id} {outcome.path}:{outcome.line}: {', '.join(outcome.differing)}{hint}"
+
+
+def _alike_line(outcome: ImportOutcome) -> str:
+    return f"added {outcome.id} {outcome.path}:{outcome.line}: says the same as {outcome.alike}"
+
+
+def _receipt_data(
+    outcomes: Sequence[ImportOutcome], problems: Sequence[Problem], flags: ImportFlags
+) -> Mapping[str, object]:
+    """The receipt as values for JSON."""
+    counts = Counter(outcome.what for outcome in outcomes)
+    memories = [
+        {
+            "outcome": outcome.what,
+            "id": outcome.id,
+            "path": outcome.path,
+            "line": outcome.line,
+            "differing": list(outcome.differing),
+            "alike": outcome.alike,
+        }
+        for outcome in outcomes
+    ]
+    return {
+        "schema": "ctxasm.imported/1",
+        "dry_run": flags.dry_run,
+        **{what: counts[what] for what in WORDS},
+        "memories": memories,
+        "problems": [problem._asdict() for problem in problems],
+    }

@@ -1,0 +1,162 @@
+"""Entries of another program as memories that a file can hold: cleaned, their secrets masked, their fields checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from contextasm.model import ContextasmError, Problem
+from contextasm.text.cleaning import clean_text, hidden_problem
+from contextasm.text.dates import parse_leading_date
+from contextasm.text.exchange.entry import SourceEntry
+from contextasm.text.memory_parser import CONFIDENCE, IMPORTANCE
+from contextasm.text.memory_writer import is_type, is_value
+from contextasm.text.storable import secret_problem, storable_text
+
+
+class CheckedEntry(NamedTuple):
+    """An entry that can be stored as a memory."""
+
+    where: str
+    """Place in its file, for messages."""
+    id: str
+    text: str
+    fields: Mapping[str, Any]
+    """The stated fields, typed as those of `model.Memory`."""
+
+
+class CheckedEntries(NamedTuple):
+    """The entries of one import."""
+
+    entries: tuple[CheckedEntry, ...]
+    """In their order, no two with one id."""
+    problems: tuple[Problem, ...]
+    """Of hidden characters that were removed, of secrets that were masked."""
+
+
+def checked_entries(entries: Iterable[SourceEntry]) -> CheckedEntries:
+    """The entries, checked. One that is there twice with equal content is taken once.
+
+    Raises `ContextasmError`, with the place, for a text or a value that no memory can have, and for an id that two
+    different entries have.
+    """
+    problems: list[Problem] = []
+    by_id: dict[str, CheckedEntry] = {}
+    for entry in entries:
+        checked = _checked(entry, problems)
+        first = by_id.setdefault(checked.id, checked)
+        if first[1:] != checked[1:]:
+            what = f"{checked.id} is the id of another entry, too, at {first.where}"
+            raise ContextasmError(f"{entry.where}: id", what, "give each its own id")
+    return CheckedEntries(tuple(by_id.values()), tuple(problems))
+
+
+def _checked(entry: SourceEntry, problems: list[Problem]) -> CheckedEntry:
+    text = storable_text(entry.text, f"{entry.where}: text", masks=True)
+    problems += text.problems
+    name = _word(_cleaned(entry.id, f"{entry.where}: id", problems), f"{entry.where}: id")
+    if not name:
+        raise ContextasmError(f"{entry.where}: id", "is empty", "give each entry its own id")
+    fields: dict[str, object] = {}
+    for key, written in entry.fields.items():
+        where = f"{entry.where}: {key}"
+        value = _PARSERS[key](_cleaned(written, where, problems), where)
+        if value not in ("", ()):
+            fields[key] = value
+    return CheckedEntry(entry.where, name, text.text, fields)
+
+
+def _cleaned(value: object, where: str, problems: list[Problem]) -> object:
+    """The value with its texts cleaned and masked; problems are added."""
+    if isinstance(value, list):
+        return [_cleaned(item, where, problems) for item in value]
+    if not isinstance(value, str) or (value.isascii() and value.isalnum() and len(value) < _SHORT):
+        return value
+    clean = clean_text(value)
+    problems += (hidden_problem(where, run) for run in clean.hidden if run.kind != "blank")
+    problems += (secret_problem(where, secret, masked=True) for secret in clean.secrets)
+    return clean.text
+
+
+_SHORT = 16
+"""Characters; a shorter word of letters and digits holds no secret."""
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise ContextasmError(where, "is not text", "give it in quotes")
+    return value.strip()
+
+
+def _word(value: object, where: str) -> str:
+    word = _text(value, where)
+    if word and not is_value(word):
+        raise ContextasmError(where, f"{word!r} can't be written in braces", "leave out quotes, braces and line ends")
+    return word
+
+
+def _words(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ContextasmError(where, "is not a list of words", 'write ["one", "two"]')
+    words = tuple(_word(item, where) for item in value)
+    for word in words:
+        if "," in word or not word:
+            what = f"{word!r} contains a comma" if word else "holds an empty word"
+            raise ContextasmError(where, what, "give the words one by one")
+    return words
+
+
+def _type(value: object, where: str) -> str:
+    word = _text(value, where)
+    if word and not is_type(word):
+        raise ContextasmError(where, f"{word!r} can't be a type", "give a word such as fact, without brackets")
+    return word
+
+
+def _status(value: object, where: str) -> str:
+    return _word(value, where).casefold()
+
+
+def _day(value: object, where: str) -> str:
+    written = _text(value, where)
+    day = parse_leading_date(written)
+    if written and day is None:
+        raise ContextasmError(where, f"{written!r} is no date", "write it as YYYY-MM-DD")
+    return str(day or "")
+
+
+def _flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ContextasmError(where, "is neither true nor false", "write it without quotes")
+    return value
+
+
+def _share_or_word(words: Mapping[str, float]) -> Callable[[object, str], object]:
+    def parse(value: object, where: str) -> float:
+        if isinstance(value, str) and value.casefold() in words:
+            return words[value.casefold()]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise ContextasmError(where, f"{value!r} can't be used", f"give 0 to 1, or one of {', '.join(words)}")
+        return float(value)
+
+    return parse
+
+
+_PARSERS: Mapping[str, Callable[[object, str], object]] = {
+    "type": _type,
+    "importance": _share_or_word(IMPORTANCE),
+    "created": _day,
+    "accessed": _day,
+    "status": _status,
+    "confidence": _share_or_word(CONFIDENCE),
+    "key": _word,
+    "tier": _word,
+    "dedup": _word,
+    "tags": _words,
+    "files": _words,
+    "private": _flag,
+    "pin": _flag,
+    "supersedes": _words,
+    "expires": _day,
+}
+"""For each field of a memory but its id, the function that checks its value."""

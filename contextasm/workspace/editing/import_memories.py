@@ -1,0 +1,182 @@
+"""Memories of another program are added to an owner's, by their ids; every entry is decided before the first byte.
+
+An entry whose id no memory has is added. One whose memory has all that it states is left. Where the two differ, a
+person may have changed the memory since, so it stays as well, unless the entries are to win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+from contextasm.model import MAX_FILE, ContextasmError, Memory
+from contextasm.text.exchange.checked import CheckedEntry
+from contextasm.text.memory_parser import FIELDS
+from contextasm.text.memory_writer import append_bullets, format_bullet, with_bullets
+from contextasm.text.similarity import find_similar, fold_text, is_same
+from contextasm.workspace.editing.files import locked, save_file
+from contextasm.workspace.editing.memories import MemoryEditor
+from contextasm.workspace.editing.remember import MemoryPlace
+from contextasm.workspace.folder import Folder
+
+MAX_COMPARISONS = 4_000_000
+"""Pairs of texts that are compared by similarity; if there are more, only texts that are equal count as alike."""
+
+
+class ImportOutcome(NamedTuple):
+    """Result of importing one entry."""
+
+    what: str
+    """`added`; `left` where nothing differs; else `changed` where its memory took its fields over, and `differs`."""
+    id: str
+    path: str
+    """File of its memory."""
+    line: int
+    """Line of its memory, counted from 1."""
+    differing: tuple[str, ...] = ()
+    """Names of the fields, `text` among them, in which the entry differs from its memory as it was."""
+    alike: str = ""
+    """Id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
+
+
+def store_entries(
+    workspace: Folder, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+) -> list[ImportOutcome]:
+    """Add the entries to the file `place.path`, and tell what became of each, in their order.
+
+    With `update`, memories in any file of the owner take over what their entries state otherwise. With `dry_run`,
+    nothing is written. Raises `ContextasmError` where a memory would not be read back as its entry; nothing is written.
+    """
+    with nullcontext() if dry_run else locked(workspace):
+        editor = MemoryEditor(workspace, place.path, place.folder)
+        known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
+        differing = {entry.id: _differing(known[entry.id], entry) for entry in entries if entry.id in known}
+        new = [entry for entry in entries if entry.id not in known]
+        alike = _alike(new, known.values())
+        if update:
+            _change(editor, [entry for entry in entries if differing.get(entry.id)], known)
+        if new:
+            _append(editor, place.path, new)
+        if not dry_run:
+            for path, data in editor.changed.items():
+                save_file(workspace, path, data)
+        lines = {path: {memory.id: memory.line for memory in editor.memories(path)} for path in editor.files}
+    outcomes: list[ImportOutcome] = []
+    for entry in entries:
+        path = known[entry.id].path if entry.id in known else place.path
+        fields = differing.get(entry.id, ())
+        what = "added" if entry.id not in known else "left" if not fields else "changed" if update else "differs"
+        outcomes.append(ImportOutcome(what, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
+    return outcomes
+
+
+def _differing(memory: Memory, entry: CheckedEntry) -> tuple[str, ...]:
+    text = ("text",) if memory.text.strip() != entry.text else ()
+    return (*text, *(name for name, value in entry.fields.items() if getattr(memory, name) != value))
+
+
+def _alike(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, str]:
+    """For each new entry that says the same as a memory or as an entry before it, the id of that."""
+    names = {fold_text(memory.text): memory.id for memory in known}
+    texts, alike = [*names], dict[str, str]()
+    compares_similar = (len(names) + len(new)) * len(new) <= MAX_COMPARISONS
+    for entry in new:
+        text = fold_text(entry.text)
+        if text in names:
+            alike[entry.id] = names[text]
+            continue
+        similar = find_similar(text, texts) if compares_similar else ()
+        if same := next((texts[hit.at] for hit in similar if is_same(text, texts[hit.at])), None):
+            alike[entry.id] = names[same]
+        names[text] = entry.id
+        texts.append(text)
+    return alike
+
+
+# --- Writing ---------------------------------------------------------------------------------------------------------
+
+
+def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
+    file = editor.files[path]
+    bullets = [_bullet(_as_memory(entry)) for entry in entries]
+    editor.change(path, file.text + file.encoded(append_bullets(file.text, bullets)).decode(file.encoding))
+    _check_size(editor, path)
+    appended = editor.memories(path)[-len(entries) :]
+    expected = [_as_memory(entry) for entry in entries]
+    if editor.is_one_memory(path) or len(appended) < len(entries):
+        appended = ()
+    for number, entry in enumerate(entries):
+        if number >= len(appended) or _content(appended[number]) != _content(expected[number]):
+            raise _not_read_back(path, entry)
+
+
+def _change(editor: MemoryEditor, entries: Sequence[CheckedEntry], known: Mapping[str, Memory]) -> None:
+    by_path: dict[str, list[CheckedEntry]] = {}
+    for entry in entries:
+        by_path.setdefault(known[entry.id].path, []).append(entry)
+    for path, own in by_path.items():
+        changed = {entry.id: known[entry.id]._replace(text=entry.text, **entry.fields) for entry in own}
+        if editor.is_one_memory(path):
+            hint = f"change {path} by hand, or import without --update"
+            raise ContextasmError(own[0].where, "its memory is a whole file, which is not changed", hint)
+        file = editor.files[path]
+        lines = {memory.line: _bullet(memory) for memory in changed.values()}
+        end = "\r\n" if file.encoded("\n") == "\r\n".encode(file.encoding) else "\n"
+        text = with_bullets(file.text.replace("\r\n", "\n"), lines) if end == "\r\n" else with_bullets(file.text, lines)
+        editor.change(path, text.replace("\n", "\r\n") if end == "\r\n" else text)
+        _check_size(editor, path)
+        found = {memory.id: _content(memory) for memory in editor.memories(path)}
+        for entry in own:
+            if found.get(entry.id) != _content(changed[entry.id]):
+                raise _not_read_back(path, entry)
+
+
+def _check_size(editor: MemoryEditor, path: str) -> None:
+    if len(editor.changed[path]) > MAX_FILE:
+        hint = f"import it in parts, each with its own --file; {MAX_FILE:,} bytes are the most that is read of a file"
+        raise ContextasmError(path, f"would have {len(editor.changed[path]):,} bytes", hint)
+
+
+def _not_read_back(path: str, entry: CheckedEntry) -> ContextasmError:
+    what = f"would not be read back as one memory from {path}"
+    return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
+
+
+def _as_memory(entry: CheckedEntry) -> Memory:
+    """The memory of an entry, with the defaults of a file without front matter."""
+    defaults = Memory(
+        entry.id, "", 0, entry.text, "note", 0.5, "", "", "active", 0.5, "", "", "", (), (), private=False, pin=False,
+        supersedes=(),
+    )  # fmt: skip
+    return defaults._replace(**entry.fields)
+
+
+def _content(memory: Memory) -> Memory:
+    return memory._replace(path="", line=0)
+
+
+def _bullet(memory: Memory) -> str:
+    """The memory as a bullet that states each of its fields but for defaults, so that no heading above decides one."""
+    return format_bullet(memory.text, memory.type, dict(_attributes(memory)))
+
+
+_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status": "active"}
+
+
+def _attributes(memory: Memory) -> Iterator[tuple[str, str]]:
+    for name in FIELDS:
+        value = getattr(memory, name)
+        if name != "type" and value not in ("", (), False) and _DEFAULTS.get(name) != value:
+            yield name, _written(value)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
