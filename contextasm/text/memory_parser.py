@@ -26,6 +26,9 @@ IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 CONFIDENCE = {"low": 0.3, "medium": 0.5, "high": 0.8}
 """Confidence in words (digest 1.6)."""
 
+RESERVED_NAMES = {"index.md", "log.md"}
+"""Names of files that the Open Knowledge Format reserves for lists of files and of changes."""
+
 YES = {"true": True, "yes": True, "false": False, "no": False}
 
 TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
@@ -62,9 +65,13 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     """The memories of one file, in file order, and the problems in them.
 
     A file whose front matter has a `type` is one memory, unless it holds observations alone. In any other each
-    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are none.
+    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are none,
+    nor are those of `index.md` and `log.md`, which list the files of a folder and its changes.
     """
     report = _Report(document.path)
+    if document.path.rpartition("/")[2] in RESERVED_NAMES:
+        _report_unread(document, report)
+        return (), tuple(report.problems)
     front = _memory_fields(document.front, report)
     if is_one_memory(document):
         memories = [_memory_of_file(document, front, report)]
@@ -75,6 +82,16 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     if document.text.strip() and not memories and not document.lacks_private:
         report.add(document.line, "holds no memory", "write each as a bullet, `- [type] text`", "no-memory")
     return tuple(memories), tuple(report.problems)
+
+
+def _report_unread(document: Document, report: _Report) -> None:
+    """Add a problem for a file of a reserved name in which a bullet states a type, as only a memory does."""
+    bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
+    for bullet in bullets:
+        if (kind := TYPE.match(bullet.lines[0])) and kind[1] not in TASK_MARKS:
+            message = "is a memory in a file whose name is for lists, so it is not read"
+            report.add(document.line + bullet.first, message, "give the file another name", "no-memory")
+            return
 
 
 def is_one_memory(document: Document) -> bool:
@@ -277,8 +294,8 @@ def _without_list_indent(lines: Sequence[str]) -> Iterator[str]:
         yield line[min(indent, 2) :].rstrip()
 
 
-ACTIVE_STATUSES = {"active", "approved"}
-"""Statuses in which a memory may be shown."""
+ACTIVE_STATUSES = {"active", "approved", "stable"}
+"""Statuses in which a memory may be shown; `stable` is what the Open Knowledge Format calls it."""
 
 INACTIVE_STATUSES = {
     *("archived", "completed", "consolidated", "deprecated", "draft", "expired", "rejected", "review", "superseded"),

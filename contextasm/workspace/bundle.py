@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable
 
 from contextasm.model import ContextasmError
+from contextasm.workspace.atomic import emit
 
 
 def refuse_filled_folder(path: str) -> None:
@@ -55,5 +56,7 @@ def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool
 
 def _write_new(path: str, data: bytes) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
+    try:
+        emit(handle, data)
+    finally:
+        os.close(handle)

@@ -11,6 +11,7 @@ ONE_WAY = "workspace.reading"
 EXCEPTIONS = {
     "workspace.atomic": "opens devices and pipes, to write into them",
     "workspace.scaffold": "makes new files, and reads starter files of the package",
+    "workspace.bundle": "makes new files, in a folder that it has just made",
     "workspace.editing.files": "opens its own lock file",
     "workspace.cache": "reads and appends its own counts of tokens, which a build does without",
     "retrieval.embeddings.vector_cache": "makes its own cache, private to its owner",

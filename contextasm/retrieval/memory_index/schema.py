@@ -15,7 +15,7 @@ from zlib import crc32
 
 from contextasm import __version__
 
-_FORM = 8
+_FORM = 9
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF

@@ -40,5 +40,5 @@ def write_json_lines(memories: Iterable[Memory]) -> str:
 def _data(memory: Memory) -> dict[str, object]:
     fields = {name: getattr(memory, name) for name in FIELDS}
     written = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
-    stated = {name: value for name, value in written.items() if value not in ("", [], False)}
+    stated = {name: value for name, value in written.items() if value is not False and value not in ("", [])}
     return {"id": memory.id, "text": memory.text, **stated, "source": f"{memory.path}:{memory.line}"}

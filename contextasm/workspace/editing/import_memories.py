@@ -167,7 +167,7 @@ _DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status
 def _attributes(memory: Memory) -> Iterator[tuple[str, str]]:
     for name in FIELDS:
         value = getattr(memory, name)
-        if name != "type" and value not in ("", (), False) and _DEFAULTS.get(name) != value:
+        if name != "type" and value is not False and value not in ("", ()) and _DEFAULTS.get(name) != value:
             yield name, _written(value)
 
 

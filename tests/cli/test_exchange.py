@@ -1,0 +1,299 @@
+"""`import` and `export`: one golden case for each format, and what a person at the shell meets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contextasm.text.exchange.formats import IMPORT_FORMATS
+from tests.command import CASES, Result, fill, inside, refused
+
+EXCHANGE = CASES / "exchange"
+INPUTS = {
+    "claude-code": "memory",
+    "claude-export": "memories.json",
+    "mem0": "input.json",
+    "memory-server": "input.jsonl",
+    "openclaw": "MEMORY.md",
+    "jsonl": "input.jsonl",
+}
+TOKEN = "ghp_" + "Zk3vQ9xT1mB7cR5nW2pL8sD4fG6hJ0aE9uYi"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """One agent, without memories."""
+    return fill(tmp_path / "w", {})
+
+
+def run(workspace: Path, *words: str | Path, stdin: str | None = None) -> Result:
+    """The command for the agent of a workspace."""
+    return inside(*words, "-w", workspace, "-a", "a", "--date", "2025-03-14", stdin=stdin)
+
+
+def export(workspace: Path, *words: str | Path) -> Result:
+    """`export` for the agent of a workspace."""
+    return inside("export", *words, "-w", workspace, "-a", "a")
+
+
+def imported(workspace: Path, name: str) -> str:
+    """The file that an import of this format writes."""
+    return (workspace / f"agents/a/memories/imported-{name}.md").read_text(encoding="utf-8")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder but those of ctxasm itself."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and ".ctxasm" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_each_format_has_a_case() -> None:
+    """Made by hand from its documentation."""
+    assert INPUTS.keys() == IMPORT_FORMATS.keys()
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_import_gives_the_golden_file_and_a_second_one_changes_nothing(workspace: Path, name: str) -> None:
+    """Ids, dates and states are kept; no warning, for nothing is hidden."""
+    path = EXCHANGE / name / INPUTS[name]
+    first = run(workspace, "import", name, path)
+    assert (first.code, first.err) == (0, "")
+    assert imported(workspace, name) == (EXCHANGE / name / "expected.md").read_text(encoding="utf-8")
+    before = files(workspace)
+    second = run(workspace, "import", name, path, "--update")
+    assert second.out.startswith("0 added; ")
+    assert files(workspace) == before
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_imported_memories_are_exported_and_imported_again_as_they_are(
+    workspace: Path, tmp_path: Path, name: str
+) -> None:
+    """What an agent has of another program, another agent can have of it."""
+    assert run(workspace, "import", name, EXCHANGE / name / INPUTS[name]).code == 0
+    out = tmp_path / "out.jsonl"
+    assert export(workspace, "--audience", "personal", "-o", out).code == 0
+    other = fill(tmp_path / "other", {})
+    assert run(other, "import", "jsonl", out).code == 0
+    assert imported(other, "jsonl") == imported(workspace, name)
+
+
+def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: Path) -> None:
+    """A memory that is there stays, whatever the file says, until `--update`."""
+    fill(workspace, {"agents/a/memories/m.md": "- [fact] The bell rings at six {id=bell}\n- [fact] Tea is green\n"})
+    lines = [
+        {"id": "bell", "text": "The bell rings at seven", "importance": 0.9},
+        {"id": "tea", "text": "Tea is green."},
+        {"id": "new", "text": "Ropes are coiled"},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    before = files(workspace)
+    dry = run(workspace, "import", "jsonl", "-", "--dry-run", stdin=text)
+    assert files(workspace) == before
+    first = run(workspace, "import", "jsonl", "-", stdin=text)
+    assert dry.out == f"would be: {first.out}"
+    assert first.out.splitlines() == [
+        "2 added to agents/a/memories/imported-jsonl.md; 1 left, and differ",
+        "differs bell agents/a/memories/m.md:1: text, importance (--update takes it over)",
+        "added tea agents/a/memories/imported-jsonl.md:1: says the same as m-ff5e1e8b5a4b",
+    ]
+    second = run(workspace, "import", "jsonl", "-", "--update", "--json", stdin=text)
+    data = json.loads(second.out)
+    counts = {key: data[key] for key in ("schema", "dry_run", "added", "changed", "differs", "left")}
+    assert counts == {
+        "schema": "ctxasm.imported/1", "dry_run": False, "added": 0, "changed": 1, "differs": 0, "left": 2
+    }  # fmt: skip
+    assert data["memories"][0] == {
+        "outcome": "changed", "id": "bell", "path": "agents/a/memories/m.md", "line": 1,
+        "differing": ["text", "importance"], "alike": "",
+    }  # fmt: skip
+    changed = (workspace / "agents/a/memories/m.md").read_text(encoding="utf-8")
+    assert changed == "- [fact] The bell rings at seven {id=bell importance=0.9}\n- [fact] Tea is green\n"
+
+
+def test_an_update_of_a_file_with_crlf_keeps_its_line_ends(workspace: Path) -> None:
+    """And every line that is not meant."""
+    old = b"# Notes\r\n\r\n- [fact] One {id=one}\r\n  more\r\n- [fact] Two {id=two}\r\n\r\nEnd\r\n"
+    fill(workspace, {"agents/a/memories/m.md": old})
+    assert run(workspace, "import", "jsonl", "-", "--update", stdin='{"id": "two", "text": "Two\\nnew"}').code == 0
+    new = (workspace / "agents/a/memories/m.md").read_bytes()
+    assert new == old.replace(b"Two {id=two}", b"Two\r\n  new {id=two}")
+
+
+def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(workspace: Path) -> None:
+    """In texts and in values, with their places; nothing of the secret stays, on the disk or in a message."""
+    data = [{"id": "1", "memory": f"Key\u200b\u200b {TOKEN}", "categories": [TOKEN, "a\u202eb"]}]
+    done = run(workspace, "import", "mem0", "-", stdin=json.dumps(data))
+    assert done.code == 0
+    assert imported(workspace, "mem0") == (
+        '- [note] Key [masked:github-token] {id=mem0-1 tags="[masked:github-token],ab"}\n'
+    )
+    assert TOKEN not in done.err
+    assert done.err.count("\n") == 4
+    assert "standard input[0]: text:1: 2 hidden characters at column 4" in done.err
+    assert "standard input[0]: text:1: holds what looks like a secret (github-token" in done.err
+    assert "standard input[0]: tags:1: holds what looks like a secret" in done.err
+    again = run(workspace, "import", "mem0", "-", "--update", stdin=json.dumps(data))
+    assert again.out.startswith("0 added; 1 left")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where", "what"),
+    [
+        ("mem0", "{", "standard input:1", "not valid JSON"),
+        ("mem0", "{}", "standard input: results", "is no list"),
+        ("mem0", '[{"memory": "x"}]', "standard input[0]: id", "is missing"),
+        ("mem0", '[{"id": "1", "memory": 3}]', "standard input[0]: memory", "is not text"),
+        ("mem0", '[{"id": "1", "memory": "x", "created_at": "soon"}]', "standard input[0]: created_at", "is no date"),
+        ("mem0", "[]", "-", "holds no memory"),
+        ("memory-server", '{"type": "entity"}', "standard input:1: name", "is missing"),
+        ("memory-server", '\n{"type": "x"}', "standard input:2: type", "neither entity nor relation"),
+        (
+            "memory-server",
+            '{"type": "entity", "name": "A", "observations": [""]}',
+            "standard input:1: observations[0]",
+            "is no text, or empty",
+        ),
+        ("claude-export", '[{"chat_messages": []}]', "standard input: [0]", "has neither conversations_memory"),
+        ("claude-export", '{"conversations_memory": 1}', "standard input: conversations_memory", "is not text"),
+        ("claude-code", "---\nname: x\n", "standard input:1", "front matter that is never closed"),
+        ("claude-code", "---\nname: [\n---\nx\n", "standard input:4", "can't be read as YAML"),
+        ("openclaw", "<!-- observed: soon -->\n- x\n", "standard input:1: observed", "is no date"),
+        ("jsonl", '{"text": "x"}\n[1]', "standard input:2", "is no JSON object"),
+        ("jsonl", '{"text": "x"}\n{"text": "y"', "standard input:2", "not valid JSON"),
+        ("jsonl", '{"text": "x", "creatd": "2025-01-01"}', "standard input:1", "did you mean created?"),
+        ("jsonl", '{"text": " "}', "standard input:1: text", "is empty"),
+        ("jsonl", '{"text": "x", "importance": 2}', "standard input:1: importance", "2 can't be used"),
+        ("jsonl", '{"text": "x", "tags": ["a,b"]}', "standard input:1: tags", "contains a comma"),
+        ("jsonl", '{"text": "x", "id": "a\\"b"}', "standard input:1: id", "can't be written in braces"),
+        ("jsonl", '{"text": "x", "id": "1"}\n{"text": "y", "id": "1"}', "standard input:2: id", "another entry"),
+        ("jsonl", '{"text": "x", "private": "yes"}', "standard input:1: private", "neither true nor false"),
+        ("jsonl", '{"text": "\\u0000"}', "standard input:1: text", "NUL"),
+        ("jsonl", "", "standard input", "is empty"),
+        ("nonsense", "x", "FROM", "unknown format nonsense"),
+    ],
+)
+def test_broken_input_is_one_line_that_names_its_place(
+    workspace: Path, name: str, text: str, where: str, what: str
+) -> None:
+    """And nothing is written."""
+    before = files(workspace)
+    refused(run(workspace, "import", name, "-", stdin=text), f"error: {where}: ", what)
+    assert files(workspace) == before
+
+
+def test_files_that_cannot_be_read_are_refused(workspace: Path, tmp_path: Path) -> None:
+    """Each with a reason; a pipe is not waited for."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    refused(run(workspace, "import", "claude-code", folder), "has no file *.md")
+    refused(run(workspace, "import", "mem0", folder), "is a folder", "name the file in it")
+    refused(run(workspace, "import", "jsonl", tmp_path / "none"), "No such file")
+    refused(run(workspace, "import", "jsonl", "/dev/zero"), "is a device")
+    (tmp_path / "latin").write_bytes(b'{"text": "\xe4"}')
+    refused(run(workspace, "import", "jsonl", tmp_path / "latin"), "byte 10 is not UTF-8")
+
+
+def test_an_entry_that_would_not_be_read_back_is_refused(workspace: Path) -> None:
+    """A whole file that is one memory holds no list, so nothing is added to it."""
+    fill(workspace, {"agents/a/memories/one.md": "---\ntype: fact\n---\nAll of it.\n"})
+    before = files(workspace)
+    words = ("import", "jsonl", "-", "--file", str(workspace / "agents/a/memories/one.md"))
+    refused(run(workspace, *words, stdin='{"text": "x"}'), "standard input:1", "would not be read back")
+    assert files(workspace) == before
+
+
+PRIVATE = {
+    "agents/a/memories/m.md": "- [fact] Open {id=open}\n- [fact] Closed {id=closed private=true}\n",
+    "agents/a/memories/p.md": "---\nprivate: true\n---\n- [fact] Hidden away\n",
+    "agents/a/memories/old.md": "- [fact] Replaced {id=old status=superseded}\n",
+}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "okf"])
+def test_private_memories_leave_for_a_personal_audience_alone(workspace: Path, tmp_path: Path, form: str) -> None:
+    """What is exported is for others unless a person says otherwise, and the receipt says what stayed."""
+    fill(workspace, {**PRIVATE, "ctxasm.yaml": "profile: default\n"})
+    out, personal = tmp_path / "out", tmp_path / "personal"
+    shared = inside("export", "-f", form, "-o", out, "-w", workspace, "-a", "a", env={"CTXASM_AUDIENCE": "personal"})
+    assert shared.err == (
+        "ctxasm: exported 2 memories of agents/a; left out 2 private parts (--audience personal exports them)\n"
+    )
+    everything = export(workspace, "-f", form, "-o", personal, "--audience", "personal")
+    assert everything.err == "ctxasm: exported 4 memories of agents/a\n"
+    texts = [
+        b"".join(path.read_bytes() for path in ([folder] if folder.is_file() else sorted(folder.iterdir())))
+        for folder in (out, personal)
+    ]
+    assert [b"Closed" in text or b"closed" in text or b"Hidden" in text for text in texts] == [False, True]
+    assert [b"Replaced" in text for text in texts] == [True, True]
+
+
+def test_a_private_layer_of_the_profile_is_not_exported(workspace: Path) -> None:
+    """Whatever the file itself says."""
+    profile = "extends: default\nlayers:\n- id: own-memories\n  heading: M\n  source: recent\n  path: agents/{agent}/memories/*.md\n  private: true\n"
+    fill(workspace, {**PRIVATE, "ctxasm.yaml": "profile: mine.yaml\n", "mine.yaml": profile})
+    assert export(workspace).out == ""
+
+
+def test_a_bundle_in_the_folder_of_memories_is_read_as_the_same_memories(workspace: Path, tmp_path: Path) -> None:
+    """Its index is no memory, and what was stable is active."""
+    assert run(workspace, "import", "jsonl", EXCHANGE / "jsonl/input.jsonl").code == 0
+    bundle = tmp_path / "bundle"
+    assert export(workspace, "-f", "okf", "-o", bundle, "--audience", "personal").code == 0
+    concept = (bundle / "harbor-date-old.md").read_text(encoding="utf-8")
+    assert concept == (EXCHANGE / "okf/expected.md").read_text(encoding="utf-8")
+    other = fill(tmp_path / "other", {})
+    bundle.rename(other / "agents/a/memories")
+    fields = (
+        "id",
+        "text",
+        "type",
+        "created",
+        "accessed",
+        "importance",
+        "key",
+        "tags",
+        "supersedes",
+        "private",
+        "expires",
+    )
+    exports = [export(folder, "--audience", "personal").out.splitlines() for folder in (workspace, other)]
+    one, two = ({json.loads(line)["id"]: json.loads(line) for line in lines} for lines in exports)
+    assert [[memory.get(key) for key in fields] for _, memory in sorted(one.items())] == [
+        [memory.get(key) for key in fields] for _, memory in sorted(two.items())
+    ]
+    assert two["harbor-date-old"]["status"] == "deprecated"
+
+
+def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Path) -> None:
+    """No memories, no settings, no folder with files."""
+    fill(workspace, PRIVATE)
+    before = files(workspace)
+    refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "a context is made of this file")
+    refused(export(workspace, "-o", workspace / "ctxasm.yaml"), "-o", "reads its settings")
+    refused(export(workspace, "-f", "okf", "-o", workspace / "agents"), "is a folder with files in it")
+    refused(export(workspace, "-f", "okf"), "--format okf", "name a new folder with -o DIR")
+    refused(export(workspace, "-f", "okf", "-o", tmp_path / "no/such"), "can't be written")
+    assert files(workspace) == before
+    assert not [path for path in tmp_path.iterdir() if path.name != "w"]
+
+
+def test_an_export_lacks_no_file_silently(workspace: Path) -> None:
+    """One that can't be read ends it."""
+    fill(workspace, {**PRIVATE, "agents/a/memories/z.md": b"\xff\xfe\xff"})
+    refused(export(workspace), "agents/a/memories/z.md")
+
+
+def test_large_imports_take_one_pass(workspace: Path) -> None:
+    """Twenty thousand entries: pairs of all of them would take hours, and the answer is right at both ends."""
+    text = "".join(f'{{"id": "x{number}", "text": "Lantern {number} is lit"}}\n' for number in range(20_000))
+    done = run(workspace, "import", "jsonl", "-", "--json", stdin=text)
+    data = json.loads(done.out)
+    assert (data["added"], data["memories"][-1]["line"]) == (20_000, 20_000)
+    changed = text.replace("is lit", "is out")
+    again = run(workspace, "import", "jsonl", "-", "--update", "-q", stdin=changed)
+    assert (again.code, again.out) == (0, "")
+    assert imported(workspace, "jsonl").count("is out") == 20_000

@@ -1,0 +1,137 @@
+"""Laws of import and export: what goes out comes in again, and a second import changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contextasm.model import Document, Memory
+from contextasm.text.cleaning import clean_text
+from contextasm.text.decode import decode_document
+from contextasm.text.exchange.checked import checked_entries
+from contextasm.text.exchange.entry import SourceFile
+from contextasm.text.exchange.json_lines import read_json_lines, write_json_lines
+from contextasm.text.exchange.okf import write_okf
+from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memory_writer import clean_lines
+from contextasm.workspace.editing.import_memories import store_entries
+from contextasm.workspace.editing.remember import MemoryPlace
+from contextasm.workspace.folder import Folder
+
+FOLDER = "agents/a/memories"
+PLACE = MemoryPlace(FOLDER, f"{FOLDER}/imported.md")
+
+
+MARKDOWN_LINES = (
+    *("# Heading", "## 2025-03-10", "- a bullet", "* another", "  - below", "1. one", "> quoted", "---", "***", "", ""),
+    *("```", "```py", "~~~", "    code", "\tcode", "| a | b |", "[x] done", "[ ] open", "[a](b.md)", "(in brackets)"),
+    *(
+        "{importance=0.9}",
+        "{id=x}",
+        "ends in {braces}",
+        "{private}",
+        "<!-- a comment -->",
+        "type: fact",
+        "- [fact] one",
+    ),
+)
+"""Lines that mean something in a file of memories."""
+
+
+LINES = st.lists(st.sampled_from(MARKDOWN_LINES) | st.text(st.characters(codec="utf-8"), max_size=20), max_size=5)
+TEXTS = LINES.map("\n".join).map(lambda text: clean_lines(clean_text(clean_lines(text)).text)).filter(bool)
+WORDS = st.from_regex(r"[a-zé]{1,5}( [a-z]{1,4})?", fullmatch=True)
+LISTS = st.lists(WORDS, max_size=3, unique=True).map(tuple)
+DAYS = st.dates().map(str) | st.just("")
+SHARES = st.floats(0, 1)
+MEMORIES = st.builds(
+    Memory,
+    id=WORDS,
+    path=st.just("agents/b/memories/m.md"),
+    line=st.integers(1, 9),
+    text=TEXTS,
+    type=st.sampled_from(["note", "fact", "open_question"]),
+    importance=SHARES,
+    created=DAYS,
+    accessed=DAYS,
+    status=st.sampled_from(["active", "superseded", "draft", "of its own"]),
+    confidence=SHARES,
+    key=WORDS | st.just(""),
+    tier=WORDS | st.just(""),
+    dedup=WORDS | st.just(""),
+    tags=LISTS,
+    files=LISTS,
+    private=st.booleans(),
+    pin=st.booleans(),
+    supersedes=LISTS,
+    expires=DAYS,
+)
+
+
+def stored(root: Path) -> list[Memory]:
+    """The memories of the file, without their places."""
+    document = Folder(root).read(PLACE.path)
+    assert isinstance(document, Document)
+    return [memory._replace(path="", line=0) for memory in parse_memories(document)[0]]
+
+
+@settings(max_examples=150)
+@given(st.lists(MEMORIES, min_size=1, max_size=4, unique_by=lambda memory: memory.id))
+def test_law_export_then_import_gives_equal_memories(
+    tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
+) -> None:
+    """Of clean text, whatever Markdown it is; and importing once more changes no byte."""
+    root = tmp_path_factory.mktemp("w")
+    (root / FOLDER).mkdir(parents=True)
+    lines = write_json_lines(memories)
+    checked = checked_entries(read_json_lines([SourceFile("f", lines)], lambda *_: None))
+    assert checked.problems == ()
+    outcomes = store_entries(Folder(root), PLACE, checked.entries, update=False, dry_run=False)
+    assert [outcome.what for outcome in outcomes] == ["added"] * len(memories)
+    assert stored(root) == [memory._replace(path="", line=0) for memory in memories]
+    before = (root / PLACE.path).read_bytes()
+    again = store_entries(Folder(root), PLACE, checked.entries, update=True, dry_run=False)
+    assert {outcome.what for outcome in again} == {"left"}
+    assert (root / PLACE.path).read_bytes() == before
+
+
+@settings(max_examples=100)
+@given(st.lists(MEMORIES, min_size=1, max_size=4, unique_by=lambda memory: memory.id), st.data())
+def test_law_an_update_makes_each_memory_the_one_of_the_file(
+    tmp_path_factory: pytest.TempPathFactory, memories: list[Memory], data: st.DataObject
+) -> None:
+    """Without `--update` the same file changes no byte; fields that the new one does not state stay."""
+    root = tmp_path_factory.mktemp("w")
+    (root / FOLDER).mkdir(parents=True)
+    old = [data.draw(MEMORIES)._replace(id=memory.id, private=False) for memory in memories]
+    for update, exported in ((False, old), (False, memories), (True, memories)):
+        checked = checked_entries(read_json_lines([SourceFile("f", write_json_lines(exported))], lambda *_: None))
+        before = (root / PLACE.path).read_bytes() if (root / PLACE.path).exists() else b""
+        store_entries(Folder(root), PLACE, checked.entries, update=update, dry_run=False)
+        assert not before or update or (root / PLACE.path).read_bytes() == before
+    for was, new, memory in zip(old, memories, stored(root), strict=True):
+        assert memory.text == new.text
+        for name in Memory._fields[3:]:
+            value = getattr(new, name)
+            assert getattr(memory, name) == (
+                value if value is not False and value not in ("", ()) else getattr(was, name)
+            ), name
+
+
+@given(st.lists(MEMORIES, min_size=1, max_size=5, unique_by=lambda memory: memory.id))
+def test_law_a_bundle_has_a_concept_for_each_memory(memories: list[Memory]) -> None:
+    """Each a file of its own, with a type, that is read back with its id, dates and text."""
+    *concepts, (index, listing) = write_okf(memories)
+    assert index == "index.md"
+    assert 'okf_version: "0.2"' in listing
+    assert len({name.casefold() for name, _ in concepts} - {"index.md", "log.md"}) == len(memories)
+    for memory, (name, text) in zip(memories, concepts, strict=True):
+        document = decode_document(name, text.encode())
+        assert isinstance(document, Document)
+        front = document.front
+        assert (front["type"], front["id"], front.get("created", "")) == (memory.type, memory.id, memory.created)
+        assert document.text.strip() == memory.text.strip()
+        assert listing.count(f"({name})") == 1
