@@ -82,7 +82,10 @@ def test_imported_memories_are_exported_and_imported_again_as_they_are(
 
 def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: Path) -> None:
     """A memory that is there stays, whatever the file says, until `--update`."""
-    fill(workspace, {"agents/a/memories/m.md": "- [fact] The bell rings at six {id=bell}\n- [fact] Tea is green\n"})
+    fill(
+        workspace,
+        {"agents/a/memories/m.md": "- [fact] The bell rings at six {id=bell}\n- [fact] Tea is green {id=green}\n"},
+    )
     lines = [
         {"id": "bell", "text": "The bell rings at seven", "importance": 0.9},
         {"id": "tea", "text": "Tea is green."},
@@ -97,7 +100,7 @@ def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: 
     assert first.out.splitlines() == [
         "2 added to agents/a/memories/imported-jsonl.md; 1 left, and differ",
         "differs bell agents/a/memories/m.md:1: text, importance (--update takes it over)",
-        "added tea agents/a/memories/imported-jsonl.md:1: says the same as m-ff5e1e8b5a4b",
+        "added tea agents/a/memories/imported-jsonl.md:1: says the same as green",
     ]
     second = run(workspace, "import", "jsonl", "-", "--update", "--json", stdin=text)
     data = json.loads(second.out)
@@ -110,7 +113,7 @@ def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: 
         "differing": ["text", "importance"], "alike": "",
     }  # fmt: skip
     changed = (workspace / "agents/a/memories/m.md").read_text(encoding="utf-8")
-    assert changed == "- [fact] The bell rings at seven {id=bell importance=0.9}\n- [fact] Tea is green\n"
+    assert changed == "- [fact] The bell rings at seven {id=bell importance=0.9}\n- [fact] Tea is green {id=green}\n"
 
 
 def test_an_update_of_a_file_with_crlf_keeps_its_line_ends(workspace: Path) -> None:
@@ -128,7 +131,7 @@ def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(work
     done = run(workspace, "import", "mem0", "-", stdin=json.dumps(data))
     assert done.code == 0
     assert imported(workspace, "mem0") == (
-        '- [note] Key [masked:github-token] {id=mem0-1 tags="[masked:github-token],ab"}\n'
+        "- [note] Key [masked:github-token] {id=mem0-1 tags=[masked:github-token],ab}\n"
     )
     assert TOKEN not in done.err
     assert done.err.count("\n") == 4
@@ -159,7 +162,7 @@ def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(work
         ("claude-export", '[{"chat_messages": []}]', "standard input: [0]", "has neither conversations_memory"),
         ("claude-export", '{"conversations_memory": 1}', "standard input: conversations_memory", "is not text"),
         ("claude-code", "---\nname: x\n", "standard input:1", "front matter that is never closed"),
-        ("claude-code", "---\nname: [\n---\nx\n", "standard input:4", "can't be read as YAML"),
+        ("claude-code", "---\nname: [\n---\nx\n", "standard input:3", "not valid YAML"),
         ("openclaw", "<!-- observed: soon -->\n- x\n", "standard input:1: observed", "is no date"),
         ("jsonl", '{"text": "x"}\n[1]', "standard input:2", "is no JSON object"),
         ("jsonl", '{"text": "x"}\n{"text": "y"', "standard input:2", "not valid JSON"),
@@ -233,7 +236,8 @@ def test_private_memories_leave_for_a_personal_audience_alone(workspace: Path, t
 
 def test_a_private_layer_of_the_profile_is_not_exported(workspace: Path) -> None:
     """Whatever the file itself says."""
-    profile = "extends: default\nlayers:\n- id: own-memories\n  heading: M\n  source: recent\n  path: agents/{agent}/memories/*.md\n  private: true\n"
+    layer = "- id: own\n  heading: M\n  source: recent\n  path: agents/{agent}/memories/*.md\n  private: true\n"
+    profile = f"extends: default\nlayers:\n{layer}"
     fill(workspace, {**PRIVATE, "ctxasm.yaml": "profile: mine.yaml\n", "mine.yaml": profile})
     assert export(workspace).out == ""
 
