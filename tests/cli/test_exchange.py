@@ -98,7 +98,7 @@ def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: 
     first = run(workspace, "import", "jsonl", "-", stdin=text)
     assert dry.out == f"would be: {first.out}"
     assert first.out.splitlines() == [
-        "2 added to agents/a/memories/imported-jsonl.md; 1 left, and differ",
+        "2 added to agents/a/memories/imported-jsonl.md; 1 left although they differ",
         "differs bell agents/a/memories/m.md:1: text, importance (--update takes it over)",
         "added tea agents/a/memories/imported-jsonl.md:1: says the same as green",
     ]
@@ -283,6 +283,17 @@ def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Pa
     refused(export(workspace, "-f", "okf", "-o", tmp_path / "no/such"), "can't be written")
     assert files(workspace) == before
     assert not [path for path in tmp_path.iterdir() if path.name != "w"]
+
+
+def test_an_export_to_a_file_needs_no_more_than_one_to_standard_output(workspace: Path, tmp_path: Path) -> None:
+    """An agent that no build could be made for has memories all the same, and so has a team."""
+    fill(workspace, PRIVATE, base={})
+    fill(workspace, {"agents/b/IDENTITY.md": "B\n", "teams/t/GOALS.md": "G\n", "teams/t/memories/m.md": "- One\n"})
+    (workspace / "agents/a/INSTRUCTIONS.md").unlink()
+    for owner in (("-a", "a"), ("-t", "t")):
+        out = tmp_path / f"{owner[1]}.jsonl"
+        assert inside("export", "-w", workspace, *owner, "-o", out).code == 0
+        assert inside("export", "-w", workspace, *owner).out == out.read_text(encoding="utf-8") != ""
 
 
 def test_an_export_lacks_no_file_silently(workspace: Path) -> None:

@@ -92,16 +92,19 @@ def _write_bundle(
 def _settled_path(options: Options, owner: Owner, output: str) -> Path:
     """The path of an output. Raises `ContextasmError` for a file that a build could read."""
     from contextasm.config.inputs import build_inputs
-    from contextasm.config.owners import owner_names
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.workspace.inputs import refuse_inputs
     from contextasm.workspace.outputs import OutputFile
 
     process = process_environment()
     target = OutputFile.named("text", output)
-    # The inputs are those of all agents, so it is enough to name any.
-    agent = options.agent or next(iter(owner_names(owner.workspace, "agent")), None)
-    prepared = prepare_build(options._replace(agent=agent, audience=None), process, owner.workspace)
+    # The inputs are those of every layer and agent, whatever this build would show: it needs neither.
+    prepared = prepare_build(
+        options._replace(agent=None, team=None, audience=None),
+        process,
+        owner.workspace,
+        restrict_profile=lambda profile: profile._replace(layers=()),
+    )
     refuse_inputs([target], build_inputs(prepared, process.folder))
     return target.path
 

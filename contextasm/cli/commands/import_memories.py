@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""
 
-WORDS = {"added": "added", "changed": "changed", "differs": "left, and differ", "left": "left, and have all of it"}
+WORDS = {"added": "added", "changed": "changed", "differs": "left although they differ", "left": "left as they are"}
 """Outcomes in the words of the receipt."""
 
 
