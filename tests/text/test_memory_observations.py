@@ -44,3 +44,18 @@ def test_observations_are_the_memories_of_a_file_without_a_text_of_its_own() -> 
 def test_a_file_with_a_text_is_one_memory(body: str) -> None:
     """As an OKF concept is."""
     assert len(texts(body)) == 1
+
+
+@pytest.mark.parametrize("name", ["index.md", "log.md"])
+def test_a_reserved_name_holds_no_memory_and_a_lost_one_is_told(name: str) -> None:
+    """A list of files is none; a bullet that states a type was meant as a memory."""
+    listing = decode_document(f"agents/a/memories/{name}", b"# fact\n\n* [One](one.md)\n- [x] done\n")
+    typed = decode_document(f"agents/a/memories/{name}", b"# Notes\n\n- [fact] One\n")
+    elsewhere = decode_document(f"agents/a/memories/my-{name}", b"- [fact] One\n")
+    assert isinstance(listing, Document)
+    assert isinstance(typed, Document)
+    assert isinstance(elsewhere, Document)
+    assert parse_memories(listing) == ((), ())
+    memories, (problem,) = parse_memories(typed)
+    assert (memories, problem.code, problem.line) == ((), "no-memory", 3)
+    assert len(parse_memories(elsewhere)[0]) == 1
