@@ -30,7 +30,7 @@ def workspace(tmp_path: Path) -> Path:
 
 def run(workspace: Path, *words: str | Path, stdin: str | None = None) -> Result:
     """The command for the agent of a workspace."""
-    return inside(*words, "-w", workspace, "-a", "a", "--date", "2025-03-14", stdin=stdin)
+    return inside(*words, "-w", workspace, "-a", "a", stdin=stdin)
 
 
 def export(workspace: Path, *words: str | Path) -> Result:

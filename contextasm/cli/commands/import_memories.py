@@ -10,7 +10,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
-from contextasm.cli.owner import OWNER_AND_DAY
+from contextasm.cli.owner import OWNER
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def import_memories(
     return 0
 
 
-run = takes_options(import_memories, OWNER_AND_DAY)
+run = takes_options(import_memories, OWNER)
 
 
 def _read_entries(source: str, path: str) -> CheckedEntries:
