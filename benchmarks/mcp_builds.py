@@ -1,7 +1,7 @@
 """Builds of one MCP server beside one process a build: `python benchmarks/mcp_builds.py [--builds 200]`.
 
-Needs the extra `mcp`. The server is asked over standard streams, as a host asks it, for contexts of the sample workspace
-on changing topics. Nothing is asserted; half the builds in less than 10 ms is the aim.
+Needs the extra `mcp`. The server is asked over standard streams, as a host asks it, for contexts of the sample
+workspace on changing topics. Nothing is asserted; half the builds in less than 10 ms is the aim.
 """
 
 from __future__ import annotations

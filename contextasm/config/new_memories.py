@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextasm.config.values import require_known
 from contextasm.model import ContextasmError, Problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memory_parser import CONFIDENCE, IMPORTANCE
+from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
 from contextasm.text.memory_writer import is_type, is_value
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.remember import NewMemory

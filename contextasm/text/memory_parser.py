@@ -4,8 +4,7 @@ Parsing only. The steps decide which memories are shown, and in which order.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
@@ -15,39 +14,14 @@ from contextasm.text.front_matter import Value, attributes, broken_attributes
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import heading, trimmed
 from contextasm.text.matching import nearest
-from contextasm.text.memory_ids import memory_id
-
-FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
-"""Names of the fields that a memory may set (man/ctxasm.yaml.5, MEMORIES)."""
-
-IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
-"""Importance in words (digest, X8)."""
-
-CONFIDENCE = {"low": 0.3, "medium": 0.5, "high": 0.8}
-"""Confidence in words (digest 1.6)."""
+from contextasm.text.memory_fields import FIELDS, FieldReport, memory_of_fields
 
 RESERVED_NAMES = {"index.md", "log.md"}
 """Names of files that the Open Knowledge Format reserves for lists of files and of changes."""
 
-YES = {"true": True, "yes": True, "false": False, "no": False}
 
 TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
 TASK_MARKS = {"x", "X", "-"}
-
-
-_FieldParser = Callable[[str], float | bool | date | None]
-
-
-class _Report:
-    """The problems of one file."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self.problems: list[Problem] = []
-
-    def add(self, line: int, message: str, hint: str = "", code: str = "bad-memory") -> None:
-        """Add a problem of a line."""
-        self.problems.append(Problem(code, self._path, line, message, hint))
 
 
 class _Bullet(NamedTuple):
@@ -68,7 +42,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are none,
     nor are those of `index.md` and `log.md`, which list the files of a folder and its changes.
     """
-    report = _Report(document.path)
+    report = FieldReport(document.path)
     if document.path.rpartition("/")[2] in RESERVED_NAMES:
         _report_unread(document, report)
         return (), tuple(report.problems)
@@ -84,7 +58,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
     return tuple(memories), tuple(report.problems)
 
 
-def _report_unread(document: Document, report: _Report) -> None:
+def _report_unread(document: Document, report: FieldReport) -> None:
     """Add a problem for a file of a reserved name in which a bullet states a type, as only a memory does."""
     bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
     for bullet in bullets:
@@ -114,7 +88,7 @@ def _holds_observations_alone(lines: Sequence[str]) -> bool:
     return has_observation
 
 
-def _memory_fields(front: Mapping[str, Value], report: _Report) -> dict[str, Value]:
+def _memory_fields(front: Mapping[str, Value], report: FieldReport) -> dict[str, Value]:
     # Other keys belong to other tools; only one that is nearly a field is a slip.
     for key in front:
         if key not in FIELDS and (meant := nearest(key, FIELDS, 0.8)):
@@ -122,12 +96,12 @@ def _memory_fields(front: Mapping[str, Value], report: _Report) -> dict[str, Val
     return {key: value for key, value in front.items() if key in FIELDS}
 
 
-def _memory_of_file(document: Document, front: Mapping[str, Value], report: _Report) -> Memory:
+def _memory_of_file(document: Document, front: Mapping[str, Value], report: FieldReport) -> Memory:
     blank, text = trimmed(document.text)
-    return _memory_of_fields(document.path, document.line + blank, text, front, report)
+    return memory_of_fields(document.path, document.line + blank, text, front, report)
 
 
-def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: _Report) -> Memory:
+def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: FieldReport) -> Memory:
     line = document.line + bullet.first
     last, stated = attributes(bullet.lines[-1])
     for name in stated:
@@ -145,92 +119,7 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
         fields["type"] = kind[1].strip()
         lines[0] = lines[0][kind.end() :]
     fields |= {name: value for name, value in stated.items() if name in FIELDS}
-    return _memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
-
-
-def _memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: _Report) -> Memory:
-    """A memory from its text and its fields as written; a field that can't be read is reported and left out."""
-
-    def word(name: str, default: str = "") -> str:
-        value = fields.get(name, default)
-        return (value if isinstance(value, str) else ", ".join(value)).strip() or default
-
-    def words(name: str) -> tuple[str, ...]:
-        value = fields.get(name, ())
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(part.strip() for part in parts if part.strip())
-
-    def parsed(
-        name: str,
-        parse: Callable[[str], float | bool | date | None],
-        default: object,
-        form: str,
-        code: str = "bad-memory",
-    ) -> object:
-        if not (written := word(name)):
-            return default
-        if (value := parse(written)) is None:
-            report.add(line, f"{name} is {written}, not {form}", code=code)
-            return default
-        return value
-
-    def day(name: str) -> str:
-        return str(parsed(name, parse_leading_date, "", "a date, YYYY-MM-DD", "bad-memory-date"))
-
-    return Memory(
-        id=word("id") or memory_id(path, text),
-        path=path,
-        line=line,
-        text=text,
-        type=word("type", "note"),
-        importance=_float(
-            parsed("importance", lambda value: _share_or_word(value, IMPORTANCE), 0.5, _share_form(IMPORTANCE))
-        ),
-        created=day("created"),
-        accessed=day("accessed"),
-        status=word("status", "active").casefold(),
-        confidence=_float(
-            parsed("confidence", lambda value: _share_or_word(value, CONFIDENCE), 0.5, _share_form(CONFIDENCE))
-        ),
-        key=word("key"),
-        tier=word("tier"),
-        dedup=word("dedup"),
-        tags=words("tags"),
-        files=words("files"),
-        private=bool(parsed("private", lambda value: YES.get(value.casefold()), False, "true or false")),
-        pin=bool(parsed("pin", lambda value: YES.get(value.casefold()), False, "true or false")),
-        supersedes=words("supersedes"),
-        expires=day("expires"),
-        superseded_by=word("superseded_by"),
-        source=word("source"),
-    )
-
-
-def _share_form(words: Iterable[str]) -> str:
-    *others, last = words
-    return f"a number from 0 to 1, {', '.join(others)} or {last}"
-
-
-def _float(value: object) -> float:
-    assert isinstance(value, float)
-    return value
-
-
-def importance_of(front: Mapping[str, Value]) -> float:
-    """The importance that front matter states, 0 to 1; 0.5 where it states none that can be read."""
-    written = front.get("importance", "")
-    stated = _share_or_word(written.strip(), IMPORTANCE) if isinstance(written, str) and written.strip() else None
-    return 0.5 if stated is None else stated
-
-
-def _share_or_word(written: str, words: Mapping[str, float]) -> float | None:
-    if written.casefold() in words:
-        return words[written.casefold()]
-    try:
-        value = float(written)
-    except ValueError:
-        return None
-    return value if 0 <= value <= 1 else None
+    return memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
 
 
 def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:

@@ -12,7 +12,8 @@ from contextasm.text.comments import without_block_comments
 from contextasm.text.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.literals import fence_opening
 from contextasm.text.markdown import heading, list_mark
-from contextasm.text.memory_parser import FIELDS, TASK_MARKS, TYPE, bullet_end
+from contextasm.text.memory_fields import FIELDS
+from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")

@@ -14,7 +14,8 @@ from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.json_reader import load_json
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import heading
-from contextasm.text.memory_parser import YES, begins_bullet, bullet_end, line_behind_fence
+from contextasm.text.memory_fields import YES
+from contextasm.text.memory_parser import begins_bullet, bullet_end, line_behind_fence
 
 KEY = "private"
 """Name of the flag in front matter, attributes and rows."""

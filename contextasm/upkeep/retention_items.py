@@ -16,7 +16,8 @@ from contextasm.records.uses import RecordedUses
 from contextasm.text.comments import without_block_comments
 from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.glob import matching_paths, wildcard_matches
-from contextasm.text.memory_parser import bullet_end, importance_of, is_one_memory
+from contextasm.text.memory_fields import importance_of
+from contextasm.text.memory_parser import bullet_end, is_one_memory
 from contextasm.upkeep.logs import log_state
 from contextasm.upkeep.retention_choice import RetainedItem
 from contextasm.upkeep.retention_shorten import dated_log_day

@@ -20,7 +20,7 @@ from contextasm.config.profile_loader import KEYS
 from contextasm.config.settings import FILE_KEYS, SETTINGS
 from contextasm.rendering.metrics import ContextMetrics
 from contextasm.rules.operators import ALIASES
-from contextasm.text.memory_parser import FIELDS
+from contextasm.text.memory_fields import FIELDS
 from tests.command import ROOT
 
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")

@@ -14,7 +14,7 @@ from contextasm.cli.owner import OWNER
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
-    from contextasm.cli.owner import Owner
+    from contextasm.config.editable_owner import Owner
     from contextasm.config.memory_export import ExportedMemories
     from contextasm.model import Memory
 

@@ -9,7 +9,7 @@ from contextasm.model import ContextasmError, Problem
 from contextasm.text.cleaning import clean_text, hidden_problem
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.exchange.entry import SourceEntry
-from contextasm.text.memory_parser import CONFIDENCE, IMPORTANCE
+from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
 from contextasm.text.memory_writer import is_type, is_value
 from contextasm.text.storable import secret_problem, storable_text
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextasm.model import ContextasmError, Memory, Parse
 from contextasm.text.exchange.entry import SourceEntry, SourceFile, derived_id, json_lines, required_text
 from contextasm.text.matching import nearest
-from contextasm.text.memory_parser import FIELDS
+from contextasm.text.memory_fields import FIELDS
 
 _KEYS = ("text", *FIELDS, "source")
 

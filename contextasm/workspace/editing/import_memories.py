@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memory_parser import FIELDS
+from contextasm.text.memory_fields import FIELDS
 from contextasm.text.memory_writer import append_bullets, format_bullet, with_bullets
 from contextasm.text.similarity import find_similar, fold_text, is_same
 from contextasm.workspace.editing.files import locked, save_file
