@@ -118,7 +118,7 @@ def remember(
     key: str = "",
     supersedes: Iterable[str] = (),
     file: str | None = None,
-    source: str = "",
+    writer: str = "",
     force: bool = False,
     agent: str | None = None,
     team: str | None = None,
@@ -128,7 +128,7 @@ def remember(
 ) -> RememberOutcome:
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
-    `source` names a program that writes on its own, so that people can tell. Hidden characters are removed,
+    `writer` names a program that writes on its own, so that people can tell. Hidden characters are removed,
     secrets stay; both are problems of the outcome.
     """
     process = process_environment()
@@ -139,7 +139,7 @@ def remember(
         tags=tuple(parse_list_item(tag, "tags") for tag in tags),
         key=parse_value(key, "key") if key else "",
         supersedes=tuple(parse_list_item(name, "supersedes") for name in supersedes),
-        source=parse_value(source, "source") if source else "",
+        writer=parse_value(writer, "writer") if writer else "",
     )
     reader = NewMemoryReader(fields)
     memory = reader.from_text(text, "text")

@@ -152,7 +152,7 @@ class _Tools:
                 tags=tags,
                 key=key,
                 supersedes=supersedes,
-                source="mcp",
+                writer="mcp",
                 workspace=self.served.workspace,
                 agent=agent_name,
                 team=team_name,

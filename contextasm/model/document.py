@@ -189,5 +189,5 @@ class Memory(NamedTuple):
     """Last day on which it holds, YYYY-MM-DD; empty for none. `check` reports it once past; a build ignores it."""
     superseded_by: str = ""
     """Id of the memory that it is consolidated in; empty for none."""
-    source: str = ""
+    writer: str = ""
     """Who wrote it, such as `mcp`; empty for a person, or unknown."""

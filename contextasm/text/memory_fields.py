@@ -56,7 +56,7 @@ def memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value
         supersedes=words("supersedes"),
         expires=day("expires"),
         superseded_by=word("superseded_by"),
-        source=word("source"),
+        writer=word("writer"),
     )
 
 

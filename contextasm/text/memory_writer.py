@@ -13,7 +13,7 @@ from contextasm.text.front_matter import PAIR, attributes, broken_attributes, fr
 from contextasm.text.literals import fence_opening
 from contextasm.text.markdown import heading, list_mark
 from contextasm.text.memory_fields import FIELDS
-from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
+from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end, states_one_memory
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
@@ -73,7 +73,7 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
     """A file's whole text with fields set in the memory at a line, counted from 1; no other byte changes."""
     lines = text.split("\n")
     front = front_matter([line_text.rstrip() for line_text in lines])
-    if front.values.get("type"):
+    if states_one_memory(front.values, [line_text.rstrip("\r") for line_text in lines[front.lines :]]):
         lines[: front.lines] = front_matter_with_fields(lines[: front.lines], fields)
     else:
         stop = bullet_end(without_block_comments(text).split("\n"), line - 1)

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from contextasm.model import Document, Fragment
 from contextasm.text.front_matter import attributes
 from contextasm.text.markdown import list_lead
-from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end
+from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end, is_one_memory
 from contextasm.text.polarity import negations, numbers, polarity
 
 SAME_PERCENT = 92
@@ -92,7 +92,7 @@ def memory_texts(document: Document) -> list[str]:
 
     For a hundred thousand memories `text.memory_parser` takes some seconds, and this hasty reading a quarter of one.
     """
-    if document.front.get("type"):
+    if is_one_memory(document):
         return [fold_text(document.text)]
     text = normalize("NFKC", "\n".join(_bullet_texts(document.text))).casefold()
     lines = text.split("\n")

@@ -18,6 +18,7 @@ OTHERWISE = {
     "check": "-f json",
     "edit": "opens an editor",
     "completion": "prints a script",
+    "export": "-f jsonl",
     "hook": "answers in JSON",
     "mcp": "speaks JSON-RPC",
 }

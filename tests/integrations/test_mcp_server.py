@@ -136,7 +136,7 @@ def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
     stored = call(served, "remember", {"text": "The gulls are drawn last\u200b", "type": "decision", "tags": ["art"]})
     assert stored.structured_content["outcome"] == "stored"
     kept = contextasm.find_memory(stored.structured_content["id"], agent="luna", workspace=tmp_path / "w")
-    assert kept.source == "mcp"
+    assert kept.writer == "mcp"
     assert "hidden" in stored.structured_content["problems"][0]
     found = call(served, "search_memories", {"query": "when are the gulls drawn", "top": 1}).structured_content["hits"]
     assert [(hit["id"], hit["text"]) for hit in found] == [

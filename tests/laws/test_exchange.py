@@ -68,6 +68,8 @@ MEMORIES = st.builds(
     pin=st.booleans(),
     supersedes=LISTS,
     expires=DAYS,
+    superseded_by=WORDS | st.just(""),
+    writer=WORDS | st.just(""),
 )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Context, Problem
     from contextasm.workspace.outputs import OutputFile
+    from contextasm.workspace.watch.loop import WatchReporter
     from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
     from contextasm.workspace.watch.rescan import Rescan
 
@@ -66,10 +67,7 @@ def watch(
         return watch_workspace(spec, WatchReporter(events.ready, events.report, events.warn), command or "", poll)
     with _status_line(quiet=quiet) as lines:
         messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
-        ready = f"ctxasm: watching {spec.root}; Ctrl-C ends it"
-        write_ready = (lambda: None) if quiet else (lambda: lines.write(ready))
-        reporter = WatchReporter(write_ready, messages.report, messages.warn)
-        return watch_workspace(spec, reporter, command or "", poll)
+        return watch_workspace(spec, messages.reporter(spec.root), command or "", poll)
 
 
 run = takes_options(watch)
@@ -187,6 +185,15 @@ class _Messages:
         self._verbose = verbose
         self._problems: frozenset[Problem] = frozenset()
         self._file_errors: frozenset[str] = frozenset()
+
+    def reporter(self, root: Path) -> WatchReporter:
+        """What a watch of the folder `root` is to call."""
+        from contextasm.workspace.watch.loop import WatchReporter
+
+        ready = f"ctxasm: watching {root}; Ctrl-C ends it"
+        return WatchReporter(
+            (lambda: None) if self._quiet else (lambda: self._lines.write(ready)), self.report, self.warn
+        )
 
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""

@@ -158,5 +158,7 @@ _PARSERS: Mapping[str, Callable[[object, str], object]] = {
     "pin": _flag,
     "supersedes": _words,
     "expires": _day,
+    "superseded_by": _word,
+    "writer": _word,
 }
 """For each field of a memory but its id, the function that checks its value."""

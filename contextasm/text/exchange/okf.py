@@ -18,7 +18,19 @@ from contextasm.text.dates import parse_date
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.templates import one_line
 
-_OWN_FIELDS = ("id", "importance", "confidence", "created", "accessed", "expires", "key", "tier", "dedup")
+_OWN_FIELDS = (
+    "id",
+    "importance",
+    "confidence",
+    "created",
+    "accessed",
+    "expires",
+    "key",
+    "tier",
+    "dedup",
+    "superseded_by",
+    "source",
+)
 _OWN_LISTS = ("tags", "files", "supersedes")
 _DRAFTS = {"draft", "review"}
 _RESERVED = {"index", "log"}

@@ -38,7 +38,7 @@ class NewMemory(NamedTuple):
     supersedes: tuple[str, ...] = ()
     accessed: str = ""
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
-    source: str = ""
+    writer: str = ""
     """Who writes it, where that is no person, such as `mcp`."""
 
 
@@ -210,6 +210,6 @@ def _attributes(entry: NewMemory) -> dict[str, str]:
         "key": entry.key,
         "supersedes": ",".join(entry.supersedes),
         "accessed": entry.accessed,
-        "source": entry.source,
+        "writer": entry.writer,
     }
     return {name: value for name, value in attributes.items() if value}
