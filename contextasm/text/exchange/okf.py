@@ -29,7 +29,7 @@ _OWN_FIELDS = (
     "tier",
     "dedup",
     "superseded_by",
-    "source",
+    "writer",
 )
 _OWN_LISTS = ("tags", "files", "supersedes")
 _DRAFTS = {"draft", "review"}
