@@ -119,7 +119,7 @@ def test_secrets_are_masked_and_hidden_characters_removed(root: Path) -> None:
     secret = "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789AB"
     done = inside("feedback", record(root), "--missing", f"The\u200b key {secret}", "-q", *DAY, cwd=root)
     assert done.code == 0
-    assert "stored masked" in done.err
+    assert "masked here" in done.err
     assert "hidden" in done.err
     assert secret not in done.err + (root / LINES).read_text(encoding="utf-8")
     assert lines(root)[0]["missing"] == ["The key [masked:github-token]"]

@@ -46,11 +46,11 @@ def on_terminal(*words: str, columns: int = 100, env: dict[str, str] | None = No
 
 @pytest.mark.parametrize("words", [(), ("help",), ("-h",), ("--help",)])
 def test_the_command_alone_prints_help_and_ends_well(words: tuple[str, ...]) -> None:
-    """All commands stand under four headings, the most used first."""
+    """All commands stand under five headings, the most used first."""
     result = inside(*words)
     assert (result.code, result.err) == (0, "")
     places = [result.out.index(f"\n{heading}:") for heading in GROUPS]
-    assert len(places) == 4
+    assert len(places) == 5
     assert places == sorted(places)
     listed = re.findall(r"^  ([a-z]+)  +[A-Z]", result.out[places[0] :], re.MULTILINE)
     assert listed == [*COMMANDS]

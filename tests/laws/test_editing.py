@@ -46,6 +46,7 @@ ENTRIES = st.lists(
         key=st.sampled_from(["", "k", "l"]),
         supersedes=st.just(()),
         accessed=st.just(""),
+        writer=st.sampled_from(["", "mcp"]),
     ),
     min_size=1,
     max_size=3,

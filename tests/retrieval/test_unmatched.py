@@ -38,6 +38,8 @@ EVERYTHING: dict[str, Content] = {
     "graph/entities.yaml": "entities:\n  - {name: Pear, type: fruit}\n",
     "PROJECT.md": "A project.",
     "SOUL.md": "A soul.",
+    "AGENTS.md": "Rules.",
+    "journals/2025_03_13.md": "- A day.",
     "src/pear.py": "pear = 1\n",
 }
 
