@@ -32,6 +32,10 @@ from contextasm.upkeep.retention_shorten import dated_log_day, shortened_data
 from contextasm.upkeep.upkeep_input import UpkeepInput
 
 
+RETENTION_VERBS = ("shorten", "evict")
+"""Verbs of the actions of policies."""
+
+
 class _Shortened(NamedTuple):
     """The two forms of a file."""
 

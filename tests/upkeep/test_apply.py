@@ -219,9 +219,13 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
     apply_actions(root_of(root), [action(edit(FILE, b"- One\n", b"One", b"1"))], DAY)
     os.rename(root / ".tidy/last", root / ".tidy/unfinished")
     shutil.copytree(root, tmp_path / "b")
-    assert recover(root_of(tmp_path / "b")) == ()
+    copied = recover(root_of(tmp_path / "b"))
+    assert copied.restored is None
+    assert str(copied.blocked).startswith(".tidy/unfinished: is not believed: it came with a copy")
     assert (tmp_path / "b" / FILE).read_bytes() == b"- 1\n"
-    assert recover(root_of(root)) == ()
+    restored = recover(root_of(root)).restored
+    assert restored
+    assert [entry.path for entry in restored.entries] == [FILE]
     assert (root / FILE).read_bytes() == b"- One\n"
 
 

@@ -10,6 +10,7 @@ from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import QuietOption, record_argument, takes_options
 from contextasm.cli.output import require_stdout, write_receipt
 from contextasm.cli.owner import find_owner, storable_text
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 
@@ -58,6 +59,7 @@ def add_feedback(
         missing=[storable_text(text, "--missing", masked=True) for text in flags.missing or ()],
     )
     path = f"feedback/{feedback.day[:7]}.jsonl"
+    recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
     if not flags.quiet:
         counts = (f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))

@@ -9,6 +9,7 @@ import typer
 
 from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import require_stdout, write_receipt, write_stderr
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def lock(
         require_stdout()
     process = process_environment()
     workspace = open_workspace(options, process)
+    recover_first(workspace)
     with locked(workspace):
         approved = load_approved(workspace)
         documents = _documents(workspace, instructing_files(workspace, options, process))

@@ -9,6 +9,7 @@ import typer
 from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import read_stdin, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, find_owner, storable_text
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 
@@ -26,6 +27,7 @@ def log(
     entry = storable_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(options)
     path = f"{owner.path}/daily/{owner.day}.md"
+    recover_first(owner.workspace)
     made = append_log(owner.workspace, path, entry)
     if not quiet:
         write_receipt(f"{'made' if made else 'appended to'} {path}\n")

@@ -11,6 +11,7 @@ import typer
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, Owner, find_owner, is_read_as_memories, storable_text
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 from contextasm.config.values import require_known
 from contextasm.model import ContextasmError
@@ -69,6 +70,7 @@ def add_memories(
         require_stdout()
     memories = _typed_memories(text, _shared_fields(flags))
     owner = find_owner(options, needed=flags.file is None)
+    recover_first(owner.workspace)
     outcomes = remember(owner.workspace, _memory_place(owner, flags.file), memories, owner.day, force=flags.force)
     if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]
