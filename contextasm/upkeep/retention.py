@@ -31,7 +31,6 @@ from contextasm.upkeep.retention_items import ARCHIVE, PolicyItems, collect_item
 from contextasm.upkeep.retention_shorten import dated_log_day, shortened_data
 from contextasm.upkeep.upkeep_input import UpkeepInput
 
-
 RETENTION_VERBS = ("shorten", "evict")
 """Verbs of the actions of policies."""
 

@@ -76,7 +76,9 @@ def test_a_plan_that_fails_in_a_later_round_takes_back_the_earlier_ones(
 def test_policies_count_what_stays_after_the_memories_are_in_order(tmp_path: Path) -> None:
     """A retired memory makes the room for the others, so that none of them is evicted."""
     long = "word " * 60
-    memories = f"- [fact] Alpha {long}\n- [fact] Beta {long.upper()}\n- [fact] Gone {'x' * 400} {{status=deprecated}}\n"
+    memories = (
+        f"- [fact] Alpha {long}\n- [fact] Beta {'harbor ' * 45}\n- [fact] Gone {'x' * 400} {{status=deprecated}}\n"
+    )
     policy = "upkeep:\n  retention:\n    all: {types: fact, evict: {max_kb: 0.8, lru: 0}}\n"
     root = fill(tmp_path, {"agents/a/memories/m.md": memories, "ctxasm.yaml": policy})
     done = inside("tidy", "-w", root, "--date", str(DAY), "--apply", "--all")
