@@ -172,8 +172,12 @@ def forged(kept: bytes, key: str, value: object) -> bytes:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("entries", None), ("entries", [None]), ("entries", [3]), ("folders", 3), ("name", None), ("schema", "x")]
-    + [("path", 3), ("size", "1"), ("size", -1), ("size", 99), ("states", [3]), ("states", None), ("mode", None)],
+    [
+        *(("entries", value) for value in (None, [None], [3])),
+        *(("size", value) for value in ("1", -1, 99)),
+        *(("states", value) for value in (None, [3])),
+        *(("folders", 3), ("name", None), ("schema", "x"), ("path", 3), ("mode", None)),
+    ],
 )
 def test_a_journal_of_another_form_is_damaged(tmp_path: Path, key: str, value: object) -> None:
     """No error of the program, whatever stands there."""

@@ -72,7 +72,7 @@ def _mark(root: str) -> list[int] | None:
 
 
 def save_journal(root: str, journal: Journal) -> None:
-    """Write the journal of an application that begins. Raises `ContextasmError` and `OSError`; nothing is there then."""
+    """Write the journal of an application that begins. Raises `ContextasmError` and `OSError`."""
     try:
         folder = make_state_folder(root, FOLDER)
     except OSError as error:
@@ -117,7 +117,7 @@ def load_journal(root: str, name: str) -> Journal | None:
     try:
         header = load_json(line.decode(), path, takes_file_names=True)
         journal = _parsed(header, contents)
-    except (ContextasmError, ValueError) as error:
+    except (ContextasmError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
     if not isinstance(header, dict) or header.get("mark") != _mark(root):
         raise _disbelieved(
@@ -132,12 +132,12 @@ def _disbelieved(where: str, what: str) -> ContextasmError:
 
 
 def _parsed(header: object, contents: bytes) -> Journal:
-    """The journal of a header. Raises `ValueError` for a header of another form."""
+    """The journal of a header. Raises `ValueError` or `TypeError` for a header of another form."""
     if not isinstance(header, dict) or header.get("schema") != _SCHEMA:
         raise ValueError("another schema")
     name, folders, listed = (header.get(key) for key in ("name", "folders", "entries"))
     if not isinstance(name, str) or not isinstance(listed, list):
-        raise ValueError("no journal")
+        raise TypeError("no journal")
     entries: list[JournalEntry] = []
     at = 0
     for values in listed:
@@ -152,10 +152,10 @@ def _parsed(header: object, contents: bytes) -> Journal:
 def _parsed_entry(values: object, contents: memoryview) -> JournalEntry:
     """The entry whose content, if it has one, is at the beginning of `contents`."""
     if not isinstance(values, dict):
-        raise ValueError("no entry")
+        raise TypeError("no entry")
     path, size, mode = values.get("path"), values.get("size"), values.get("mode")
     if not isinstance(path, str) or not isinstance(mode, int):
-        raise ValueError("no path or mode")
+        raise TypeError("no path or mode")
     if size is None:
         return JournalEntry(path, None, mode, _strings(values.get("states")))
     if not isinstance(size, int) or not 0 <= size <= len(contents):
@@ -165,5 +165,5 @@ def _parsed_entry(values: object, contents: memoryview) -> JournalEntry:
 
 def _strings(values: object) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError("no list of strings")
+        raise TypeError("no list of strings")
     return tuple(values)
