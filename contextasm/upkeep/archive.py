@@ -7,7 +7,8 @@ file as memories; `ctxasm search --archive` does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 ARCHIVE_SUFFIX = ".txt"
@@ -39,11 +40,19 @@ def archive_path(path: str) -> str:
     return f"{folder}{slash}archive/{name}{ARCHIVE_SUFFIX}"
 
 
-def archived_text(data: bytes, start: int, removed: bytes, encoding: str) -> tuple[int, str]:
-    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out."""
-    before = data[:start].decode(encoding, "backslashreplace")
+def line_ends(data: bytes, encoding: str) -> Sequence[int]:
+    """The offset behind each line feed of a file, in order; `encoding` is UTF-8 or UTF-16, in one of its orders."""
+    feed = "\n".encode(encoding)
+    return [found.end() for found in re.finditer(re.escape(feed), data) if not found.start() % len(feed)]
+
+
+def archived_text(ends: Sequence[int], start: int, removed: bytes, encoding: str) -> tuple[int, str]:
+    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out.
+
+    `ends` are the `line_ends` of the file, and `start` is an offset in it.
+    """
     text = removed.decode(encoding, "backslashreplace").replace("\r\n", "\n").replace("\r", "\n")
-    return before.count("\n") + 1, text.rstrip("\n")
+    return bisect_right(ends, start) + 1, text.rstrip("\n")
 
 
 def format_archive(old: bytes, texts: Iterable[ArchivedText]) -> bytes:

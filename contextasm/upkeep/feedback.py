@@ -16,7 +16,7 @@ from contextasm.config.overrides import resolve_profile
 from contextasm.config.profile_loader import is_profile_path
 from contextasm.config.rules import load_rules
 from contextasm.config.settings import resolve_settings
-from contextasm.model import Conflicts, Layer, Profile, Rule
+from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.feedback import read_feedback
 from contextasm.retrieval.registry import SCORE_PARTS
@@ -97,6 +97,11 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
         yield from _raise_entities(rates, judged, _profile_in_use(upkeep), rules)
     if rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE:
         yield from _weigh_coherence(rates.coherence, judged, _profile_in_use(upkeep).profile)
+
+
+def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
+    """Problems of files of feedback that can't be read, and of lines that are none: no figure counts them."""
+    return read_feedback(upkeep.workspace, upkeep.today).problems
 
 
 class _ProfileInUse(NamedTuple):

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.config.settings import load_settings_file
 from contextasm.config.upkeep import parse_upkeep
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import ContextasmError
 from contextasm.upkeep import tidy
 from contextasm.upkeep.action import Action, Edit
+from contextasm.upkeep.apply import Applied
 from contextasm.upkeep.plan import Plan
 from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder
@@ -27,7 +29,7 @@ def action(path: str, old: bytes, new: bytes) -> Action:
     return Action("test", (path,), "a test wants it", needs_approval=False, edits=(Edit(path, 0, old, new),))
 
 
-def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action] | Exception) -> tidy.Applied:
+def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action] | Exception) -> Applied:
     """What comes of an application whose rounds have these plans, the last of them empty."""
     left = [*plans, ()]
 
@@ -39,7 +41,8 @@ def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action
 
     monkeypatch.setattr(tidy, "make_plan", next_plan)
     folder = Folder(root)
-    upkeep = UpkeepInput(folder, parse_upkeep({}), {}, DAY, load_yaml, None, MemoryFiles(folder))
+    settings = load_settings_file(folder)
+    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY, load_yaml, None, MemoryFiles(folder))
     return tidy.apply_all(upkeep, lambda _: True)
 
 

@@ -60,7 +60,8 @@ def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: Entry
     similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     candidates = _candidates(query, pool, matches)
-    others = [row for row in range(pool.rows) if row not in headings | candidates] if pool.size <= MANY else []
+    apart = headings | candidates
+    others = [row for row in range(pool.rows) if row not in apart] if pool.size <= MANY else []
     most = query.layer.query.max_candidates
     fragments: list[Fragment] = []
     rows = [*candidates, *others]
