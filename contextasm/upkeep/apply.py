@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple, TypeAlias
 
-from contextasm.model import ContextasmError
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import AS_WRITTEN, ContextasmError, Document
+from contextasm.text.decode import decode_document
+from contextasm.text.private_parts import private_lines
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive
 from contextasm.workspace.editing.files import EditableFile
@@ -141,7 +144,8 @@ class _Composition:
             before = self._content(path)
             after = _edited(before or b"", [each.edit for each in placed])
             changes[path] = FileChange(path, before, after, self._mode(path))
-            archives[path] = [self._archived(before or b"", each) for each in placed if each.edit.is_archived]
+            leaving = [each for each in placed if each.edit.is_archived]
+            archives[path] = self._archived(path, before or b"", leaving) if leaving else []
         for path, texts in archives.items():
             if texts:
                 self._add_to_archive(changes, path, texts)
@@ -158,13 +162,19 @@ class _Composition:
         old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
         changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
 
-    def _archived(self, data: bytes, placed: _PlacedEdit) -> ArchivedText:
-        edit, action = placed
-        file = EditableFile(edit.path, data)
-        start = max(edit.start, len(file.mark))
-        removed = edit.removed[start - edit.start :]
-        line, text = archived_text(data[len(file.mark) :], start - len(file.mark), removed, file.encoding)
-        return ArchivedText(edit.path, line, str(self._today), action.verb, action.reason, text)
+    def _archived(self, path: str, data: bytes, leaving: Sequence[_PlacedEdit]) -> list[ArchivedText]:
+        """The texts that leave a file; a line of it that is private makes the text private that it is part of."""
+        file = EditableFile(path, data)
+        document = decode_document(path, data, AS_WRITTEN)
+        parts = private_lines(document, load_yaml) if isinstance(document, Document) else frozenset()
+        texts: list[ArchivedText] = []
+        for edit, action in leaving:
+            start = max(edit.start, len(file.mark))
+            removed = edit.removed[start - edit.start :]
+            line, text = archived_text(data[len(file.mark) :], start - len(file.mark), removed, file.encoding)
+            is_private = not parts.isdisjoint(range(line, line + text.count("\n") + 1))
+            texts.append(ArchivedText(path, line, str(self._today), action.verb, action.reason, text, is_private))
+        return texts
 
     def _mode(self, path: str) -> int:
         try:
