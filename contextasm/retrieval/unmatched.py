@@ -20,7 +20,7 @@ from contextasm.model import (
     timed_out_layers,
 )
 from contextasm.retrieval.registry import SCORE_PARTS
-from contextasm.text.glob import wildcard_matches
+from contextasm.text.archived_paths import is_named
 from contextasm.text.matching import nearest
 
 Results = Mapping[str, RetrievalResult]
@@ -129,7 +129,7 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
 
 
 def _excludes_any(pattern: str, fragments: Iterable[Fragment]) -> bool:
-    return any(pattern == fragment.id or wildcard_matches(pattern, fragment.location.path) for fragment in fragments)
+    return any(is_named(pattern, fragment.id, fragment.location.path) for fragment in fragments)
 
 
 def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, types: Sequence[str]) -> Iterator[Problem]:

@@ -14,7 +14,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeAlias
 
-from contextasm.model import MAX_FILE, ContextasmError
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
+from contextasm.text.decode import decode_document
+from contextasm.text.private_parts import private_lines
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
 from contextasm.workspace.editing.files import EditableFile
@@ -72,6 +75,13 @@ class _PlacedEdit(NamedTuple):
     action: Action
 
 
+class _FileLines(NamedTuple):
+    """Where the lines of a file end, and which of them are private."""
+
+    ends: Sequence[int]
+    private: frozenset[int]
+
+
 class _Composition:
     """The accepted actions, and the files that they are about, as they are now."""
 
@@ -84,7 +94,7 @@ class _Composition:
         self._moves: dict[str, str] = {}
         self._targets: set[str] = set()
         self._archive_sizes: dict[str, int] = {}
-        self._line_ends: dict[str, Sequence[int]] = {}
+        self._lines: dict[str, _FileLines] = {}
 
     def add(self, action: Action) -> str:
         """Accept an action; gives the reason why it is left out instead, empty for an accepted one."""
@@ -186,14 +196,19 @@ class _Composition:
         changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
 
     def _archived_text(self, data: bytes, placed: _PlacedEdit) -> ArchivedText:
+        """The text that leaves a file of these bytes; a line of it that is private makes all of it private."""
         edit, action = placed
         file = EditableFile(edit.path, data)
+        if edit.path not in self._lines:
+            document = decode_document(edit.path, data, AS_WRITTEN)
+            private = private_lines(document, load_yaml) if isinstance(document, Document) else frozenset()
+            self._lines[edit.path] = _FileLines(line_ends(data, file.encoding), private)
+        lines = self._lines[edit.path]
         start = max(edit.start, len(file.mark))
         removed = edit.removed[start - edit.start :]
-        if edit.path not in self._line_ends:
-            self._line_ends[edit.path] = line_ends(data, file.encoding)
-        line, text = archived_text(self._line_ends[edit.path], start, removed, file.encoding)
-        return ArchivedText(edit.path, line, str(self._today), action.verb, action.reason, text)
+        line, text = archived_text(lines.ends, start, removed, file.encoding)
+        is_private = not lines.private.isdisjoint(range(line, line + text.count("\n") + 1))
+        return ArchivedText(edit.path, line, str(self._today), action.verb, action.reason, text, is_private)
 
     def _mode(self, path: str) -> int:
         try:

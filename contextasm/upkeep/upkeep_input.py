@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import Document, Memory, Parse, Problem, Summarizer
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
+from contextasm.text.private_parts import private_lines
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
@@ -23,15 +25,19 @@ class OwnerMemories(NamedTuple):
     documents: tuple[Document, ...]
     """Its files in path order, as builds read them; `data` holds the bytes on the disk."""
     memories: tuple[Memory, ...]
-    """In the order of the files, under the ids that builds and `explain` give them."""
+    """In the order of the files, under the ids that builds and `explain` give them.
+
+    One in a private part of its file, or in a private file, is private whether or not its own fields say so.
+    """
 
 
 class MemoryFiles:
     """The files of memories of every owner, read at the first use and once."""
 
-    def __init__(self, workspace: Folder) -> None:
-        """Read nothing yet."""
+    def __init__(self, workspace: Folder, parse: Parse | None = None) -> None:
+        """Read nothing yet. `parse` reads YAML."""
         self._workspace = workspace
+        self._parse = parse
 
     @property
     def owners(self) -> tuple[OwnerMemories, ...]:
@@ -53,12 +59,21 @@ class MemoryFiles:
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
             elif read:
                 problems.append(read)
-        return tuple(_owner_memories(folder, tuple(documents[folder])) for folder in sorted(documents)), tuple(problems)
+        return tuple(
+            _owner_memories(folder, tuple(documents[folder]), self._parse) for folder in sorted(documents)
+        ), tuple(problems)
 
 
-def _owner_memories(folder: str, documents: tuple[Document, ...]) -> OwnerMemories:
-    parsed = [memory for document in documents for memory in parse_memories(document)[0]]
+def _owner_memories(folder: str, documents: tuple[Document, ...], parse: Parse | None) -> OwnerMemories:
+    parsed = [memory for document in documents for memory in _memories(document, parse)]
     return OwnerMemories(folder, documents, distinct_memories(parsed)[0])
+
+
+def _memories(document: Document, parse: Parse | None) -> Iterator[Memory]:
+    """The memories of a file, those in its private parts as private ones."""
+    parts = private_lines(document, parse)
+    for memory in parse_memories(document)[0]:
+        yield memory._replace(private=True) if memory.line in parts else memory
 
 
 class UpkeepInput(NamedTuple):
