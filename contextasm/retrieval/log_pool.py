@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs, Workspace
 from contextasm.text.dates import split_dated_name
-from contextasm.text.log_parser import LogLine, parse_log
+from contextasm.text.log_parser import LogLine, long_log_problem, parse_log
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -72,6 +72,7 @@ def read_logs(workspace: Workspace, paths: Iterable[str]) -> ReadLogs:
         if isinstance(read, Document):
             documents.append(read)
             lines += parse_log(read)
+            problems += long_log_problem(read)
         elif read:
             problems.append(read)
     return ReadLogs(tuple(lines), tuple(documents), tuple(problems))
