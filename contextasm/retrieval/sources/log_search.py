@@ -92,7 +92,7 @@ def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: Entry
             reason = Reason.of("not-in-pool", pool=most) if row in matches else Reason("no-match")
             fragments.append(fragment.exclude(reason))
     fragments.sort(key=lambda fragment: fragment.display.place)
-    if not is_small:
+    if not pool.size <= MANY:
         missing = {
             "no-match": pool.rows - len(headings) - len(matches),
             "not-in-pool": len(matches) - len(candidates.scores) - len(candidates.merged),
