@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import SAMPLE, fill, inside, start
+from tests.command import SAMPLE, SMALL, fill, inside, refused, start
 from tests.upkeep.trees import tree
 from tests.workspaces import law
 
@@ -209,3 +209,35 @@ def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:
     assert "Quite another thing" in (root / "agents/a/memories/2026-03.md").read_text(encoding="utf-8")
     assert inside("tidy", "-w", root, "--undo").code == 0
     assert {path: (root / path).read_text(encoding="utf-8") for path in logs} == logs
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "agents/a/memories/archive/notes.md.txt",
+        "docs/archive/guide.md.txt",
+        "agents/a/daily/archive/2025/2025-01-02.md",
+        "agents/a/memories/archive/old.md",
+        ".gitignore",
+    ],
+)
+def test_no_output_replaces_an_archive_or_what_git_reads(tmp_path: Path, place: str) -> None:
+    """Whether it exists already or not, and whichever command writes."""
+    fill(tmp_path, {**SMALL, place: "Kept\n"})
+    file = tmp_path / place
+    for name in (file, file.with_name("NEW" + file.name) if place != ".gitignore" else file):
+        build = ("build", "-q", "-a", "a", "-w", tmp_path)
+        refused(inside(*build, "-o", name), place.rpartition("/")[2])
+        refused(inside(*build, "--metrics", name))
+        refused(inside(*build, "--into", name))
+        refused(inside("tidy", "-w", tmp_path, "--metrics", name))
+    assert file.read_text(encoding="utf-8") == "Kept\n"
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "0001-01-08", "9999-12-31"])
+def test_the_first_and_the_last_days_of_the_calendar_are_days(tmp_path: Path, day: str) -> None:
+    """What counts days back or on stays within the calendar."""
+    fill(tmp_path, {**SMALL, log_of(1, "agents/a"): "Text\n", "agents/a/memories/m.md": "- Bells ring.\n"})
+    for words in (("tidy",), ("stats",), ("build", "-q", "-a", "a"), ("search", "-a", "a", "bells")):
+        done = inside(*words, "-w", tmp_path, "--date", day)
+        assert done.code == 0, done.err
