@@ -50,7 +50,8 @@ start stop begin end open clos lock show hide hidden visibl add remov insert del
 includ exclud increas decreas rais lower grow shrink push pull read writ send receiv import export
 connect encrypt decrypt public privat internal external manual automatic optional mandatory requir
 success succe fail pass valid trust safe dangerous better worse best worst high low large small big
-long short fast slow early late hot cold good bad lack lose losing lost win won gain buy bought sell sold lend lent borrow
+long short fast slow early late hot cold good bad
+lack lose losing lost win won gain buy bought sell sold lend lent borrow
 prefer avoid like dislike love hate agree
 local remote client server staging production sync async online offline
 monday tuesday wednesday thursday friday saturday sunday weekday weekend

@@ -26,10 +26,10 @@ class Plan(NamedTuple):
     actions: tuple[Action, ...]
     """Without duplicates, those of one planner together. Where two overlap, the later one is left out."""
     problems: tuple[Problem, ...] = ()
-    """Problems of files that can't be read, which the plan leaves alone."""
+    """Problems of files that can't be read, or whose names can't be shown, which the plan leaves alone."""
 
 
 def make_plan(upkeep: UpkeepInput) -> Plan:
     """The actions of all planners; the same for the same input."""
     actions = {action.id: action for planner in PLANNERS for action in planner(upkeep)}
-    return Plan(tuple(actions.values()), upkeep.memory_files.problems)
+    return Plan(tuple(actions.values()), (*upkeep.memory_files.problems, *upkeep.files.problems))

@@ -17,7 +17,7 @@ from contextasm.text.comments import without_block_comments
 from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_parser import bullet_end, importance_of, is_one_memory
-from contextasm.upkeep.logs import log_state
+from contextasm.upkeep.logs import is_over
 from contextasm.upkeep.retention_choice import RetainedItem
 from contextasm.upkeep.retention_shorten import dated_log_day
 from contextasm.upkeep.upkeep_input import OwnerMemories, UpkeepInput
@@ -89,7 +89,7 @@ class _Finder:
             yield from self._files(policy)
 
     def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
-        listed = {path for pattern in policy.files for path in self._upkeep.workspace.list(pattern)}
+        listed = {path for pattern in policy.files for path in self._upkeep.files.list(pattern)}
         for path in sorted(listed - self._memory_paths):
             if not may_be_item(path) or self._is_archived_by_age(path):
                 continue
@@ -100,7 +100,7 @@ class _Finder:
         """Whether a file is a log that is old enough for the archive, so that the planner of logs moves it."""
         day = dated_log_day(path)
         ages = self._upkeep.settings.logs
-        return day is not None and log_state((self._upkeep.today - day).days, ages) == "archived"
+        return day is not None and is_over(self._upkeep.today, day, ages)
 
     def _file_item(self, path: str, needs_quality: bool) -> RetainedItem | None:
         """The item of a file; None for a link, and for anything but a regular file."""

@@ -11,6 +11,7 @@ from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import Document, Memory, Parse, Problem, Summarizer
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
+from contextasm.upkeep.tidy_files import TidyFiles
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
@@ -32,6 +33,8 @@ class MemoryFiles:
     def __init__(self, workspace: Folder) -> None:
         """Read nothing yet."""
         self._workspace = workspace
+        self.files = TidyFiles(workspace)
+        """Lists of these and other files that a plan may change."""
 
     @property
     def owners(self) -> tuple[OwnerMemories, ...]:
@@ -47,7 +50,7 @@ class MemoryFiles:
     def _read(self) -> tuple[tuple[OwnerMemories, ...], tuple[Problem, ...]]:
         documents: dict[str, list[Document]] = {}
         problems: list[Problem] = []
-        for path in sorted({path for folder in MEMORY_FOLDERS for path in self._workspace.list(f"{folder}/*.md")}):
+        for path in sorted({path for folder in MEMORY_FOLDERS for path in self.files.list(f"{folder}/*.md")}):
             read = self._workspace.read(path)
             if isinstance(read, Document):
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
@@ -73,3 +76,8 @@ class UpkeepInput(NamedTuple):
     summarizer: Summarizer | None
     """The configured one, which gives problems where the person does not trust it; None where there is none."""
     memory_files: MemoryFiles
+
+    @property
+    def files(self) -> TidyFiles:
+        """Lists of the files that a plan may change; planners list files by it."""
+        return self.memory_files.files

@@ -43,20 +43,11 @@ def archived(root: Path) -> set[str]:
 
 @pytest.mark.parametrize(("age", "is_archived"), [(-1, False), (0, False), (7, False), (8, False), (30, False)])
 def test_row_24_a_log_stays_up_to_an_age_of_30_days(tmp_path: Path, age: int, is_archived: bool) -> None:
-    """Row 24: 30 is warm, and 31 is archived."""
+    """Row 24: 30 stays, and 31 is archived."""
     fill(tmp_path, {log_of(age): "Text\n", log_of(31, "teams/t"): "Text\n", log_of(400): "Text\n"})
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
     assert archived(tmp_path) == {Path(log_of(31)).name, Path(log_of(400)).name}
     assert (tmp_path / log_of(age)).exists() is not is_archived
-
-
-def test_row_24_states_by_age() -> None:
-    """Row 24: 7 is active, 8 and 30 are warm, 31 is archived; a day to come is active."""
-    from contextasm.config.upkeep import LogAges
-    from contextasm.upkeep.logs import log_state
-
-    states = {age: log_state(age, LogAges()) for age in (-1, 0, 7, 8, 30, 31)}
-    assert states == {-1: "active", 0: "active", 7: "active", 8: "warm", 30: "warm", 31: "archived"}
 
 
 def test_row_25_a_second_run_changes_nothing(tmp_path: Path) -> None:
@@ -113,11 +104,15 @@ def test_an_id_applies_one_action_and_an_unknown_one_none(tmp_path: Path) -> Non
 
 def test_settings_say_when_logs_are_archived_and_whether_they_are_compressed(tmp_path: Path) -> None:
     """`check` tells of a value that can't be used, as every command does."""
-    settings = "upkeep:\n  logs: {warm: 2, archive: 3, compress: true}\n"
+    settings = "upkeep:\n  logs: {archive: 3, compress: true}\n"
     fill(tmp_path, {"ctxasm.yaml": settings, log_of(4): "Text\n", log_of(3): "Text\n"})
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
     assert archived(tmp_path) == {f"{DAY - timedelta(days=4)}.md.gz"}
-    for wrong, what in (("{warm: 9, archive: 3}", "make `archive` the larger one"), ("{keep: 3}", "keep")):
+    for wrong, what in (
+        ("{archive: -1}", "give 0 or more"),
+        ("{archive: 2.5}", "give 0 or more"),
+        ("{keep: 3}", "keep"),
+    ):
         (tmp_path / "ctxasm.yaml").write_text(f"upkeep:\n  logs: {wrong}\n", encoding="utf-8")
         done = inside("tidy", "-w", tmp_path, *WORDS)
         assert (done.code, what in done.err, done.err.count("\n")) == (2, True, 1)
@@ -241,3 +236,43 @@ def test_the_first_and_the_last_days_of_the_calendar_are_days(tmp_path: Path, da
     for words in (("tidy",), ("stats",), ("build", "-q", "-a", "a"), ("search", "-a", "a", "bells")):
         done = inside(*words, "-w", tmp_path, "--date", day)
         assert done.code == 0, done.err
+
+
+def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
+    """A person deletes the copy, or makes one log of two; nothing else waits for that."""
+    same, other, free = (log_of(age) for age in (40, 41, 42))
+    places = [f"agents/a/daily/archive/2026/{Path(path).name}" for path in (same, other)]
+    fill(tmp_path, {same: "Text\n", places[0]: "Text\n", other: "Text\n", places[1]: "More\n", free: "Text\n"})
+    told = {tuple(action["targets"]): action for action in actions_of(tmp_path) if action["verb"] == "settle"}  # type: ignore[arg-type]
+    assert set(told) == {(same, places[0]), (other, places[1])}
+    assert "the archived copy is enough" in str(told[same, places[0]]["reason"])
+    assert "another log" in str(told[other, places[1]]["reason"])
+    assert [action["changes_files"] for action in told.values()] == [False, False]
+    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
+    assert (done.code, (tmp_path / free).exists(), (tmp_path / same).exists()) == (0, False, True)
+
+
+def test_an_agent_that_is_a_link_has_no_actions_of_its_own(tmp_path: Path) -> None:
+    """The files are those of the folder that it leads to: a plan has them once, and applies them."""
+    memories = "- [decision] We ring the harbor bell at noon (2025-01-01).\n" * 2
+    fill(tmp_path, {log_of(40): "Text\n", "agents/a/memories/m.md": memories})
+    (tmp_path / "agents/moon").symlink_to("a")
+    for action in actions_of(tmp_path):
+        assert not any("moon" in target for target in action["targets"])  # type: ignore[attr-defined]
+    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
+    assert (done.code, "left out" in done.err, (tmp_path / log_of(40)).exists()) == (0, False, False)
+
+
+def test_a_file_whose_name_builds_refuse_is_left_alone_and_told(tmp_path: Path) -> None:
+    """As builds tell it: one line, with the name escaped."""
+    bad = f"{log_of(50).removesuffix('.md')}\nx.md"
+    page = "docs/a\nb.txt"
+    settings = "upkeep: {retention: {docs: {files: docs/*, evict: {max_kb: 0}}}}\n"
+    fill(tmp_path, {bad: "Text\n", log_of(40): "Text\n", page: "Text\n", "ctxasm.yaml": settings})
+    done = inside("tidy", "-w", tmp_path, *WORDS)
+    assert len(done.out.splitlines()) == 2
+    assert done.err.count("has a name with hidden characters, line ends or a secret") == 2
+    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--all").code == 0
+    assert (tmp_path / bad).exists()
+    assert (tmp_path / page).exists()
+    assert not (tmp_path / log_of(40)).exists()
