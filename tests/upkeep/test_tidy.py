@@ -276,3 +276,26 @@ def test_a_file_whose_name_builds_refuse_is_left_alone_and_told(tmp_path: Path) 
     assert (tmp_path / bad).exists()
     assert (tmp_path / page).exists()
     assert not (tmp_path / log_of(40)).exists()
+
+
+def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_path: Path) -> None:
+    """What `**` finds leaves out the folders `archive`."""
+    fill(tmp_path, {**SMALL, "knowledge/p1.md": "Lamps\n", "knowledge/archive/p0.md": "Ropes\n"})
+    for pattern, shown in (("knowledge/**/*.md", (True, False)), ("knowledge/archive/*.md", (False, True))):
+        profile = "layers:\n- {id: pages, heading: Pages, source: documents, path: ['" + pattern + "']}\n"
+        (tmp_path / "p.yaml").write_text(profile, encoding="utf-8")
+        done = inside("build", "-q", "-a", "a", "-w", tmp_path, "--profile", tmp_path / "p.yaml")
+        assert done.code == 0, done.err
+        assert ("Lamps" in done.out, "Ropes" in done.out) == shown
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_files_keep_their_owner_and_new_ones_have_that_of_their_folder(tmp_path: Path) -> None:
+    """A person's files stay hers where root applies and takes back."""
+    fill(tmp_path, {log_of(40): "Text\n", "agents/a/memories/m.md": "- We ring the harbor bell at noon.\n" * 2})
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 1234, 1235)
+    for words in ((*WORDS, "--apply", "--all"), ("--undo",)):
+        assert inside("tidy", "-w", tmp_path, *words).code == 0
+        owners = {(path.stat().st_uid, path.stat().st_gid) for path in (tmp_path / "agents").rglob("*")}
+        assert owners == {(1234, 1235)}
