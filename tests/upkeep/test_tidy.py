@@ -282,7 +282,7 @@ def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_
     """What `**` finds leaves out the folders `archive`."""
     fill(tmp_path, {**SMALL, "knowledge/p1.md": "Lamps\n", "knowledge/archive/p0.md": "Ropes\n"})
     for pattern, shown in (("knowledge/**/*.md", (True, False)), ("knowledge/archive/*.md", (False, True))):
-        profile = "layers:\n- {id: pages, heading: Pages, source: documents, path: ['" + pattern + "']}\n"
+        profile = "layers:\n- {id: pages, heading: Pages, source: document, path: ['" + pattern + "']}\n"
         (tmp_path / "p.yaml").write_text(profile, encoding="utf-8")
         done = inside("build", "-q", "-a", "a", "-w", tmp_path, "--profile", tmp_path / "p.yaml")
         assert done.code == 0, done.err
