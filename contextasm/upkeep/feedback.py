@@ -7,7 +7,7 @@ limits and the changes are those of the digest (4.1, Feedback; 003-8).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,7 +86,8 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
 
     Raises `ContextasmError` for a profile or a rule that can't be loaded, where there is something to propose.
     """
-    first_day = (upkeep.today - timedelta(days=FEEDBACK_DAYS)).isoformat()
+    first = max(1, upkeep.today.toordinal() - FEEDBACK_DAYS)  # no calendar goes further back
+    first_day = date.fromordinal(first).isoformat()
     lines = read_feedback(upkeep.workspace, upkeep.today).lines
     rates = feedback_rates(line for line in lines if line.day >= first_day)
     judged = f"{rates.builds} build{'s' * (rates.builds != 1)} judged since {first_day}"

@@ -26,11 +26,11 @@ class Plan(NamedTuple):
     actions: tuple[Action, ...]
     """Without duplicates, those of one planner together. Where two overlap, the later one is left out."""
     problems: tuple[Problem, ...] = ()
-    """Problems of files that can't be read, which the plan leaves alone, and of lines that are no feedback."""
+    """Of files that can't be read, or whose names can't be shown, which the plan leaves alone, and of bad feedback."""
 
 
 def make_plan(upkeep: UpkeepInput) -> Plan:
     """The actions of all planners; the same for the same input."""
     actions = {action.id: action for planner in PLANNERS for action in planner(upkeep)}
-    problems = (*upkeep.memory_files.problems, *feedback_problems(upkeep))
+    problems = (*upkeep.memory_files.problems, *upkeep.files.problems, *feedback_problems(upkeep))
     return Plan(tuple(actions.values()), problems)

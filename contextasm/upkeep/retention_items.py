@@ -15,7 +15,7 @@ from contextasm.records.uses import RecordedUses
 from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_parser import ACTIVE_STATUSES, importance_of
-from contextasm.upkeep.logs import log_state
+from contextasm.upkeep.logs import is_over
 from contextasm.upkeep.memory_edits import OwnerEdits
 from contextasm.upkeep.memory_states import Supersession
 from contextasm.upkeep.retention_choice import RetainedItem
@@ -90,7 +90,7 @@ class _Finder:
             yield from self._files(policy)
 
     def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
-        listed = {path for pattern in policy.files for path in self._upkeep.workspace.list(pattern)}
+        listed = {path for pattern in policy.files for path in self._upkeep.files.list(pattern)}
         for path in sorted(listed - self._memory_paths):
             if not may_be_item(path) or self._is_archived_by_age(path):
                 continue
@@ -101,7 +101,7 @@ class _Finder:
         """Whether a file is a log that is old enough for the archive, so that the planner of logs moves it."""
         day = dated_log_day(path)
         ages = self._upkeep.settings.logs
-        return day is not None and log_state((self._upkeep.today - day).days, ages) == "archived"
+        return day is not None and is_over(self._upkeep.today, day, ages)
 
     def _file_item(self, path: str, needs_quality: bool) -> RetainedItem | None:
         """The item of a file; None for a link, and for anything but a regular file."""

@@ -13,6 +13,7 @@ from contextasm.model import Document, Memory, Parse, Problem, Summarizer
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.private_parts import private_lines
+from contextasm.upkeep.tidy_files import TidyFiles
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
@@ -38,6 +39,8 @@ class MemoryFiles:
         """Read nothing yet. `parse` reads YAML."""
         self._workspace = workspace
         self._parse = parse
+        self.files = TidyFiles(workspace)
+        """Lists of these and other files that a plan may change."""
 
     @property
     def owners(self) -> tuple[OwnerMemories, ...]:
@@ -53,7 +56,7 @@ class MemoryFiles:
     def _read(self) -> tuple[tuple[OwnerMemories, ...], tuple[Problem, ...]]:
         documents: dict[str, list[Document]] = {}
         problems: list[Problem] = []
-        for path in sorted({path for folder in MEMORY_FOLDERS for path in self._workspace.list(f"{folder}/*.md")}):
+        for path in sorted({path for folder in MEMORY_FOLDERS for path in self.files.list(f"{folder}/*.md")}):
             read = self._workspace.read(path)
             if isinstance(read, Document):
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
@@ -88,3 +91,8 @@ class UpkeepInput(NamedTuple):
     summarizer: Summarizer | None
     """The configured one, which gives problems where the person does not trust it; None where there is none."""
     memory_files: MemoryFiles
+
+    @property
+    def files(self) -> TidyFiles:
+        """Lists of the files that a plan may change; planners list files by it."""
+        return self.memory_files.files

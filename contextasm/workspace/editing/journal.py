@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.atomic import write
+from contextasm.workspace.atomic import make_folders, write
 from contextasm.workspace.editing.journal_file import (
     FOLDER,
     LAST,
@@ -217,7 +217,7 @@ def _put(root: str, path: str, content: bytes | None, mode: int) -> None:
         if content is None:
             full.unlink(missing_ok=True)
             return
-        full.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(full.parent)
     except OSError as error:
         hint = "make its folder one that can be written to"
         raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
