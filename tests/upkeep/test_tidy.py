@@ -286,7 +286,7 @@ def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_
     for pattern, shown in (("knowledge/**/*.md", (True, False)), ("knowledge/archive/*.md", (False, True))):
         profile = "layers:\n- {id: pages, heading: Pages, source: document, path: ['" + pattern + "']}\n"
         (tmp_path / "p.yaml").write_text(profile, encoding="utf-8")
-        done = inside("build", "-q", "-a", "a", "-w", tmp_path, "--profile", tmp_path / "p.yaml")
+        done = inside("build", "-q", "-w", tmp_path, "--profile", tmp_path / "p.yaml")
         assert done.code == 0, done.err
         assert ("Lamps" in done.out, "Ropes" in done.out) == shown
 
