@@ -142,18 +142,17 @@ def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequenc
     while True:
         deduplicated = deduplicate(profile, ranked, unshown)
         resolved = resolve_conflicts(profile, deduplicated.candidates, build.request.prefer)
-        candidates = {layer.id: keep_top_k(resolved.candidates[layer.id], layer) for layer in profile.layers}
-        selection, text, tokens = _select_within_budget(build, profile, candidates)
+        selection, text, tokens = _select_within_budget(build, profile, resolved.candidates)
         missing = unshown_copies(deduplicated.twins, selection.decisions)
         if not missing - unshown:
             selection = selection._replace(decisions=with_twins(selection.decisions, deduplicated.twins))
-            problems = (*resolved.problems, *low_quality_problems(profile, candidates))
+            problems = (*resolved.problems, *low_quality_problems(profile, resolved.candidates))
             return _Shown(selection, text, tokens, problems)
         unshown |= missing
 
 
 def _select_within_budget(
-    build: Build, profile: Profile, candidates: Mapping[str, tuple[Fragment, ...]]
+    build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]
 ) -> tuple[Selection, str, int]:
     """The selection whose document holds the budget, that document, and its tokens.
 
@@ -163,7 +162,7 @@ def _select_within_budget(
     sections = section_format(request.format, profile.marker, counter.count)
     budget = Budget(request.budget)
     while True:
-        selection = select(profile, candidates, budget, counter, sections, build.summarizer)
+        selection = select(profile, candidates, budget, counter, sections, keep_top_k, build.summarizer)
         text = render_document(selection.sections, request.format)
         tokens = counter.count(text)
         if tokens <= request.budget or _only_required(selection, profile):

@@ -15,8 +15,9 @@ from contextasm.model import Condition, ContextasmError, Document, Effect, Fragm
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.rules.apply import item_facts
 from contextasm.rules.evaluate import evaluate, is_target
-from contextasm.rules.pins import section
+from contextasm.rules.pins import included_file, section
 from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
+from contextasm.text.archived_paths import list_archived
 from contextasm.text.glob import glob_matches
 from contextasm.text.markdown import heading
 from contextasm.text.matching import list_names, nearest
@@ -70,11 +71,11 @@ def _all_fragments(inspection: Inspection) -> list[Fragment]:
 def _has_target(effect: Effect, inspection: Inspection, fragments: list[Fragment]) -> bool:
     target = effect.target
     if target.kind == "heading-path":
-        document = inspection.workspace.read(target.value)
+        document = included_file(inspection.workspace, target.value)
         return isinstance(document, Document) and section(document.text.split("\n"), target.heading) is not None
     if target.kind == "path":
-        is_listed = bool(inspection.workspace.list(target.value))
-        return is_listed or any(glob_matches(target.value, path) for path in inspection.documents)
+        is_listed = inspection.workspace.list(target.value) or list_archived(inspection.workspace, target.value)
+        return bool(is_listed) or any(glob_matches(target.value, path) for path in inspection.documents)
     return any(is_target(target, item_facts(fragment)) for fragment in fragments)
 
 

@@ -9,16 +9,13 @@ from contextasm.config import values
 from contextasm.config.retention import RetentionPolicy, parse_retention
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping, parse_mapping
-from contextasm.model import ContextasmError
 
 
 class LogAges(NamedTuple):
-    """Ages, in days, at which the state of a log changes; the day of a log is that of its name."""
+    """When a log is archived, and how; the day of a log is that of its name."""
 
-    warm: int = 7
-    """The last day of an active log; an older one is warm."""
     archive: int = 30
-    """The last day of a warm log; an older one is archived."""
+    """The greatest age, in days, of a log that stays in place."""
     compress: bool = False
     """Whether archived logs are compressed with gzip."""
 
@@ -43,17 +40,12 @@ def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
 
 
 def _parse_log_ages(value: object, where: str) -> LogAges:
-    table = parse_mapping(value, where, "write `warm: 7` and `archive: 30` under it")
-    ages = LogAges(**table.parsed(_LOG_KEYS))
-    if ages.warm > ages.archive:
-        what = f"logs are archived after {ages.archive} days, before they are warm, after {ages.warm}"
-        raise ContextasmError(where, what, "make `archive` the larger one")
-    return ages
+    table = parse_mapping(value, where, "write `archive: 30` under it")
+    return LogAges(**table.parsed(_LOG_KEYS))
 
 
 _LOG_KEYS: Mapping[str, ParseValue] = {
-    "warm": values.parse_whole,
-    "archive": values.parse_whole,
+    "archive": values.parse_count,
     "compress": values.parse_flag,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import Document, Filters, Fragment, Layer, Profile, Reason, RetrievalResult
-from contextasm.text.glob import wildcard_matches
+from contextasm.text.archived_paths import is_named
 from contextasm.text.secret_scanner import count_masks
 
 TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
@@ -67,6 +67,5 @@ def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Itera
         types = getattr(filters, name)
         if source in layer.query.sources and types and fragment.labels.kind not in types:
             yield name
-    path = fragment.location.path
-    if any(pattern == fragment.id or wildcard_matches(pattern, path) for pattern in filters.exclude):
+    if any(is_named(pattern, fragment.id, fragment.location.path) for pattern in filters.exclude):
         yield "exclude"

@@ -48,6 +48,7 @@ NUMBERS: Mapping[str, str] = {
     "not-in-top": "{count:,} more memories, and {top} are shown",
     "no-match": "{count:,} {what} do not match the topic, or much less well than the best",
     "not-in-pool": "{count:,} more {what} match the topic, and the {pool:,} best are looked at",
+    "merged": "{count:,} more {what} are the same as one of their day that matches as well or better",
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
 }

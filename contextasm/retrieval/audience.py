@@ -24,6 +24,7 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
+from contextasm.text.archived_paths import list_archived
 from contextasm.text.private_parts import withhold, withhold_file
 from contextasm.text.templates import fill_template, is_pattern
 
@@ -65,7 +66,9 @@ class SharedWorkspace:
         return withhold(document, self._parse)
 
     def _matching(self, pattern: str) -> Sequence[str]:
-        return self._workspace.list(pattern) if is_pattern(pattern) else (pattern,)
+        """The files of a path or pattern, those in archives that had such a path included."""
+        listed = self._workspace.list(pattern) if is_pattern(pattern) else (pattern,)
+        return (*listed, *list_archived(self._workspace, pattern))
 
 
 def _comparable(document: Document) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs, Workspace
 from contextasm.text.dates import split_dated_name
-from contextasm.text.log_parser import LogLine, parse_log
+from contextasm.text.log_parser import LogLine, long_log_problem, parse_log
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -82,6 +82,7 @@ def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str
         if isinstance(read, Document):
             documents.append(read)
             lines += parse_log(read)
+            problems += long_log_problem(read)
         elif read:
             problems.append(read)
     return ReadLogs(tuple(lines), tuple(documents), tuple(problems), days=days)

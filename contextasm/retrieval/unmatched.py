@@ -20,7 +20,7 @@ from contextasm.model import (
     timed_out_layers,
 )
 from contextasm.retrieval.registry import OPEN_SOURCES, SCORE_PARTS
-from contextasm.text.glob import wildcard_matches
+from contextasm.text.archived_paths import is_named
 from contextasm.text.matching import nearest
 
 Results = Mapping[str, RetrievalResult]
@@ -33,7 +33,7 @@ _NEAR = 0.7
 def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
     """The problems of options of the request, and of weights of layers, that match nothing."""
     profile, request = build.profile, build.request
-    problems = [*_options_without_layer(profile, request), *_dead_weights(profile)]
+    problems = [*_options_without_layer(profile, request), *_dead_weights(profile), *_dead_keys(profile)]
     if not any(timed_out_layers(result.problems) for result in results.values()):
         problems += _unmatched_exclusions(profile, request, results)
         problems += _unmatched_types(
@@ -108,6 +108,25 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
                 yield _problem(layer.id, message)
 
 
+_OF_OTHER_SOURCES = (
+    *((key, "query", key) for key in ("max_age_days", "fallback_days", "start_from", "depth")),
+    ("types", "query", "event_types"),
+    *((key, "memories", field) for key, field in (("tier", "tier"), ("tiers", "tier_of_key"), ("quota", "key_quota"))),
+    ("limits", "memories", "field_limits"),
+)
+"""Keys that `log-search` does not use, with the part and the field of the layer that hold their values."""
+
+
+def _dead_keys(profile: Profile) -> Iterator[Problem]:
+    unset = Layer("", ())
+    for layer in profile.layers:
+        if layer.query.sources != ("log-search",):
+            continue
+        for key, part, field in _OF_OTHER_SOURCES:
+            if getattr(getattr(layer, part), field) != getattr(getattr(unset, part), field):
+                yield _problem(layer.id, f"has `{key}`, which source log-search does not use; take it away")
+
+
 def _list_parts(parts: Iterable[str]) -> str:
     return f"only {', '.join(sorted(parts))}" if parts else "no scores"
 
@@ -130,7 +149,7 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
 
 
 def _excludes_any(pattern: str, fragments: Iterable[Fragment]) -> bool:
-    return any(pattern == fragment.id or wildcard_matches(pattern, fragment.location.path) for fragment in fragments)
+    return any(is_named(pattern, fragment.id, fragment.location.path) for fragment in fragments)
 
 
 def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, types: Sequence[str]) -> Iterator[Problem]:

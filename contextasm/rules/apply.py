@@ -23,6 +23,7 @@ from contextasm.model import (
 )
 from contextasm.rules.evaluate import boost_factor, effects_on, is_target
 from contextasm.rules.pins import PINS, is_pinnable, pin_rank, pins_outside_layers, split_at_headings
+from contextasm.text.archived_paths import known_ids, known_paths
 
 _LostEffect = tuple[str, Reason]
 """Name of a rule, and the reason why an effect of it came to nothing."""
@@ -145,8 +146,9 @@ def _name_entity(boosts: Iterable[Effect]) -> bool:
 
 
 def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
-    """The facts of a fragment that targets of rules are compared with."""
-    facts: dict[str, str | tuple[str, ...]] = {"path": fragment.location.path, "id": fragment.id}
+    """The facts of a fragment that targets of rules are compared with; an archived one has those of before, too."""
+    path = fragment.location.path
+    facts: dict[str, str | tuple[str, ...]] = {"path": known_paths(path), "id": known_ids(fragment.id, path)}
     if fragment.labels.kind == "section":
         return facts | {"heading": fragment.labels.tags}
     labels = fragment.labels

@@ -20,6 +20,7 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
+from contextasm.text.archived_paths import known_ids, known_paths, list_archived
 from contextasm.text.markdown import heading, trimmed
 from contextasm.text.passage import passage
 
@@ -42,7 +43,7 @@ def split_at_headings(fragment: Fragment, layer: Layer, evaluation: RuleEvaluati
     titles = [
         effect.target.heading
         for effect in evaluation.of("always_include")
-        if effect.target.kind == "heading-path" and effect.target.value == fragment.location.path
+        if effect.target.kind == "heading-path" and effect.target.value in known_paths(fragment.location.path)
     ]
     lines = fragment.text.split("\n")
     sections = sorted(filter(None, (section(lines, title) for title in titles)))
@@ -109,7 +110,7 @@ def pins_outside_layers(
         if any(_is_included(effect.target, fragment) for fragment in shown):
             continue
         is_file = effect.target.kind in {"path", "heading-path"}
-        document = workspace.read(effect.target.value) if is_file else None
+        document = included_file(workspace, effect.target.value) if is_file else None
         pins = _pins_of(document, effect, evaluation, len(fragments)) if isinstance(document, Document) else []
         if not isinstance(document, Document) or not pins:
             message = (
@@ -122,12 +123,21 @@ def pins_outside_layers(
     return RetrievalResult(tuple(fragments), tuple(documents)), tuple(problems)
 
 
+def included_file(workspace: Workspace, path: str) -> Document | Problem | None:
+    """The file of a path, or the archived one that had it."""
+    read = workspace.read(path)
+    archived = list_archived(workspace, path) if read is None else []
+    return workspace.read(archived[0]) if archived else read
+
+
 def _is_included(target: Target, fragment: Fragment) -> bool:
     if target.kind in {"path", "heading-path"}:
         titles = map(str.casefold, fragment.labels.tags)
         holds_section = fragment.labels.kind != "section" or target.heading.casefold() in titles
-        return fragment.location.path == target.value and holds_section
-    return target.value == fragment.id if target.kind == "id" else target.value in fragment.labels.tags
+        return target.value in known_paths(fragment.location.path) and holds_section
+    if target.kind == "id":
+        return target.value in known_ids(fragment.id, fragment.location.path)
+    return target.value in fragment.labels.tags
 
 
 LEFT_OUT: Mapping[str, str] = {

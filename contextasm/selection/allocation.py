@@ -100,7 +100,8 @@ class Allowance(NamedTuple):
 
     units: int
     by: str
-    """`max_tokens`, `share`, `ceiling`, `reserve` or `budget`; `required` for no limit."""
+    """`max_tokens`, `share`, `ceiling`, `reserve`, `budget`, or `within` for a part of the room of another layer;
+    `required` for no limit."""
 
 
 class Demand(NamedTuple):

@@ -122,6 +122,10 @@ def _nothing_shown(result: LayerResult) -> list[Problem]:
     wanted, room = counter.tokens(result.wanted), counter.tokens(result.allowance.units)
     if result.is_starved:
         return [Problem("starved", layer.id, 0, f"got nothing of {wanted} tokens: the layers before it left {room}")]
+    if result.allowance.by == "within":
+        part = f"{room}, its part of the room of {layer.limits.within},"
+        message = f"got nothing of {wanted} tokens: {part} holds no line of it"
+        return [Problem("no-room", layer.id, 0, message)]
     return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
 
 

@@ -33,7 +33,7 @@ from contextasm.selection.decisions import (
 from contextasm.selection.expand import expand
 from contextasm.selection.overflow import overflow
 from contextasm.selection.pins_that_fit import with_pins_that_fit
-from contextasm.selection.shared_room import other_part, own_part, without_shown
+from contextasm.selection.shared_room import KeepTop, other_part, own_part, without_shown
 
 
 class Budget(NamedTuple):
@@ -51,23 +51,29 @@ def select(
     budget: Budget,
     counter: TokenCounter,
     section_format: SectionFormat,
+    keep_top: KeepTop,
     summarizer: Summarizer | None = None,
 ) -> Selection:
     """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
 
+    `keep_top` is asked for every layer: of one within another, once it is known what that one shows.
+
     Required layers are whole whatever the budget says; all others share the room that they leave.
     """
     demands = []
+    ids = {layer.id for layer in profile.layers}
     for layer in profile.layers:
+        given = candidates[layer.id]
+        kept = given if layer.limits.within in ids else keep_top(given, layer)
         empty = LayerInput(layer, (), {}, is_stable(layer, profile), counter, section_format, summarizer)
-        demands.append(demand_of(empty.with_candidates(candidates[layer.id])))
+        demands.append(demand_of(empty.with_candidates(kept)))
     last_line_end = _last_line_end(counter)
     total = (budget.tokens - budget.spare) * counter.units_per_token + last_line_end
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
     is_over_budget = required > budget.tokens * counter.units_per_token + last_line_end
     demands, pin_problems = with_pins_that_fit(demands, total - required)
     ordered_demands = in_turn(demands, total, counter.units_per_token)
-    results = _let_grow(ordered_demands, _fill(ordered_demands, total, required), total)
+    results = _let_grow(ordered_demands, _fill(ordered_demands, total, required, keep_top), total)
     ordered = [results[layer.id] for layer in profile.layers]
     if profile.fill:
         ordered = expand(ordered, _expansion_limits(results, total), int(total * profile.fill / 100), total)
@@ -80,7 +86,7 @@ def select(
     )
 
 
-def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, LayerResult]:
+def _fill(demands: Sequence[Demand], total: int, charged: int, keep_top: KeepTop) -> dict[str, LayerResult]:
     """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
     results: dict[str, LayerResult] = {}
     rooms: dict[str, Allowance] = {}
@@ -89,7 +95,7 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
         layer, behind, host = given.layer, demands[number + 1 :], given.layer.limits.within
         units_per_token = given.layer_input.counter.units_per_token
         if host in rooms:
-            demand = without_shown(given, results[host])
+            demand = without_shown(given, results[host], keep_top)
             allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
         else:
             demand, later = given, held_units(given, behind, total - charged)

@@ -3,10 +3,13 @@
 The first layer gets its part whatever the second one uses, so that a larger budget takes no line from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from contextasm.model import Reason
+from contextasm.model import Fragment, Layer, Reason
 from contextasm.selection.allocation import Allowance, Demand, LayerResult, demand_of, units_of
+
+KeepTop = Callable[[Sequence[Fragment], Layer], Sequence[Fragment]]
+"""Excludes the fragments of a layer beyond its `top`."""
 
 OWN_PART = 3
 """Part of its room that a layer keeps beside one within it: a third."""
@@ -19,13 +22,13 @@ def own_part(demand: Demand, whole: Allowance) -> Allowance:
 
 def other_part(demand: Demand, whole: Allowance, limits: Sequence[Allowance]) -> Allowance:
     """The part of another layer's allowance `whole` that a layer within it has; `limits` are its own."""
-    rest = whole._replace(units=whole.units - whole.units // OWN_PART)
+    rest = whole._replace(units=whole.units - whole.units // OWN_PART, by="within" if whole.units else whole.by)
     least = min([rest, *limits], key=lambda limit: limit.units)
     return least._replace(units=max(units_of(demand.pinned), least.units))
 
 
-def without_shown(demand: Demand, shown: LayerResult) -> Demand:
-    """The demand without the fragments whose lines another layer shows all of."""
+def without_shown(demand: Demand, shown: LayerResult, keep_top: KeepTop) -> Demand:
+    """The demand without the fragments whose lines another layer shows all of, and of the others the layer's `top`."""
     lines: set[tuple[str, int]] = set()
     for section in shown.selected.values():
         for excerpt in section.excerpts:
@@ -41,5 +44,5 @@ def without_shown(demand: Demand, shown: LayerResult) -> Demand:
         is_shown = all((location.path, location.file_line(number)) in lines for number in own)
         is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
         candidates.append(fragment.exclude(reason) if is_twice else fragment)
-    kept = demand_of(demand.layer_input.with_candidates(candidates))
+    kept = demand_of(demand.layer_input.with_candidates(keep_top(candidates, demand.layer)))
     return kept._replace(reserve=demand.reserve)

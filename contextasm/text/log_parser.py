@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from textwrap import dedent
 from typing import NamedTuple
 
-from contextasm.model import Document, Location
+from contextasm.model import Document, Location, Problem
 from contextasm.text.markdown import TextBlock, blocks, list_mark
 from contextasm.text.passage import passage
+
+MAX_LINES = 20_000
+"""Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
 
 _ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
 _TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
@@ -42,11 +45,21 @@ def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.
 
     A list item, a table and a fence are one each. A paragraph is parted where a line ends a sentence, and where one
-    begins with a time or with a name and a colon. What holds no letter and no figure is left out.
+    begins with a time or with a name and a colon. What holds no letter and no figure is left out, and so is what
+    stands below the first `MAX_LINES` lines.
     """
-    lines = document.text.split("\n")
+    lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
     parsed = (_log_line(document, lines[first:stop], first, heading) for first, stop, heading in _spans(lines))
     return tuple(line for line in parsed if _WORD.search(line.text))
+
+
+def long_log_problem(document: Document) -> tuple[Problem, ...]:
+    """The problem of a log with text below its first `MAX_LINES` lines; none for any other."""
+    *_, rest = document.text.split("\n", MAX_LINES)
+    if document.text.count("\n") < MAX_LINES or not rest.strip():
+        return ()
+    message = f"has more than {MAX_LINES:,} lines: those below are not looked at for a topic"
+    return (Problem("too-large", document.path, document.line + MAX_LINES, message),)
 
 
 def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, bool]]:

@@ -47,6 +47,12 @@ def withhold_as(document: Document, visible: Document) -> Document:
     return _without_lines(document, {line for gap in gaps for line in range(gap.first, gap.last + 1)})
 
 
+def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
+    """The lines of the file, counted from 1, that a shared context lacks as private. `parse` reads YAML."""
+    gaps = [gap for gap in withhold(document, parse).gaps if gap.reason == KEY]
+    return frozenset(line for gap in gaps for line in range(gap.first, gap.last + 1))
+
+
 def _without_lines(document: Document, private: set[int]) -> Document:
     """The document without these lines of its file."""
     taken = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}

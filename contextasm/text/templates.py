@@ -35,11 +35,15 @@ def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] =
     return fill_template(template, shown)
 
 
+ARCHIVE = "archive"
+"""Name of the folders that hold what left the files beside them."""
+
+
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
     """The files that a layer's path names; none where the path needs a name that the request does not give.
 
     `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
-    back unchanged, whether such a file exists or not.
+    back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
     """
     if template in {"{open}", "{changed}"}:
         yield from request.open if template == "{open}" else request.changed
@@ -48,10 +52,12 @@ def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterat
     if not all(names.get(name, " ") for name in placeholders(template)):
         return
     path = fill_template(template, names)
-    if is_pattern(path):
+    if not is_pattern(path):
+        yield path
+    elif ARCHIVE in path.split("/"):
         yield from workspace.list(path)
     else:
-        yield path
+        yield from (found for found in workspace.list(path) if ARCHIVE not in found.split("/")[:-1])
 
 
 def is_pattern(path: str) -> bool:

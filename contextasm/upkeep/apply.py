@@ -10,13 +10,16 @@ import gzip
 import os
 import stat
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeAlias
 
-from contextasm.model import ContextasmError
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
+from contextasm.text.decode import decode_document
+from contextasm.text.private_parts import private_lines
 from contextasm.upkeep.action import Action, Edit, Move
-from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive
+from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
 from contextasm.workspace.editing.files import EditableFile
 from contextasm.workspace.editing.journal import FileChange, current_content, make_changes
 from contextasm.workspace.editing.journal_file import Journal
@@ -72,6 +75,13 @@ class _PlacedEdit(NamedTuple):
     action: Action
 
 
+class _FileLines(NamedTuple):
+    """Where the lines of a file end, and which of them are private."""
+
+    ends: Sequence[int]
+    private: frozenset[int]
+
+
 class _Composition:
     """The accepted actions, and the files that they are about, as they are now."""
 
@@ -83,12 +93,16 @@ class _Composition:
         self._spans: dict[str, list[_Span]] = {}
         self._moves: dict[str, str] = {}
         self._targets: set[str] = set()
+        self._archive_sizes: dict[str, int] = {}
+        self._lines: dict[str, _FileLines] = {}
 
     def add(self, action: Action) -> str:
         """Accept an action; gives the reason why it is left out instead, empty for an accepted one."""
         accepted: list[Edit] = []
+        sizes: dict[str, int] = {}
         try:
-            why = self._objection(action, accepted)
+            why = self._objection(action, accepted) or self._objection_to_archives(action, sizes)
+            why = why or self._objection_to_moves(action.moves, sizes)
         except ContextasmError as error:
             why = f"{error.where}: {error.what}"
         if why:
@@ -99,6 +113,7 @@ class _Composition:
             self._edits.setdefault(edit.path, []).append(_PlacedEdit(edit, action))
         self._moves.update((move.path, move.target) for move in action.moves)
         self._targets.update(move.target for move in action.moves)
+        self._archive_sizes.update(sizes)
         return ""
 
     def _objection(self, action: Action, accepted: list[Edit]) -> str:
@@ -116,15 +131,37 @@ class _Composition:
                 return f"an earlier action changes the same lines of {edit.path}"
             spans.insert(at, _span(edit))
             accepted.append(edit)
-        return next(filter(None, map(self._objection_to_move, action.moves)), "")
+        return ""
 
-    def _objection_to_move(self, move: Move) -> str:
-        if self._content(move.path) is None:
-            return f"{move.path} is gone"
-        if move.path in self._moves or self._spans.get(move.path):
-            return f"an earlier action changes {move.path}"
-        if move.target in self._targets or self._content(move.target) is not None:
-            return f"{move.target} exists already"
+    def _objection_to_archives(self, action: Action, sizes: dict[str, int]) -> str:
+        """Why an action's texts can't be archived; `sizes` is given the bytes of each archive with them."""
+        for edit in action.edits:
+            if not edit.is_archived:
+                continue
+            archive = archive_path(edit.path)
+            if archive in self._targets or archive in self._moves:
+                return f"an earlier action moves a file to or from {archive}"
+            content = self._content(archive) or b""
+            size = sizes.get(archive) or self._archive_sizes.get(archive) or len(content) + 1
+            text = self._archived_text(self._content(edit.path) or b"", _PlacedEdit(edit, action))
+            sizes[archive] = size + len(format_archive(b"", [text]))
+            if sizes[archive] > MAX_FILE:
+                return f"{archive} would have more than {MAX_FILE:,} bytes, the most that is read"
+        return ""
+
+    def _objection_to_moves(self, moves: Sequence[Move], sizes: Mapping[str, int]) -> str:
+        """Why files can't be moved; `sizes` has the archives that the same action writes to."""
+        taken: set[str] = set()
+        for move in moves:
+            if self._content(move.path) is None:
+                return f"{move.path} is gone"
+            written = {move.path, move.target} & {*sizes, *self._archive_sizes}
+            if move.path in self._moves or move.path in taken or self._spans.get(move.path) or move.path in written:
+                return f"an earlier action changes {move.path}"
+            is_taken = move.target in self._targets or move.target in taken or move.target in written
+            if is_taken or self._content(move.target) is not None:
+                return f"{move.target} exists already"
+            taken |= {move.path, move.target}
         return ""
 
     def _content(self, path: str) -> bytes | None:
@@ -141,7 +178,7 @@ class _Composition:
             before = self._content(path)
             after = _edited(before or b"", [each.edit for each in placed])
             changes[path] = FileChange(path, before, after, self._mode(path))
-            archives[path] = [self._archived(before or b"", each) for each in placed if each.edit.is_archived]
+            archives[path] = [self._archived_text(before or b"", each) for each in placed if each.edit.is_archived]
         for path, texts in archives.items():
             if texts:
                 self._add_to_archive(changes, path, texts)
@@ -158,13 +195,20 @@ class _Composition:
         old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
         changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
 
-    def _archived(self, data: bytes, placed: _PlacedEdit) -> ArchivedText:
+    def _archived_text(self, data: bytes, placed: _PlacedEdit) -> ArchivedText:
+        """The text that leaves a file of these bytes; a line of it that is private makes all of it private."""
         edit, action = placed
         file = EditableFile(edit.path, data)
+        if edit.path not in self._lines:
+            document = decode_document(edit.path, data, AS_WRITTEN)
+            private = private_lines(document, load_yaml) if isinstance(document, Document) else frozenset()
+            self._lines[edit.path] = _FileLines(line_ends(data, file.encoding), private)
+        lines = self._lines[edit.path]
         start = max(edit.start, len(file.mark))
         removed = edit.removed[start - edit.start :]
-        line, text = archived_text(data[len(file.mark) :], start - len(file.mark), removed, file.encoding)
-        return ArchivedText(edit.path, line, str(self._today), action.verb, action.reason, text)
+        line, text = archived_text(lines.ends, start, removed, file.encoding)
+        is_private = not lines.private.isdisjoint(range(line, line + text.count("\n") + 1))
+        return ArchivedText(edit.path, line, str(self._today), action.verb, action.reason, text, is_private)
 
     def _mode(self, path: str) -> int:
         try:

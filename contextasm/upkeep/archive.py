@@ -7,12 +7,16 @@ file as memories; `ctxasm search --archive` does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 ARCHIVE_SUFFIX = ".txt"
 
-_HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*)")
+_HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*?)( \{private=true\})?")
+_PRIVATE = " {private=true}"
+"""Behind the heading of a private text: for a shared context, this hides all that stands below it, too."""
+
 _QUOTE = ">"
 
 
@@ -29,6 +33,8 @@ class ArchivedText(NamedTuple):
     reason: str
     text: str
     """As it stood there, with LF line ends and none at its end."""
+    is_private: bool = False
+    """Whether it was private, or in a private part of its file."""
     place: int = 0
     """Line of the archive at which the text begins, counted from 1; 0 where it is not in one yet."""
 
@@ -39,11 +45,19 @@ def archive_path(path: str) -> str:
     return f"{folder}{slash}archive/{name}{ARCHIVE_SUFFIX}"
 
 
-def archived_text(data: bytes, start: int, removed: bytes, encoding: str) -> tuple[int, str]:
-    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out."""
-    before = data[:start].decode(encoding, "backslashreplace")
+def line_ends(data: bytes, encoding: str) -> Sequence[int]:
+    """The offset behind each line feed of a file, in order; `encoding` is UTF-8 or UTF-16, in one of its orders."""
+    feed = "\n".encode(encoding)
+    return [found.end() for found in re.finditer(re.escape(feed), data) if not found.start() % len(feed)]
+
+
+def archived_text(ends: Sequence[int], start: int, removed: bytes, encoding: str) -> tuple[int, str]:
+    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out.
+
+    `ends` are the `line_ends` of the file, and `start` is an offset in it.
+    """
     text = removed.decode(encoding, "backslashreplace").replace("\r\n", "\n").replace("\r", "\n")
-    return before.count("\n") + 1, text.rstrip("\n")
+    return bisect_right(ends, start) + 1, text.rstrip("\n")
 
 
 def format_archive(old: bytes, texts: Iterable[ArchivedText]) -> bytes:
@@ -52,6 +66,7 @@ def format_archive(old: bytes, texts: Iterable[ArchivedText]) -> bytes:
     for archived in texts:
         where = f"{_one_line(archived.path)}:{archived.line}, {archived.day}"
         heading = f"## {where}, {_one_line(archived.verb)}: {_one_line(archived.reason)}"
+        heading += _PRIVATE if archived.is_private else ""
         quoted = (f"{_QUOTE} {line}" if line else _QUOTE for line in archived.text.split("\n"))
         parts.append(("\n".join([heading, "", *quoted]) + "\n\n").encode("utf-8", "backslashreplace"))
     return old + b"".join(parts)
@@ -65,8 +80,8 @@ def parse_archive(text: str) -> Iterator[ArchivedText]:
     for number, line in enumerate([*text.split("\n"), "## "], 1):
         if line.startswith("## "):
             if heading and lines:
-                path, at, day, verb, reason = heading.groups()
-                yield ArchivedText(path, int(at), day, verb, reason, "\n".join(lines), place)
+                path, at, day, verb, reason, mark = heading.groups()
+                yield ArchivedText(path, int(at), day, verb, reason, "\n".join(lines), bool(mark), place)
             heading, lines = _HEADING.fullmatch(line), []
         elif line.startswith(_QUOTE):
             place = place if lines else number

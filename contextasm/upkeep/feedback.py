@@ -7,7 +7,7 @@ limits and the changes are those of the digest (4.1, Feedback; 003-8).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from contextasm.config.overrides import resolve_profile
 from contextasm.config.profile_loader import is_profile_path
 from contextasm.config.rules import load_rules
 from contextasm.config.settings import resolve_settings
-from contextasm.model import Conflicts, Layer, Profile, Rule
+from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.feedback import read_feedback
 from contextasm.retrieval.registry import SCORE_PARTS
@@ -86,7 +86,8 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
 
     Raises `ContextasmError` for a profile or a rule that can't be loaded, where there is something to propose.
     """
-    first_day = (upkeep.today - timedelta(days=FEEDBACK_DAYS)).isoformat()
+    first = max(1, upkeep.today.toordinal() - FEEDBACK_DAYS)  # no calendar goes further back
+    first_day = date.fromordinal(first).isoformat()
     lines = read_feedback(upkeep.workspace, upkeep.today).lines
     rates = feedback_rates(line for line in lines if line.day >= first_day)
     judged = f"{rates.builds} build{'s' * (rates.builds != 1)} judged since {first_day}"
@@ -97,6 +98,11 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
         yield from _raise_entities(rates, judged, _profile_in_use(upkeep), rules)
     if rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE:
         yield from _weigh_coherence(rates.coherence, judged, _profile_in_use(upkeep).profile)
+
+
+def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
+    """Problems of files of feedback that can't be read, and of lines that are none: no figure counts them."""
+    return read_feedback(upkeep.workspace, upkeep.today).problems
 
 
 class _ProfileInUse(NamedTuple):

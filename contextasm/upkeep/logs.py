@@ -1,7 +1,6 @@
-"""Planner of logs: those that are no longer warm move to the archive beside them, where a topic still finds them.
+"""Planner of logs: those of a greater age than 30 days move to the archive beside them, where a topic finds them.
 
-A log is active up to an age of 7 days, warm up to 30 and archived after, by the settings `upkeep: logs`. Its day is
-that of its name, and it is never moved back. Only the move to the archive changes a file: the other states are ages.
+The age is a setting, `upkeep: logs: archive`. The day of a log is that of its name, and it is never moved back.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from contextasm.config.upkeep import LogAges
+from contextasm.model import Document
 from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.upkeep.action import Action, Move
 from contextasm.upkeep.upkeep_input import UpkeepInput
@@ -17,24 +17,31 @@ from contextasm.upkeep.upkeep_input import UpkeepInput
 LOG_FOLDERS = ("agents/*/daily", "teams/*/daily")
 """Folders of dated logs; the archive of one is its folder `archive`."""
 
-STATES = ("active", "warm", "archived")
 
-
-def log_state(age: int, ages: LogAges) -> str:
-    """The state of a log of an age in days, which is negative for a day to come: one of `STATES`."""
-    return STATES[(age > ages.warm) + (age > ages.archive)]
+def is_over(today: date, day: date, ages: LogAges) -> bool:
+    """Whether a log of this day is old enough for the archive."""
+    return (today - day).days > ages.archive
 
 
 def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
-    """One action for each folder with logs that are to be archived, the oldest log first."""
+    """One action for each folder with logs that are to be archived, the oldest log first.
+
+    A log of which the archive has a file already is left for a person, in an action of its own.
+    """
     ages = upkeep.settings.logs
     for pattern in LOG_FOLDERS:
         by_folder: dict[str, list[Move]] = {}
-        for path in upkeep.workspace.list(f"{pattern}/*.md"):
+        for path in upkeep.files.list(f"{pattern}/*.md"):
             day = log_date(path)
-            if day and log_state((upkeep.today - day).days, ages) == "archived":
-                by_folder.setdefault(path.rpartition("/")[0], []).extend(_archive_moves(upkeep, path, day))
-        for moves in filter(None, by_folder.values()):
+            if not day or not is_over(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
+                continue
+            target = _archive_target(path, day)
+            if taken := _taken_place(upkeep, target):
+                yield _settle(upkeep, path, taken)
+            else:
+                move = Move(path, f"{target}.gz" if ages.compress else target)
+                by_folder.setdefault(path.rpartition("/")[0], []).append(move)
+        for moves in by_folder.values():
             paths = tuple(move.path for move in moves)
             reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
@@ -46,10 +53,22 @@ def log_date(path: str) -> date | None:
     return parse_date(parts[0]) if parts else None
 
 
-def _archive_moves(upkeep: UpkeepInput, path: str, day: date) -> Iterator[Move]:
-    """The move of a log; none for a link, and where a file of that name stands in the archive already."""
+def _archive_target(path: str, day: date) -> str:
+    """The place of a log in the archive, where it is not compressed."""
     folder, _, name = path.rpartition("/")
-    target = f"{folder}/archive/{day.year:04}/{name}"
-    taken = upkeep.workspace.exists(target) or upkeep.workspace.exists(f"{target}.gz")
-    if not taken and upkeep.workspace.stamp(path):
-        yield Move(path, f"{target}.gz" if upkeep.settings.logs.compress else target)
+    return f"{folder}/archive/{day.year:04}/{name}"
+
+
+def _taken_place(upkeep: UpkeepInput, target: str) -> str:
+    """The file that the archive has in the place of a log, compressed or not; empty for none."""
+    return next((place for place in (target, f"{target}.gz") if upkeep.workspace.exists(place)), "")
+
+
+def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:
+    """An action that tells of a log which stands in its folder and in the archive: a topic finds it twice."""
+    log, other = upkeep.workspace.read(path), upkeep.workspace.read(archived)
+    if isinstance(log, Document) and isinstance(other, Document) and log.whole == other.whole:
+        reason = f"the archived copy is enough, for both have one text: delete {path}"
+    else:
+        reason = "the archive has another log of this name: put what is worth keeping into one of the two"
+    return Action("settle", (path, archived), reason, needs_approval=False)

@@ -104,7 +104,9 @@ def memory_place(memory: Memory) -> str:
 
 
 def quoted(memory: Memory) -> str:
-    """The beginning of a memory's text, in quotes."""
+    """The beginning of a memory's text, in quotes; of a private one nothing, for archives and logs keep a reason."""
+    if memory.private:
+        return "a private memory"
     text = one_line(memory.text)
     if len(text) > EXCERPT:
         text = text[: EXCERPT - 3].rsplit(" ", 1)[0] + "..."

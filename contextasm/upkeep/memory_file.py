@@ -109,11 +109,25 @@ class MemoryFile:
         before = [*lines[:-1], lines[-1] + end] if is_last else lines
         return [*before, *(line + end for line in above), last if is_last else last + end]
 
+    def size(self, memory: Memory) -> int:
+        """The bytes of the memory: those of its lines, of its file if it is one, and of its text where none is told."""
+        if self.is_one_memory:
+            return len(self._file.data)
+        extent = self._extent(memory)
+        if extent is None:
+            return len(memory.text.encode(errors="surrogatepass"))
+        start, end = self._bytes(extent)
+        return end - start
+
+    def _bytes(self, extent: tuple[int, int]) -> tuple[int, int]:
+        """Offset of the first byte of some lines, and that behind the last one."""
+        return self._offsets[extent[0]], min(self._offsets[extent[1]], len(self._file.data))
+
     def remove(self, memory: Memory) -> Edit:
         """The edit that archives a memory that `can_remove`; blank lines and headings around it stay."""
         extent = self._extent(memory)
         assert extent
-        start, end = self._offsets[extent[0]], min(self._offsets[extent[1]], len(self._file.data))
+        start, end = self._bytes(extent)
         return Edit(self._document.path, start, self._file.data[start:end], b"", is_archived=True)
 
     def _edit(self, first: int, stop: int, new_lines: Sequence[str]) -> Edit:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from contextasm.model import Problem
 from contextasm.upkeep.action import Action
-from contextasm.upkeep.feedback import plan_feedback
+from contextasm.upkeep.feedback import feedback_problems, plan_feedback
 from contextasm.upkeep.logs import plan_logs
 from contextasm.upkeep.memories import plan_memories
 from contextasm.upkeep.retention import plan_retention
@@ -26,10 +26,11 @@ class Plan(NamedTuple):
     actions: tuple[Action, ...]
     """Without duplicates, those of one planner together. Where two overlap, the later one is left out."""
     problems: tuple[Problem, ...] = ()
-    """Problems of files that can't be read, which the plan leaves alone."""
+    """Of files that can't be read, or whose names can't be shown, which the plan leaves alone, and of bad feedback."""
 
 
 def make_plan(upkeep: UpkeepInput) -> Plan:
     """The actions of all planners; the same for the same input."""
     actions = {action.id: action for planner in PLANNERS for action in planner(upkeep)}
-    return Plan(tuple(actions.values()), upkeep.memory_files.problems)
+    problems = (*upkeep.memory_files.problems, *upkeep.files.problems, *feedback_problems(upkeep))
+    return Plan(tuple(actions.values()), problems)

@@ -32,11 +32,11 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         today=today,
         parse_yaml=load_yaml,
         summarizer=make_summarizer(settings_file, workspace, process, None),
-        memory_files=MemoryFiles(workspace),
+        memory_files=MemoryFiles(workspace, load_yaml),
     )
 
 
 def read_again(upkeep: UpkeepInput) -> UpkeepInput:
     """The same input over the files as they are now; the settings stay."""
     workspace = Folder(Path(upkeep.workspace.root))
-    return upkeep._replace(workspace=workspace, memory_files=MemoryFiles(workspace))
+    return upkeep._replace(workspace=workspace, memory_files=MemoryFiles(workspace, upkeep.parse_yaml))

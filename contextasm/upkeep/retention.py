@@ -6,7 +6,7 @@ Nothing is deleted, and what is pinned never moves. Without policies there is no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from contextasm.records.uses import count_uses
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.decode import decode_document
 from contextasm.upkeep.action import Action, Edit, Move
+from contextasm.upkeep.memory_edits import Archived
 from contextasm.upkeep.retention_choice import (
     EvictionChoice,
     RetainedItem,
@@ -30,6 +31,9 @@ from contextasm.upkeep.retention_choice import (
 from contextasm.upkeep.retention_items import ARCHIVE, PolicyItems, collect_items
 from contextasm.upkeep.retention_shorten import dated_log_day, shortened_data
 from contextasm.upkeep.upkeep_input import UpkeepInput
+
+RETENTION_VERBS = ("shorten", "evict")
+"""Verbs of the actions of policies."""
 
 
 class _Shortened(NamedTuple):
@@ -70,7 +74,7 @@ class _PolicyPlan:
         self._upkeep = upkeep
         self._policy = items.policy
         self._items = items.items
-        self._bullets = items.bullets
+        self._memories = items.memories
         self._taken = taken
         self._pinned = pinned_ids(items.items, items.policy.pin)
         self._kilobytes = sum(item.size for item in items.items) / KILOBYTE
@@ -81,7 +85,8 @@ class _PolicyPlan:
         sizes = {name: len(forms.short) for name, forms in shortened.items()}
         evict = self._policy.evict
         choices = choose_evictions(self._items, self._pinned, sizes, evict) if evict else ()
-        evicted = {choice.item.id for choice in choices}
+        choices = _without_followers(choices)
+        evicted = {name for choice in choices for name in (choice.item.id, *choice.item.followers)}
         for item in self._items:
             if item.id in shortened and item.id not in evicted:
                 yield self._shorten(item, shortened[item.id])
@@ -126,14 +131,20 @@ class _PolicyPlan:
             f"{self._policy.name} has {self._kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
             f"score {choice.score:.2f}: {idle}quality {item.quality:.2f}"
         )
-        if bullet := self._bullets.get(item.id):
-            edits = (Edit(item.path, bullet.start, bullet.data, b"", is_archived=True),)
-            saved = _tokens(item.path, bullet.data)
-            return Action("evict", (item.id,), reason, needs_approval=True, edits=edits, tokens_saved=saved)
-        move = Move(item.path, self._archive_target(item.path, is_compressed=evict.to == "frozen"))
-        read = self._upkeep.workspace.read(item.path)
-        saved = ESTIMATE.count(read.whole) if isinstance(read, Document) else 0
-        return Action("evict", (item.path,), reason, needs_approval=True, moves=(move,), tokens_saved=saved)
+        leaving = Archived((), ())
+        if retained := self._memories.get(item.id):
+            whole = [retained.memory] if item.id != item.path else []
+            leaving = retained.edits.archive([*whole, *retained.followers])
+        saved = sum(_tokens(edit.path, edit.removed) for edit in leaving.edits)
+        moves = leaving.moves
+        if item.id == item.path:
+            moves = (Move(item.path, self._archive_target(item.path, is_compressed=evict.to == "frozen")), *moves)
+        for move in moves:
+            read = self._upkeep.workspace.read(move.path)
+            saved += ESTIMATE.count(read.whole) if isinstance(read, Document) else 0
+        targets = (item.id, *item.followers)
+        action = Action("evict", targets, reason, needs_approval=True, edits=leaving.edits)
+        return action._replace(moves=moves, tokens_saved=saved)
 
     def _archive_target(self, path: str, *, is_compressed: bool) -> str:
         """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
@@ -149,6 +160,17 @@ class _PolicyPlan:
             target = f"{archive}/{stem}-{number}{dot}{ending}"
         self._taken.add(target)
         return f"{target}.gz" if is_compressed and not target.endswith(".gz") else target
+
+
+def _without_followers(choices: Sequence[EvictionChoice]) -> Sequence[EvictionChoice]:
+    """The choices but for those that leave with another one; of two that lead each other, the first stays."""
+    led: set[str] = set()
+    heads: set[str] = set()
+    for choice in sorted(choices, key=lambda each: -len(each.item.followers)):
+        if choice.item.id not in led:
+            heads.add(choice.item.id)
+            led.update(choice.item.followers)
+    return [choice for choice in choices if choice.item.id in heads]
 
 
 def _tokens(path: str, data: bytes) -> int:

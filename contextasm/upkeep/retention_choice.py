@@ -30,7 +30,9 @@ class RetainedItem(NamedTuple):
     quality: float
     """0 to 1."""
     is_fixed: bool = False
-    """Whether it is pinned whatever the policy says: it instructs an agent, or the memory pins itself."""
+    """Whether it is pinned whatever the policy says: it instructs an agent, or is a memory that may not leave."""
+    followers: tuple[str, ...] = ()
+    """Ids of the memories that leave with it."""
 
 
 class EvictionChoice(NamedTuple):
@@ -92,15 +94,19 @@ def choose_evictions(
     """The items to evict: the highest score first, equal ones by id, until all that stay keep to the limit.
 
     `sizes` has the bytes of items that are to be shortened, by id. Candidates are not pinned, and their uses are known;
-    a policy that weighs no uses (`lru: 0`) needs to know none. Where they do not suffice, all of them are evicted.
+    a policy that weighs no uses (`lru: 0`) needs to know none. Where they do not suffice, all of them are evicted. What
+    leaves with one that was chosen is not chosen itself.
     """
-    excess = sum(sizes.get(item.id, item.size) for item in items) - evict.max_kb * KILOBYTE
+    kept = {item.id: sizes.get(item.id, item.size) for item in items}
+    excess = sum(kept.values()) - evict.max_kb * KILOBYTE
     candidates = [item for item in items if item.id not in pinned and (item.uses.builds or not evict.lru)]
     scores = eviction_scores(candidates, evict)
     chosen: list[EvictionChoice] = []
     for item in sorted(candidates, key=lambda item: (-scores[item.id], item.id)):
         if excess <= 0:
             break
-        excess -= sizes.get(item.id, item.size)
+        if item.id not in kept:
+            continue
+        excess -= sum(kept.pop(name, 0) for name in (item.id, *item.followers))
         chosen.append(EvictionChoice(item, scores[item.id]))
     return chosen

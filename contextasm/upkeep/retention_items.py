@@ -5,20 +5,20 @@ Each item belongs to the first policy that fits it. Archives, hidden files and l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
-from itertools import accumulate
 from typing import NamedTuple
 
 from contextasm.config.retention import RetentionPolicy
 from contextasm.model import Document, Memory
 from contextasm.records.uses import RecordedUses
-from contextasm.text.comments import without_block_comments
 from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_fields import importance_of
-from contextasm.text.memory_parser import bullet_end, is_one_memory
-from contextasm.upkeep.logs import log_state
+from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.upkeep.logs import is_over
+from contextasm.upkeep.memory_edits import OwnerEdits
+from contextasm.upkeep.memory_states import Supersession
 from contextasm.upkeep.retention_choice import RetainedItem
 from contextasm.upkeep.retention_shorten import dated_log_day
 from contextasm.upkeep.upkeep_input import OwnerMemories, UpkeepInput
@@ -27,12 +27,13 @@ ARCHIVE = "archive"
 """Name of the folder that evicted files go to, beside where they lay."""
 
 
-class BulletPlace(NamedTuple):
-    """A bullet of a file of memories, as bytes."""
+class RetainedMemory(NamedTuple):
+    """A memory that is an item, and how it leaves."""
 
-    start: int
-    data: bytes
-    """With its line end."""
+    memory: Memory
+    edits: OwnerEdits
+    followers: tuple[Memory, ...]
+    """The older memories that would be shown again without it: they leave with it."""
 
 
 class PolicyItems(NamedTuple):
@@ -40,17 +41,17 @@ class PolicyItems(NamedTuple):
 
     policy: RetentionPolicy
     items: tuple[RetainedItem, ...]
-    bullets: Mapping[str, BulletPlace]
-    """Places of the memories among them that are no files of their own, by id."""
+    memories: Mapping[str, RetainedMemory]
+    """The memories among them, by id."""
 
 
 class _Found(NamedTuple):
-    """An item, its type of memory, and its place if it is a bullet."""
+    """An item, its type of memory, and the memory if it is one."""
 
     item: RetainedItem
     type: str
     """Empty for a file that holds no memories."""
-    bullet: BulletPlace | None = None
+    memory: RetainedMemory | None = None
 
 
 def collect_items(upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]) -> tuple[PolicyItems, ...]:
@@ -62,8 +63,8 @@ def collect_items(upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]
         found = {each.item.id: each for each in finder.find(policy) if each.item.id not in taken}
         taken.update(found)
         items = tuple(found[name].item for name in sorted(found))
-        bullets = {name: each.bullet for name, each in found.items() if each.bullet}
-        collected.append(PolicyItems(policy, items, bullets))
+        memories = {name: each.memory for name, each in found.items() if each.memory}
+        collected.append(PolicyItems(policy, items, memories))
     return tuple(collected)
 
 
@@ -90,7 +91,7 @@ class _Finder:
             yield from self._files(policy)
 
     def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
-        listed = {path for pattern in policy.files for path in self._upkeep.workspace.list(pattern)}
+        listed = {path for pattern in policy.files for path in self._upkeep.files.list(pattern)}
         for path in sorted(listed - self._memory_paths):
             if not may_be_item(path) or self._is_archived_by_age(path):
                 continue
@@ -101,7 +102,7 @@ class _Finder:
         """Whether a file is a log that is old enough for the archive, so that the planner of logs moves it."""
         day = dated_log_day(path)
         ages = self._upkeep.settings.logs
-        return day is not None and log_state((self._upkeep.today - day).days, ages) == "archived"
+        return day is not None and is_over(self._upkeep.today, day, ages)
 
     def _file_item(self, path: str, needs_quality: bool) -> RetainedItem | None:
         """The item of a file; None for a link, and for anything but a regular file."""
@@ -127,48 +128,33 @@ class _Finder:
         return datetime.fromtimestamp(stamp.modified / 1e9, UTC).date() if stamp else self._upkeep.today
 
     def _memories_of(self, owner: OwnerMemories) -> Iterator[_Found]:
-        documents = {document.path: document for document in owner.documents}
-        rows = {path: _Rows(document) for path, document in documents.items()}
+        edits, supersession = OwnerEdits(owner, self._upkeep.workspace), Supersession(owner.memories)
         for memory in owner.memories:
-            document = documents[memory.path]
             if self._upkeep.workspace.stamp(memory.path) is None:
                 continue
+            is_shown = memory.status in ACTIVE_STATUSES
+            followers = tuple(supersession.followers(memory)) if is_shown else ()
             day = parse_date(memory.created) or self._day_of_file(memory.path)
             quality = (memory.importance + memory.confidence) / 2
-            if is_one_memory(document):
-                item = self._item(memory.path, memory.path, len(document.data), day, quality, memory.id)
-                yield _Found(_pinned_by_itself(item, memory), memory.type)
-            elif bullet := rows[memory.path].bullet(memory):
-                name = f"{memory.path}#{memory.id}"
-                item = self._item(name, memory.path, len(bullet.data), day, quality, memory.id)
-                yield _Found(_pinned_by_itself(item, memory), memory.type, bullet)
+            name = _item_id(edits, memory)
+            item = self._item(name, memory.path, edits.file(memory).size(memory), day, quality, memory.id)
+            stays = item.is_fixed or not _may_leave(edits, memory, followers)
+            item = item._replace(is_fixed=stays, followers=tuple(_item_id(edits, each) for each in followers))
+            yield _Found(item, memory.type, RetainedMemory(memory, edits, followers))
+
+
+def _item_id(edits: OwnerEdits, memory: Memory) -> str:
+    return memory.path if edits.file(memory).is_one_memory else f"{memory.path}#{memory.id}"
+
+
+def _may_leave(edits: OwnerEdits, memory: Memory, followers: Iterable[Memory]) -> bool:
+    """Whether a memory may and can leave its place, and with it those that would be shown again."""
+    is_file = edits.file(memory).is_one_memory  # whose place in the archive has a name that is free
+    can_leave = not memory.pin and edits.can_change(memory) if is_file else edits.can_archive(memory)
+    return can_leave and all(map(edits.can_archive, followers))
 
 
 def may_be_item(path: str) -> bool:
     """Whether a file of this path may be an item: hidden files and those of archives are none."""
     names = path.split("/")
     return ARCHIVE not in names[:-1] and not any(name.startswith(".") for name in names)
-
-
-def _pinned_by_itself(item: RetainedItem, memory: Memory) -> RetainedItem:
-    return item._replace(is_fixed=item.is_fixed or memory.pin)
-
-
-class _Rows:
-    """The lines of a file of memories, as text and as bytes."""
-
-    def __init__(self, document: Document) -> None:
-        """With no bytes where the lines of the bytes are not those of the text, as in UTF-16."""
-        self._texts = (document.head + without_block_comments(document.text)).split("\n")
-        lines = document.data.split(b"\n")
-        is_utf16 = document.data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        has_lines = not is_utf16 and len(lines) == len(self._texts)
-        self._lines = [*(line + b"\n" for line in lines[:-1]), lines[-1]] if has_lines else []
-        self._starts = [0, *accumulate(map(len, self._lines))]
-
-    def bullet(self, memory: Memory) -> BulletPlace | None:
-        """The lines of a memory; None where they can't be told."""
-        first = memory.line - 1
-        stop = bullet_end(self._texts, first)
-        data = b"".join(self._lines[first:stop])
-        return BulletPlace(self._starts[first], data) if data else None

@@ -13,7 +13,9 @@ from contextasm.upkeep.action import Action
 from contextasm.upkeep.apply import Applied, apply_actions
 from contextasm.upkeep.plan import make_plan
 from contextasm.upkeep.prepare import read_again
+from contextasm.upkeep.retention import RETENTION_VERBS
 from contextasm.upkeep.upkeep_input import UpkeepInput
+from contextasm.workspace.editing.journal import withdraw
 
 MOST_ROUNDS = 10
 """Rounds of one application; what is still to be done after them waits for the next one."""
@@ -22,18 +24,27 @@ MOST_ROUNDS = 10
 def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied:
     """Apply every action that `selects` takes. The caller holds the workspace's lock.
 
-    Raises `ContextasmError` where a file can't be written; nothing is changed then.
+    What policies of retention shorten and evict comes after everything else: what leaves by itself makes room.
+    Raises `ContextasmError` where a file can't be written; nothing is changed then, unless the error says so.
     """
     done = Applied()
+    is_last = False
     for _ in range(MOST_ROUNDS):
-        upkeep = read_again(upkeep)
-        selected = [action for action in make_plan(upkeep).actions if action.changes_files and selects(action)]
-        if not selected:
-            break
-        result = apply_actions(upkeep.workspace.root, selected, upkeep.today, done.journal)
+        try:
+            upkeep = read_again(upkeep)
+            todo = [action for action in make_plan(upkeep).actions if action.changes_files and selects(action)]
+            early = [action for action in todo if action.verb not in RETENTION_VERBS]
+            is_last = is_last or not early
+            result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)
+        except BaseException as error:
+            if done.journal:
+                withdraw(upkeep.workspace.root, done.journal, error)
+            raise
         done = Applied((*done.actions, *result.actions), result.left_out, result.journal)
         if not result.actions:
-            break
+            if is_last:
+                break
+            is_last = True
     return done
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import Document, Memory, Parse, Problem, Summarizer
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
+from contextasm.text.private_parts import private_lines
+from contextasm.upkeep.tidy_files import TidyFiles
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
@@ -23,15 +26,21 @@ class OwnerMemories(NamedTuple):
     documents: tuple[Document, ...]
     """Its files in path order, as builds read them; `data` holds the bytes on the disk."""
     memories: tuple[Memory, ...]
-    """In the order of the files, under the ids that builds and `explain` give them."""
+    """In the order of the files, under the ids that builds and `explain` give them.
+
+    One in a private part of its file, or in a private file, is private whether or not its own fields say so.
+    """
 
 
 class MemoryFiles:
     """The files of memories of every owner, read at the first use and once."""
 
-    def __init__(self, workspace: Folder) -> None:
-        """Read nothing yet."""
+    def __init__(self, workspace: Folder, parse: Parse | None = None) -> None:
+        """Read nothing yet. `parse` reads YAML."""
         self._workspace = workspace
+        self._parse = parse
+        self.files = TidyFiles(workspace)
+        """Lists of these and other files that a plan may change."""
 
     @property
     def owners(self) -> tuple[OwnerMemories, ...]:
@@ -47,18 +56,27 @@ class MemoryFiles:
     def _read(self) -> tuple[tuple[OwnerMemories, ...], tuple[Problem, ...]]:
         documents: dict[str, list[Document]] = {}
         problems: list[Problem] = []
-        for path in sorted({path for folder in MEMORY_FOLDERS for path in self._workspace.list(f"{folder}/*.md")}):
+        for path in sorted({path for folder in MEMORY_FOLDERS for path in self.files.list(f"{folder}/*.md")}):
             read = self._workspace.read(path)
             if isinstance(read, Document):
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
             elif read:
                 problems.append(read)
-        return tuple(_owner_memories(folder, tuple(documents[folder])) for folder in sorted(documents)), tuple(problems)
+        return tuple(
+            _owner_memories(folder, tuple(documents[folder]), self._parse) for folder in sorted(documents)
+        ), tuple(problems)
 
 
-def _owner_memories(folder: str, documents: tuple[Document, ...]) -> OwnerMemories:
-    parsed = [memory for document in documents for memory in parse_memories(document)[0]]
+def _owner_memories(folder: str, documents: tuple[Document, ...], parse: Parse | None) -> OwnerMemories:
+    parsed = [memory for document in documents for memory in _memories(document, parse)]
     return OwnerMemories(folder, documents, distinct_memories(parsed)[0])
+
+
+def _memories(document: Document, parse: Parse | None) -> Iterator[Memory]:
+    """The memories of a file, those in its private parts as private ones."""
+    parts = private_lines(document, parse)
+    for memory in parse_memories(document)[0]:
+        yield memory._replace(private=True) if memory.line in parts else memory
 
 
 class UpkeepInput(NamedTuple):
@@ -73,3 +91,8 @@ class UpkeepInput(NamedTuple):
     summarizer: Summarizer | None
     """The configured one, which gives problems where the person does not trust it; None where there is none."""
     memory_files: MemoryFiles
+
+    @property
+    def files(self) -> TidyFiles:
+        """Lists of the files that a plan may change; planners list files by it."""
+        return self.memory_files.files

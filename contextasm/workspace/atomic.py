@@ -9,6 +9,7 @@ import errno
 import os
 import select
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError
@@ -18,15 +19,18 @@ from contextasm.workspace.reading import file_bytes
 def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
     """Make `data` the content of a file, atomically; False where the file had this content already.
 
-    A link's target is written, not the link. A new file gets `new_mode`, None for the usual one; an old one keeps its
-    own. Devices and pipes are written to directly. Raises `ContextasmError`; the file then still has its old content.
+    A link's target is written, not the link. A new file gets `new_mode`, None for the usual one, and with a mode the
+    owner and group of its folder; an old one keeps its own, as far as the process may set them.
+    Devices and pipes are written to directly. Raises `ContextasmError`; the file then still has its old content.
     """
     target = os.path.realpath(path)
+    owner = None
     try:
         # Not of the real path: that of `/dev/stdout` in a pipeline is no path at all.
         status = os.stat(path)
     except FileNotFoundError:
         mode = 0o666 & ~_permission_mask() if new_mode is None else new_mode
+        owner = None if new_mode is None else _owner(os.path.dirname(target))
     except OSError as error:
         raise _write_error(path, error) from error
     else:
@@ -38,8 +42,9 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
         if status.st_size == len(data) and file_bytes(target, limit=len(data)) == data:
             return False
         mode = stat.S_IMODE(status.st_mode)
+        owner = (status.st_uid, status.st_gid)
     try:
-        _replace_file(target, data, mode)
+        _replace_file(target, data, mode, owner)
     except OSError as error:
         raise _write_error(path, error, replaced=os.path.exists(target)) from error
     return True
@@ -64,7 +69,26 @@ def refuse_unwritable(path: Path) -> None:
         raise _write_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
-def _replace_file(target: str, data: bytes, mode: int) -> None:
+def _owner(folder: str) -> tuple[int, int] | None:
+    """Owner and group of a folder; None where it can't be asked."""
+    with suppress(OSError):
+        status = os.stat(folder)
+        return status.st_uid, status.st_gid
+    return None
+
+
+def make_folders(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each with the owner of the one above it. Raises `OSError`."""
+    if folder.is_dir():
+        return
+    make_folders(folder.parent)
+    folder.mkdir(exist_ok=True)
+    owner = _owner(str(folder.parent))
+    if owner and os.geteuid() == 0:
+        os.chown(folder, *owner)
+
+
+def _replace_file(target: str, data: bytes, mode: int, owner: tuple[int, int] | None) -> None:
     """Write a temporary file beside the file and give it the file's name."""
     import tempfile
 
@@ -73,6 +97,9 @@ def _replace_file(target: str, data: bytes, mode: int) -> None:
     try:
         try:
             emit(handle, data)
+            if owner and owner != (os.geteuid(), os.getegid()):
+                with suppress(OSError):  # only root may give a file away
+                    os.fchown(handle, *owner)
             os.fchmod(handle, mode)
             os.fsync(handle)
         finally:

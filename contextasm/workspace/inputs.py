@@ -12,9 +12,21 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.text.glob import TreeEntry, list_matching
+from contextasm.text.glob import TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import BLOCK_SUFFIXES, FileIdentity, OutputFile, file_identity
+
+_ARCHIVE = "ctxasm tidy keeps here what left other files, and searches find it"
+_GIT = "git reads this file"
+
+_KEPT_PLACES = (
+    ("**/archive/*.txt", _ARCHIVE),
+    ("**/daily/archive/**", _ARCHIVE),
+    ("**/memories/archive/**", _ARCHIVE),
+    ("**/.gitignore", _GIT),
+    ("**/.gitattributes", _GIT),
+)
+"""Patterns of files below the workspace, as `text.glob.glob_matches` takes them, that no layer needs to read."""
 
 
 class InputPattern(NamedTuple):
@@ -76,12 +88,21 @@ def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Ite
         output = by_identity.get(file_identity(path))
         if output and output.kind not in {"text", "block"}:
             yield output, "ctxasm.yaml lists this file as an output of a build"
+    yield from _kept_targets(targets, inputs.folder.root)
     tree = _TreeWithTargets(inputs.folder, targets)
     for pattern in dict.fromkeys(inputs.patterns):
         for path in list_matching(tree, pattern.pattern):
             match = by_identity.get(file_identity(f"{inputs.folder.root}/{path}"))
             if match and not _is_allowed_block(match, pattern):
                 yield match, pattern.what
+
+
+def _kept_targets(targets: Sequence[OutputFile], root: str) -> Iterator[tuple[OutputFile, str]]:
+    """Targets in archives, and files that other tools read, whether they exist or not."""
+    for target in targets:
+        if _is_below(target.real, root):
+            path = os.path.relpath(target.real, root).casefold()  # a disk may ignore the case of letters
+            yield from ((target, what) for pattern, what in _KEPT_PLACES if glob_matches(pattern, path))
 
 
 def _is_allowed_block(target: OutputFile, pattern: InputPattern) -> bool:

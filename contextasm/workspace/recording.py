@@ -14,6 +14,11 @@ Read = Document | Problem | None
 """Result of reading a path: its document, the problem with it, or None where there is no such file."""
 
 
+def name_problem(name: str) -> Problem:
+    """The problem of a file whose name can't be shown as it is; `name` is it with escapes and masks."""
+    return Problem("bad-name", name, 0, "has a name with hidden characters, line ends or a secret", "rename it")
+
+
 class RecordingWorkspace:
     """Workspace whose lists and files stay as another workspace gave them the first time (`model.Workspace`)."""
 
@@ -51,6 +56,5 @@ class RecordingWorkspace:
         shown = {path: shown_name(path) for path in paths}
         for path, name in shown.items():
             if name != path:
-                what = "has a name with hidden characters, line ends or a secret"
-                self._unfit[name] = Problem("bad-name", name, 0, what, "rename it")
+                self._unfit[name] = name_problem(name)
         return [*shown.values()]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from contextasm.retrieval.search import bm25
 from contextasm.retrieval.search.analyzer import leading_name, split_words
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.dates import named_dates
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+from contextasm.retrieval.search.spelling import similar_words
 from tests.command import python
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 LOG = (
     IndexEntry("Ana planted tomatoes on the balcony", "a.md", "2025-03-08", "ana"),
@@ -402,3 +409,31 @@ def test_a_date_is_read(query: str, expected: tuple[int, int, int]) -> None:
 def test_no_date_is_read(query: str) -> None:
     """Words that only look like one."""
     assert named_dates(query) == []
+
+
+# --- limits
+
+
+def test_author_whose_name_alone_is_found_has_its_memories_found() -> None:
+    """Written with a capital or not; with another word that is found, the name is a cue."""
+    index = build_index(named("Ana likes tea", "Ana: chess", "Ana bought a kettle", "Bob sells boats"))
+    assert similarities("What does Ana drink?", index).keys() == {0, 1, 2}
+    assert similarities("what does ana drink?", index).keys() == {0, 1, 2}
+    assert max(scores := similarities("What boats has Ana?", index), key=lambda row: scores[row]) == 3
+
+
+def test_number_of_words_that_are_corrected_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first unknown words of a query are, whatever known words stand among them."""
+    compared: list[str] = []
+
+    def counting(word: str, candidates: Sequence[str], cutoff: float) -> Iterator[tuple[str, float]]:
+        compared.append(word)
+        return similar_words(word, candidates, cutoff)
+
+    monkeypatch.setattr(bm25, "similar_words", counting)
+    index = build_index([IndexEntry("The harbour was dredged"), IndexEntry("Soup")])
+    unknown = [f"unknown{number}" for number in range(500)]
+    similarities(" ".join(["dredged", *unknown]), index)
+    assert {word for word in compared if word in unknown} == {*unknown[: bm25.MAX_CORRECTED]}
+    assert 0 in similarities(" ".join([*unknown[: bm25.MAX_CORRECTED - 1], "harbuor"]), index)
+    assert similarities(" ".join([*unknown[: bm25.MAX_CORRECTED], "harbuor"]), index) == {}

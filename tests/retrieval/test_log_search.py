@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from contextasm.model import MAX_FILE, Context
-from tests.workspaces import Content, agent, ago, build, codes, limited, log, section
+from tests.workspaces import DAY, Content, agent, ago, build, codes, limited, log, section
 
 OLD = ago(100)
 HARBOUR = "# Day\n\n- We ate soup\n- The harbour was dredged\n\nKenji saw it. Nobody else did.\n"
@@ -105,10 +105,54 @@ def test_lines_below_a_heading_share_its_matches() -> None:
 
 def test_many_lines_are_counted() -> None:
     """Each reason once; the candidates are those that match best."""
-    files = agent() | log(OLD, "- The harbour\n" * 20 + "\n".join(f"- soup {n}" for n in range(1500)))
+    files = agent() | log(
+        OLD, "\n".join([f"- The harbour {n}" for n in range(20)] + [f"- soup {n}" for n in range(1500)])
+    )
     context = build(files, limited(related={"max_candidates": 5}), topic="harbour")
     own = [each for each in context.decisions if each.layer == "related"]
     counts = {each.reason.code: dict(each.reason.facts)["count"] for each in own if each.lines == (0, 0)}
     assert set(counts) == {"no-match", "not-in-pool"}
     assert len(own) == 5 + len(counts)
     assert sum(map(int, counts.values())) == 1515
+
+
+def test_equal_lines_of_a_day_are_one() -> None:
+    """Of two files of a day, and of one file; the one that the recent logs hold stays, so that it is shown once."""
+    text = "- The harbour was dredged\n"
+    files = agent() | log(OLD, text * 3) | archived(str(OLD), gzip.compress(text.encode()))
+    files[f"agents/luna/daily/archive/{OLD}.md"] = text
+    context = build(files, topic="harbour")
+    assert related(context).count("dredged") == 1
+    kept = f"agents/luna/daily/{OLD}.md"
+    facts = [dict(each.reason.facts) for each in context.decisions if each.reason.code == "merged"]
+    assert [fact["path"] for fact in facts] == [kept] * 4
+    assert (
+        build(log(DAY, text) | archived(str(DAY), gzip.compress(text.encode())) | agent(), topic="harbour").text.count(
+            "dredged"
+        )
+        == 1
+    )
+
+
+def test_equal_lines_of_two_days_are_two() -> None:
+    """Each says something of its day."""
+    files = agent() | log(OLD, "- The harbour was dredged\n") | log(ago(90), "- The harbour was dredged\n")
+    assert related(build(files, topic="harbour")).count("dredged") == 2
+
+
+def test_copies_take_no_place_from_other_lines() -> None:
+    """Of thousands, with a limit of candidates: they are counted."""
+    files = agent() | log(OLD, "- harbour\n" * 3000 + "- The harbour was paid for by the town\n")
+    context = build(files, limited(related={"max_candidates": 2}), topic="harbour")
+    assert related(context) == f"### {OLD}\n- harbour\n- The harbour was paid for by the town"
+    counts = {each.reason.code: dict(each.reason.facts) for each in context.decisions if each.lines == (0, 0)}
+    assert counts["merged"]["count"] == 2999
+
+
+def test_long_log_is_searched_in_its_beginning() -> None:
+    """Blank lines count, too; the limit is told with its place."""
+    files = agent() | log(OLD, "- The harbour was dredged\n" + "\n" * 20_000 + "- The harbour was paid\n")
+    context = build(files, topic="harbour")
+    assert related(context) == f"### {OLD}\n- The harbour was dredged"
+    assert [(each.code, each.line) for each in context.problems if each.code == "too-large"] == [("too-large", 20_001)]
+    assert "too-large" not in codes(build(agent() | log(OLD, "- The harbour\n" + "\n" * 30_000), topic="harbour"))

@@ -125,3 +125,24 @@ def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
     result = inside("explain", "--json", *request, "-w", tmp_path)
     assert '"layer": "L3"' not in result.out
     assert '"limit": 600' in result.out
+
+
+def test_top_counts_what_the_first_does_not_show() -> None:
+    """The best line stands in the recent log; the next one takes its place."""
+    files = agent() | log(DAY, "- The harbour\n") | log(ago(50), "- A long line that tells of the harbour, too\n")
+    context = build(files, limited(related={"top": 1}), topic="harbour")
+    assert "tells of the harbour" in section(context, "Related Activity")
+    more = files | log(ago(60), "- A far longer line that tells of ships, of piers and of the old harbour\n")
+    assert section(build(more, limited(related={"top": 1}), topic="harbour"), "Related Activity").count("\n") == 1
+
+
+def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
+    """No other layer took it."""
+    files = agent() | log(ago(50), f"- {'harbour ' * 60}\n")
+    context = build(files, limited(L3={"max_tokens": 60}), topic="harbour")
+    (decision,) = (each for each in context.decisions if each.layer == "related")
+    assert (decision.reason.code, dict(decision.reason.facts)["limit"]) == ("no-room", "within")
+    (problem,) = (each for each in context.problems if each.path == "related")
+    assert "40, its part of the room of L3, holds no line of it" in problem.message
+    wide = build(files, limited(L3={"max_tokens": None}), budget=80, topic="harbour")
+    assert "starved" not in {each.code for each in wide.problems if each.path == "related"}

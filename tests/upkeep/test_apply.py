@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from contextasm.model import ContextasmError
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.apply import apply_actions
-from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, parse_archive
+from contextasm.upkeep.archive import (
+    ArchivedText,
+    archive_path,
+    archived_text,
+    format_archive,
+    line_ends,
+    parse_archive,
+)
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import is_unfinished, recover, take_back
 from contextasm.workspace.folder import Folder
@@ -188,7 +195,7 @@ def test_an_archive_gives_back_each_text(texts: Sequence[str]) -> None:
     for number, text in enumerate(texts):
         data = b"line\n" * number + text.encode()
         gone = Edit(FILE, 5 * number, text.encode(), b"", is_archived=True)
-        line, removed = archived_text(data, gone.start, gone.removed, "utf-8")
+        line, removed = archived_text(line_ends(data, "utf-8"), gone.start, gone.removed, "utf-8")
         archive = format_archive(archive, [ArchivedText(FILE, line, str(DAY), "deprecate", "old", removed)])
     found = list(parse_archive(archive.decode()))
     assert [(each.text, each.line) for each in found] == [
@@ -219,9 +226,13 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
     apply_actions(root_of(root), [action(edit(FILE, b"- One\n", b"One", b"1"))], DAY)
     os.rename(root / ".tidy/last", root / ".tidy/unfinished")
     shutil.copytree(root, tmp_path / "b")
-    assert recover(root_of(tmp_path / "b")) == ()
+    copied = recover(root_of(tmp_path / "b"))
+    assert copied.restored is None
+    assert str(copied.blocked).startswith(".tidy/unfinished: is not believed: it came with a copy")
     assert (tmp_path / "b" / FILE).read_bytes() == b"- 1\n"
-    assert recover(root_of(root)) == ()
+    restored = recover(root_of(root)).restored
+    assert restored
+    assert [entry.path for entry in restored.entries] == [FILE]
     assert (root / FILE).read_bytes() == b"- One\n"
 
 
@@ -330,3 +341,51 @@ def test_the_archive_of_a_file_lies_beside_it() -> None:
     """No pattern of memories finds it: it does not end in `.md`."""
     assert archive_path("agents/a/memories/2025-03.md") == "agents/a/memories/archive/2025-03.md.txt"
     assert archive_path("tasks.md") == "archive/tasks.md.txt"
+
+
+@pytest.mark.parametrize("is_move_first", [False, True])
+def test_a_move_never_lands_on_an_archive_that_the_same_round_writes(tmp_path: Path, is_move_first: bool) -> None:
+    """The archive of `m.md` has the name that an evicted `m.md.txt` has there."""
+    files = {FILE: b"- One\n- Two\n", f"{FILE}.txt": b"Mine\n"}
+    fill(tmp_path, files)
+    gone = edit(FILE, files[FILE], b"- Two\n", archived=True)
+    move = Move(f"{FILE}.txt", archive_path(FILE))
+    actions = [action(gone, verb="archive"), action(move, verb="evict")]
+    ordered = actions[::-1] if is_move_first else actions
+    applied = apply_actions(root_of(tmp_path), ordered, DAY)
+    assert ([*applied.actions], [left.action for left in applied.left_out]) == ([ordered[0]], [ordered[1]])
+    text = all_text(tmp_path)
+    assert all(line in text for line in (b"- One", b"- Two", b"Mine"))
+    both = apply_actions(root_of(fill(tmp_path / "both", files)), [action(gone, move)], DAY)
+    assert (both.actions, len(both.left_out)) == ((), 1)
+
+
+def test_two_moves_of_one_action_do_not_share_a_target(tmp_path: Path) -> None:
+    """The second one would take the place of the first."""
+    fill(tmp_path, {"a.md": b"One\n", "b.md": b"Two\n"})
+    applied = apply_actions(root_of(tmp_path), [action(Move("a.md", "c.md"), Move("b.md", "c.md"))], DAY)
+    assert [left.why for left in applied.left_out] == ["c.md exists already"]
+    assert (tmp_path / "a.md").exists()
+
+
+def test_no_archive_grows_beyond_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would not fit stays in its file; what was accepted before counts."""
+    monkeypatch.setattr("contextasm.upkeep.apply.MAX_FILE", 200)
+    lines = [b"- " + letter * 50 + b"\n" for letter in (b"a", b"b", b"c")]
+    fill(tmp_path, {FILE: b"".join(lines)})
+    actions = [action(edit(FILE, b"".join(lines), line, archived=True)) for line in lines]
+    applied = apply_actions(root_of(tmp_path), actions, DAY)
+    assert len(applied.actions) == 1
+    assert {left.why for left in applied.left_out} == {
+        f"{archive_path(FILE)} would have more than 200 bytes, the most that is read"
+    }
+    assert (tmp_path / archive_path(FILE)).stat().st_size <= 200
+    assert (tmp_path / FILE).read_bytes() == b"".join(lines[1:])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_the_line_of_an_archived_text_is_counted_in_characters(encoding: str) -> None:
+    """`Ċ` is 0x010A, whose second byte is that of a line feed."""
+    data = "ĊĀ\nĊ\n- Two\n".encode(encoding)
+    start = data.index("- Two".encode(encoding))
+    assert archived_text(line_ends(data, encoding), start, "- Two\n".encode(encoding), encoding) == (3, "- Two")

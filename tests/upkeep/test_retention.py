@@ -318,3 +318,45 @@ def test_a_plan_carried_out_keeps_to_the_limit_and_leaves_nothing_to_do(
         kept |= {edit.removed for action in actions for edit in action.edits}
         assert set(before.values()) <= kept
         assert plan(root) == []
+
+
+MEMORIES = "agents/a/memories/m.md"
+
+
+def test_an_evicted_memory_takes_along_what_would_be_shown_again_without_it(tmp_path: Path) -> None:
+    """The older one is no action of its own."""
+    policy = "facts: {types: fact, evict: {max_kb: 0, lru: 0}}"
+    text = "- [note] Port 80 {id=old}\n- [fact] Port 81 {id=new supersedes=old}\n- [note] Other\n"
+    root = workspace(tmp_path, policy, {MEMORIES: text})
+    (action,) = plan(root)
+    assert action.targets == (f"{MEMORIES}#new", f"{MEMORIES}#old")
+    carry_out(root, [action])
+    assert (root / MEMORIES).read_text(encoding="utf-8") == "- [note] Other\n"
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_of_two_evicted_memories_the_newer_one_takes_the_older_one_along(tmp_path: Path, first: str) -> None:
+    """Whatever their scores are."""
+    policy = "facts: {types: fact, evict: {max_kb: 0, lru: 0}}"
+    importance = {"old": 0.9, "new": 0.9, first: 0.1}
+    text = (
+        f"- [fact] Port 80 {{id=old importance={importance['old']}}}\n"
+        f"- [fact] Port 81 {{id=new supersedes=old importance={importance['new']}}}\n"
+    )
+    root = workspace(tmp_path, policy, {MEMORIES: text})
+    assert verbs(plan(root)) == [("evict", f"{MEMORIES}#new", f"{MEMORIES}#old")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- [note] Port 80 {id=old pin=true}\n- [fact] Port 81 {supersedes=old}\n",
+        "- [fact] Port 80 {id=x}\n- [fact] Port 81 {id=x}\n",
+        "- [fact] Port 80\n<!-- why\nso -->\n  and more\n",
+    ],
+    ids=["pinned-follower", "shared-id", "comment"],
+)
+def test_a_memory_that_may_not_leave_is_not_evicted(tmp_path: Path, text: str) -> None:
+    """By the rules that hold for every other action on memories."""
+    root = workspace(tmp_path, "facts: {types: fact, evict: {max_kb: 0, lru: 0}}", {MEMORIES: text})
+    assert plan(root) == []

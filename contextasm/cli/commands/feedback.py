@@ -10,6 +10,7 @@ from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import JsonOption, QuietOption, record_argument, takes_options
 from contextasm.cli.output import format_json, require_stdout, write_receipt
 from contextasm.cli.owner import typed_text
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 
@@ -60,6 +61,7 @@ def add_feedback(
         missing=[typed_text(text, "--missing", masked=True) for text in flags.missing or ()],
     )
     path = f"feedback/{feedback.day[:7]}.jsonl"
+    recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
     if flags.json:
         place = {"schema": "ctxasm.feedback/1", "path": path, "line": line}

@@ -9,6 +9,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, write_receipt, write_stderr
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def lock(
         require_stdout()
     process = process_environment()
     workspace = open_workspace(options, process)
+    recover_first(workspace)
     with locked(workspace):
         approved = load_approved(workspace)
         documents = _documents(workspace, instructing_files(workspace, options, process))

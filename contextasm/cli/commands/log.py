@@ -9,6 +9,7 @@ import typer
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, typed_text
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 
@@ -29,6 +30,7 @@ def append_entry(
     entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(options, process_environment())
     path = f"{owner.path}/daily/{owner.day}.md"
+    recover_first(owner.workspace)
     made = append_log(owner.workspace, path, entry)
     if json:
         write_receipt(format_json({"schema": "ctxasm.log/1", "path": path, "made": made}))

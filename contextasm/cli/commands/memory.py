@@ -9,6 +9,7 @@ import typer
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def memory(
     if json or not quiet:
         require_stdout()
     owner = find_owner(options, process_environment(), needed=False)
+    recover_first(owner.workspace)
     changes = change_status(owner.workspace, names, action, owner.path)
     if json:
         memories = [{**change.memory._asdict(), "status_before": change.before} for change in changes]

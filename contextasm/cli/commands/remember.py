@@ -10,6 +10,7 @@ import typer
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def add_memories(
     show_problems(reader.problems)
     process = process_environment()
     owner = find_owner(options, process, needed=flags.file is None)
+    recover_first(owner.workspace)
     place = place_for_memories(owner, flags.file, process)
     outcomes = store_memories(owner.workspace, place, memories, owner.day, force=flags.force)
     if flags.json:

@@ -69,11 +69,14 @@ Hit = tuple["Memory", "Score"]
 
 def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
     from contextasm.config.owners import OwnerKind, owner_folder
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import prepare_build, process_environment
+    from contextasm.retrieval.audience import for_audience
     from contextasm.upkeep.archive_search import EVERY_OWNER, search_archives
 
     _refuse_options_of_builds(options)
-    workspace = open_workspace(options, process_environment())
+    unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build
+    job = prepare_build(unnamed, process_environment(), restrict_profile=lambda whole: whole._replace(layers=()))
+    workspace = for_audience(job.build).workspace
     names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
     owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]
     found = search_archives(workspace, owners or EVERY_OWNER, topic)
@@ -97,7 +100,7 @@ def _refuse_options_of_builds(options: Options) -> None:
     from contextasm.model import ContextasmError
 
     for field, default in Options._field_defaults.items():
-        if field not in {"workspace", "agent", "team"} and getattr(options, field) != default:
+        if field not in {"workspace", "agent", "team", "audience"} and getattr(options, field) != default:
             what = "archives are searched by their words alone"
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
 

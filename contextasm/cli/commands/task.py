@@ -18,6 +18,7 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.cli.owner import typed_text
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def _resulting_stack(options: Options, action: str, text: str | None) -> TaskSta
         read = folder.read(TASK_FILE)
         return _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read)
     argument = _argument(action, text)
+    recover_first(folder)
     return change_task_stack(folder, load_yaml, lambda old: _changes()[action](old, argument))
 
 

@@ -17,6 +17,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
+from contextasm.cli.recovery import recover_first, require_recovered
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -113,10 +114,8 @@ def _write_metrics(
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
     from contextasm.upkeep.plan import make_plan
     from contextasm.upkeep.tidy import named_actions
-    from contextasm.workspace.editing.journal import is_unfinished
 
-    if is_unfinished(upkeep.workspace.root):
-        _lock_and_recover(upkeep)
+    recover_first(upkeep.workspace, PATIENCE)
     plan = make_plan(upkeep)
     actions = named_actions(plan.actions, [*names]) if names else plan.actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
@@ -132,23 +131,14 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     return 0
 
 
-def _lock_and_recover(upkeep: UpkeepInput) -> None:
-    """Wait for the lock once: who takes it takes back what an interrupted application left."""
-    from contextasm.workspace.editing.files import locked
-    from contextasm.workspace.editing.journal import is_unfinished
-
-    with locked(upkeep.workspace, patience=PATIENCE):
-        if not is_unfinished(upkeep.workspace.root):
-            write_stderr("ctxasm: an interrupted application was taken back")
-
-
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
     from contextasm.upkeep.tidy import apply_all, apply_named
     from contextasm.workspace.editing.files import locked
 
     if flags.json or not flags.quiet:
         require_stdout()
-    with locked(upkeep.workspace, patience=PATIENCE):
+    with locked(upkeep.workspace, patience=PATIENCE) as recovery:
+        require_recovered(recovery)
         if names:
             applied = apply_named(upkeep, [*names])
         else:
@@ -174,8 +164,10 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
 
     if flags.json or not flags.quiet:
         require_stdout()
-    with locked(upkeep.workspace, patience=PATIENCE):
-        journal = take_back(upkeep.workspace.root)
+    with locked(upkeep.workspace, patience=PATIENCE) as recovery:
+        require_recovered(recovery)
+        # The application that was interrupted is the last one: the one before it stays.
+        journal = recovery.restored or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     if flags.json:
         files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]

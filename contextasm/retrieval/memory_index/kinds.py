@@ -12,7 +12,7 @@ from contextasm.model import Document, Location, Memory, Problem, ScoreInputs
 from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day
 from contextasm.retrieval.memory_pool import index_entry, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
-from contextasm.text.log_parser import LogLine, parse_log
+from contextasm.text.log_parser import LogLine, long_log_problem, parse_log
 from contextasm.text.memory_ids import memory_id
 from contextasm.text.memory_parser import parse_memories
 
@@ -73,7 +73,7 @@ KINDS: Mapping[str, EntryKind] = {
         is_marked=lambda memory: memory.pin,
     ),
     "log-lines": EntryKind(
-        parse=lambda document: (parse_log(document), ()),
+        parse=lambda document: (parse_log(document), long_log_problem(document)),
         state=_line_state,
         finish=lambda line, _id: line,
         restore=_restored_line,

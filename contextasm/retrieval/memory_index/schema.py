@@ -1,7 +1,7 @@
 """Tables of an index, and the encoding of numbers and entries in them. Every blob carries a check sum.
 
-An index of another version is never read: the version changes with each release, and with each change of a table or of
-the analyzer.
+An index of another version is never read: the version changes with each release, and with each change of a table, of
+the analyzer or of the fields of an entry.
 """
 
 from __future__ import annotations
@@ -10,15 +10,28 @@ import json
 import sqlite3
 import sys
 from array import array
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 from zlib import crc32
 
 from contextasm import __version__
+from contextasm.model import Location, Memory
+from contextasm.text.log_parser import LogLine
 
 _FORM = 9
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
-VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
+_FIELDS = (Memory._fields, LogLine._fields, Location._fields)
+"""Fields of the entries, which are stored by their places."""
+
+
+def index_version(fields: Sequence[Sequence[str]]) -> int:
+    """The version of an index whose entries have these fields; of 31 bits, as SQLite keeps it."""
+    names = " / ".join(map(" ".join, fields))
+    return crc32(f"{_FORM} {__version__} {sys.byteorder} {names}".encode()) & 0x7FFFFFFF
+
+
+VERSION = index_version(_FIELDS)
 """Version of an index. It includes the byte order, because numbers are stored as this machine has them in memory."""
 
 SCHEMA = (

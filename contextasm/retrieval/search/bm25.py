@@ -62,6 +62,9 @@ _ENDINGS: Final = (2, 3)
 _ENDING_WEIGHT: Final = 0.9
 _TYPO_RATIO_ENDING: Final = 80
 
+MAX_CORRECTED: Final = 32
+"""Words of a query, the first ones, that are corrected where no entry holds them: each is compared with every term."""
+
 # Cues, as parts of the value of a word that one entry alone holds.
 _DAY: Final = 1.0
 _AUTHOR: Final = 0.6
@@ -86,10 +89,7 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH) -> dict
     """
     dates = named_dates(query)
     authors, terms = _named_authors_and_terms(query, dates, index)
-    totals: dict[int, float] = {}
-    for query_term in terms:
-        for row, value in _row_values(query_term, index).items():
-            totals[row] = totals.get(row, 0.0) + value
+    totals = _totals(terms, index) or _totals(_terms_of_names(authors, index), index)
     _add_cues(totals, dates, authors, _answering_flags(query), index)
     best = max(totals.values(), default=0.0)
     for row in _rows_with_same_words(query, index):
@@ -98,10 +98,27 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH) -> dict
     return {row: (total / best) ** CONTRAST for row, total in totals.items() if total > 0 and total >= min_match * best}
 
 
+def _totals(terms: Sequence[str], index: Index) -> dict[int, float]:
+    """Sum of the values of each row that holds one of the terms, or that stands beside such a row."""
+    corrected = {*[word for word in terms if _can_be_corrected(word, index)][:MAX_CORRECTED]}
+    totals: dict[int, float] = {}
+    for query_term in terms:
+        for row, value in _row_values(query_term, index, is_corrected=query_term in corrected).items():
+            totals[row] = totals.get(row, 0.0) + value
+    return totals
+
+
+def _terms_of_names(authors: frozenset[int], index: Index) -> list[str]:
+    # Where nothing else of a query is found, what its authors wrote is better than nothing.
+    names = sorted(index.authors[place].removesuffix(SPEAKER_MARK) for place in authors)
+    return [*dict.fromkeys(map(term, names))]
+
+
 def _named_authors_and_terms(query: str, dates: Sequence[NamedDate], index: Index) -> tuple[frozenset[int], list[str]]:
     """Places of the authors that a query names, and the terms to search for, each once.
 
-    Names of authors are the commonest words of a log: they are a cue and no terms, unless the query holds no other.
+    Names of authors are the commonest words of a log: they are a cue and no terms, unless the query holds no
+    other, or none that is found (`_terms_of_names`).
     The words of a date are not corrected: they are searched for in the form in which they are written.
     """
     words = analyze(query)
@@ -133,13 +150,13 @@ def _named_authors(query: str, words: frozenset[str], index: Index) -> frozenset
     return frozenset(named)
 
 
-def _row_values(word: str, index: Index) -> dict[int, float]:
+def _row_values(word: str, index: Index, *, is_corrected: bool) -> dict[int, float]:
     """Value of one term of the query for each row: the best of its own spellings, relatives and neighbours."""
     values_of: dict[int, float] = {}
     columns, size = index.columns, index.size
     flat, slope = _K1 * (1 - _B), _K1 * _B / (index.average or 1.0)
     lengths = columns.lengths
-    for spelling, weight in _spellings(word, index):
+    for spelling, weight in _spellings(word, index, is_corrected=is_corrected):
         rows, counts = index.postings(spelling)
         scale = weight * (_K1 + 1) * _rarity(len(rows), size)
         values = [scale * f / (f + flat + slope * lengths[row]) for row, f in zip(rows, counts, strict=True)]
@@ -169,10 +186,15 @@ def _share_with_neighbours(
                 values_of[neighbour] = value * share
 
 
-def _spellings(word: str, index: Index) -> list[tuple[str, float]]:
+def _can_be_corrected(word: str, index: Index) -> bool:
+    is_word = len(word) >= _TYPO_LENGTH and not word.isdecimal() and not is_dense(word)
+    return is_word and not index.postings(word)[0]
+
+
+def _spellings(word: str, index: Index, *, is_corrected: bool) -> list[tuple[str, float]]:
     """Terms that stand for a term of the query, with weights: itself and its relatives.
 
-    Of a term that no entry holds, its corrections and the terms that it is part of, too.
+    Of a term that no entry holds, its corrections and the terms that it is part of, too, if it `is_corrected`.
     """
     if is_dense(word):
         return _character_pairs(word, index)
@@ -180,7 +202,7 @@ def _spellings(word: str, index: Index) -> list[tuple[str, float]]:
     weights = dict.fromkeys(relatives, _PREFIX_WEIGHT)
     if index.postings(word)[0]:
         weights[word] = 1.0
-    elif len(word) >= _TYPO_LENGTH and not word.isdecimal():
+    elif is_corrected:
         vocabulary = [known_term for known_term in index.beginning("") if known_term not in STOP]
         for similar, weight in (*_corrections(word, vocabulary, index), *compound_terms(word, vocabulary)):
             weights[similar] = max(weight, weights.get(similar, 0.0))

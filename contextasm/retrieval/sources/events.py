@@ -6,7 +6,7 @@ A session is a file with one JSON object in each line. Its id is the file's name
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from typing import NamedTuple
 
 from contextasm.model import (
@@ -211,8 +211,8 @@ def _fill_item(layer: Layer, text: str, event: Event) -> str:
 
 def _event_score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], ...]:
     # The age is counted from the end of the day of the build.
-    end = datetime.combine(query.build.request.date, time()) + timedelta(days=1)
-    hours = (end - event.time).total_seconds() / 3600 if event.time else None
+    start = datetime.combine(query.build.request.date, time())
+    hours = (start - event.time).total_seconds() / 3600 + 24 if event.time else None
     recency = 0.0 if hours is None else half_life(hours)
     return (("importance", IMPORTANCE), ("recency", recency))
 

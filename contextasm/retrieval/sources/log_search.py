@@ -6,7 +6,7 @@ heading.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -37,10 +37,24 @@ class _PlacedLog(NamedTuple):
     place: int
 
 
+class _Candidates(NamedTuple):
+    """Rows that may be shown, and rows that say the same as one of them."""
+
+    scores: Mapping[int, float]
+    """Similarity of each row that may be shown: the best of its copies."""
+    merged: Mapping[int, int]
+    """The row that stands for each of the others."""
+
+
+_MORE = 8
+"""Factor of the number of matches that are looked at, while too few of them say different things."""
+
+
 def log_search(query: SourceQuery) -> RetrievalResult:
     """Lines of the layer's logs as fragments, those that match the topic with their similarity; none without a topic.
 
-    Of more than `MANY` lines, those that are no candidates are counted by reason. A log of a later day is an excluded
+    Of lines of one day that say the same, one is a candidate. Of more than `MANY` lines, those that are no candidates
+    are counted by reason. A log of a later day is an excluded
     fragment without text, and a file whose name is no date is a problem.
     """
     if not query.build.request.topic.strip():
@@ -62,41 +76,74 @@ def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: Entry
     headings = {*pool.marked()}
     similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
-    candidates = _candidates(query, pool, matches)
-    others = [row for row in range(pool.rows) if row not in headings | candidates] if pool.size <= MANY else []
+    candidates = _candidates(query, pool, matches, logs)
+    apart = headings | candidates.scores.keys()
+    others = [row for row in range(pool.rows) if row not in apart] if pool.size <= MANY else []
     most = query.layer.query.max_candidates
     fragments: list[Fragment] = []
-    rows = [*candidates, *others]
-    for row, line in zip(rows, pool.entries(rows), strict=True):
+    rows = [*candidates.scores, *others]
+    lines = dict(zip(rows, pool.entries(rows), strict=True))
+    for row, line in lines.items():
         fragment = _line_fragment(line, logs[line.path], query.layer)
-        if row in candidates:
-            fragments.append(fragment._replace(score=(("similarity", matches[row]),)))
+        if row in candidates.scores:
+            fragments.append(fragment._replace(score=(("similarity", candidates.scores[row]),)))
+        elif row in candidates.merged:
+            into = lines[candidates.merged[row]]
+            reason = Reason.of("merged", into=f"{into.path}:{into.line}", path=into.path, by="content")
+            fragments.append(fragment.exclude(reason))
         else:
             reason = Reason.of("not-in-pool", pool=most) if row in matches else Reason("no-match")
             fragments.append(fragment.exclude(reason))
     fragments.sort(key=lambda fragment: fragment.display.place)
-    if pool.size > MANY:
+    if not pool.size <= MANY:
         missing = {
             "no-match": pool.rows - len(headings) - len(matches),
-            "not-in-pool": len(matches) - len(candidates),
+            "not-in-pool": len(matches) - len(candidates.scores) - len(candidates.merged),
+            "merged": len(candidates.merged),
         }
         counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
         fragments += (_count_fragment(query, reason) for reason in counts)
     return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
 
 
-def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[int, float]) -> set[int]:
-    """Rows of the `max_candidates` best matches in the order of ranking; all for 0.
+def _candidates(
+    query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[int, float], logs: Mapping[str, _PlacedLog]
+) -> _Candidates:
+    """The `max_candidates` best matches that say different things, in the order of ranking; all for 0.
 
     Those that `--since` leaves out take no part, and are candidates besides.
     """
-    most, since = query.layer.query.max_candidates, query.build.request.filters.since
-    if not most or len(matches) <= most:
-        return {*matches}
+    most, since = query.layer.query.max_candidates or len(matches), query.build.request.filters.since
     days = dict(zip(matches, (inputs.created for inputs in pool.score_inputs([*matches])), strict=True))
-    filtered = {row for row, day in days.items() if day < since}
-    keys = {row: (matches[row], day) for row, day in days.items() if row not in filtered}
-    return {*first_rows(pool, keys, most)} | filtered
+    filtered = [row for row, day in days.items() if day < since]
+    keys = {row: (matches[row], day) for row, day in days.items() if day >= since}
+    count = most
+    while True:
+        rows = first_rows(pool, keys, count) if keys else []
+        distinct = _without_copies(pool, [*rows, *filtered], matches, logs)
+        if len(rows) == len(keys) or len(distinct.scores) - len(filtered) >= most:
+            break
+        count *= _MORE
+    surplus = {*[row for row in rows if row in distinct.scores][most:]}
+    scores = {row: score for row, score in distinct.scores.items() if row not in surplus}
+    return _Candidates(scores, {row: into for row, into in distinct.merged.items() if into in scores})
+
+
+def _without_copies(
+    pool: EntryPool[LogLine], rows: Sequence[int], matches: Mapping[int, float], logs: Mapping[str, _PlacedLog]
+) -> _Candidates:
+    # The copy that stays is of the log that is shown first, such as the one that is not in the archive.
+    groups: dict[tuple[str, str], list[tuple[int, float, int, int]]] = {}
+    for row, line in zip(rows, pool.entries(rows), strict=True):
+        placed = logs[line.path]
+        groups.setdefault((str(placed.log.day), line.text), []).append((placed.place, -matches[row], line.line, row))
+    scores: dict[int, float] = {}
+    merged: dict[int, int] = {}
+    for copies in groups.values():
+        stays, *others = (row for _, _, _, row in sorted(copies))
+        scores[stays] = max(matches[stays], *(matches[row] for row in others), 0.0)
+        merged |= dict.fromkeys(others, stays)
+    return _Candidates(scores, merged)
 
 
 def _line_fragment(line: LogLine, placed: _PlacedLog, layer: Layer) -> Fragment:

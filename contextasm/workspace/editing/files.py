@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document
 from contextasm.workspace.atomic import write
-from contextasm.workspace.editing.journal import is_unfinished, recover
+from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.state import STATE_FOLDER, make_state_folder
@@ -61,10 +61,11 @@ class EditableFile(NamedTuple):
 
 
 @contextmanager
-def locked(workspace: Folder, *, edits: bool = True, patience: float | None = None) -> Iterator[None]:
+def locked(workspace: Folder, *, edits: bool = True, patience: float | None = None) -> Iterator[Recovery]:
     """Wait for the workspace's lock and hold it. The system releases it however the process ends.
 
-    What an interrupted application of upkeep has changed is taken back first (`workspace/editing/journal.py`). Without
+    What an interrupted application of upkeep has changed is taken back first (`workspace/editing/journal.py`), and the
+    value of the context says what became of it: a command tells a person (`cli/recovery.py`). Without
     `edits`, for who writes into files that may lie outside of the workspace, it is not held where the workspace can't
     be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting for
     `patience` seconds; None is for any time.
@@ -72,9 +73,8 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
     path = writable_path(workspace, LOCK)
     handle = _take_lock(path, patience, needed=edits)
     try:
-        if handle is not None and is_unfinished(workspace.root):
-            recover(workspace.root)
-        yield
+        is_interrupted = handle is not None and is_unfinished(workspace.root)
+        yield recover(workspace.root) if is_interrupted else Recovery()
     finally:
         if handle is not None:
             os.close(handle)

@@ -2,7 +2,8 @@
 
 The journal in `.tidy/` holds the content that each file had before, and the digests of every content that the changes
 give it. It is on the disk before the first file changes. Whoever takes the workspace's lock next takes back what an
-interrupted process has changed. The caller holds that lock.
+interrupted process has changed. The caller holds that lock. A journal that can't be followed, because somebody else has
+changed one of the files, stays where it is, and no application begins until it is gone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.atomic import write
+from contextasm.workspace.atomic import make_folders, write
 from contextasm.workspace.editing.journal_file import (
     FOLDER,
     LAST,
@@ -26,6 +27,15 @@ from contextasm.workspace.editing.journal_file import (
     save_journal,
 )
 from contextasm.workspace.reading import MISSING, file_bytes
+
+
+class Recovery(NamedTuple):
+    """What became of an application that was interrupted; empty where none was."""
+
+    restored: Journal | None = None
+    """The one that was taken back."""
+    blocked: ContextasmError | None = None
+    """Why it could not be taken back, so that everything stays as it is."""
 
 
 class FileChange(NamedTuple):
@@ -63,24 +73,53 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
 
     What grows changes first, and what goes comes last, so that each text stands in a file at every moment. `earlier` is
     the journal of the same application; both are then taken back as one. Raises `ContextasmError`; nothing is changed
-    then, changes of `earlier` included.
+    then, changes of `earlier` included, unless the error says so.
     """
+    if is_unfinished(root):
+        where = f"{FOLDER}/{UNFINISHED}"
+        raise ContextasmError(where, "is of an application that was not taken back", "`ctxasm tidy` says why")
     ordered = sorted(changes, key=_rank)
     journal = _extended(earlier, ordered, _missing_folders(root, ordered))
-    save_journal(root, journal)
     done = 0
     try:
+        save_journal(root, journal)
         for change in ordered:
             _change_file(root, change)
             done += 1
-    except BaseException:
+        os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
+    except BaseException as error:
+        is_restored = False
         with suppress(ContextasmError, OSError):  # else whoever locks the workspace next takes it back
             made = [change for change in ordered[done : done + 1] if current_content(root, change.path) == change.after]
             whole = _extended(earlier, [*ordered[:done], *made], ())
-            _close(root, journal, _restore(root, whole._replace(folders=journal.folders)))
+            is_restored = not _restore(root, whole._replace(folders=journal.folders))
+            if is_restored:
+                _close(root, journal)
+        if not is_restored and isinstance(error, ContextasmError):
+            raise _half_done(error) from error
         raise
-    os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
     return journal
+
+
+def withdraw(root: str, journal: Journal, error: BaseException) -> None:
+    """Take back what an application that can't go on because of `error` has done; nothing where that was done before.
+
+    Raises `ContextasmError` where its changes stay, because a file was changed since.
+    """
+    try:
+        last = load_journal(root, LAST)
+        if last and last.name == journal.name:
+            take_back(root)
+    except (ContextasmError, OSError):
+        if isinstance(error, ContextasmError):
+            raise _half_done(error) from error
+
+
+def _half_done(error: ContextasmError) -> ContextasmError:
+    """The error of an application whose changes could not be taken back."""
+    what = f"{error.what}, and what was changed before it can't be taken back now"
+    hint = "`ctxasm tidy --undo` takes it back, or names what stands in the way"
+    return ContextasmError(error.where, what, hint, code=error.code)
 
 
 def is_unfinished(root: str) -> bool:
@@ -88,38 +127,53 @@ def is_unfinished(root: str) -> bool:
     return os.path.lexists(f"{root}/{FOLDER}/{UNFINISHED}")
 
 
-def recover(root: str) -> tuple[str, ...]:
-    """Take back an interrupted application, and name the files that stand in the way; empty where none does.
+def recover(root: str) -> Recovery:
+    """Take back an interrupted application.
 
-    If there are such files, because somebody else has changed them since, everything stays as it is. Each of its files
-    is old or new, and each text stands in one of them. Raises `ContextasmError` where a file can't be written.
+    If somebody else has changed one of its files since, or its journal is not believed, everything stays as it is. Each
+    of its files is old or new, and each text stands in one of them. Raises `ContextasmError` where a file can't be
+    written.
     """
-    journal = load_journal(root, UNFINISHED)
+    try:
+        journal = load_journal(root, UNFINISHED)
+    except ContextasmError as error:
+        return Recovery(blocked=error)
     if journal is None:
-        return ()
+        return Recovery()
     _remove_temporary_files(root, journal)
     changed = _restore(root, journal)
-    _close(root, journal, changed)
-    return changed
+    if changed:
+        where = f"{FOLDER}/{UNFINISHED}"
+        what = f"an interrupted application can't be taken back: {_files_were(changed)} changed since"
+        hint = f"put back what was changed there, or remove {where} to keep everything as it is"
+        return Recovery(blocked=ContextasmError(where, what, hint, code=1))
+    _close(root, journal)
+    return Recovery(journal)
 
 
 def take_back(root: str) -> Journal:
     """Restore every file that the last application changed, byte for byte.
 
-    Raises `ContextasmError` where there is none, and, with code 1, where a file was changed since.
+    Raises `ContextasmError` where there is none, and, with code 1, where a file was changed since, or where the journal
+    is not believed. No application is unfinished: the lock was taken.
     """
     journal = load_journal(root, LAST)
     if journal is None:
         raise ContextasmError("--undo", "there is no application to take back", "`ctxasm tidy` shows what it would do")
     changed = _changed_since(root, journal)
-    if changed:
-        files = f"{changed[0]} and {len(changed) - 1} more files were" if changed[1:] else f"{changed[0]} was"
-        hint = "put back what was changed there, or keep everything as it is"
-        raise ContextasmError("--undo", f"{files} changed since", hint, code=1)
-    os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
-    _restore(root, journal)
-    os.unlink(f"{root}/{FOLDER}/{UNFINISHED}")
-    return journal
+    if not changed:
+        os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
+        changed = _restore(root, journal)
+        if not changed:
+            _close(root, journal)
+            return journal
+        os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
+    hint = "put back what was changed there, or keep everything as it is"
+    raise ContextasmError("--undo", f"{_files_were(changed)} changed since", hint, code=1)
+
+
+def _files_were(changed: Sequence[str]) -> str:
+    return f"{changed[0]} and {len(changed) - 1} more files were" if changed[1:] else f"{changed[0]} was"
 
 
 def _rank(change: FileChange) -> tuple[int, str]:
@@ -163,7 +217,7 @@ def _put(root: str, path: str, content: bytes | None, mode: int) -> None:
         if content is None:
             full.unlink(missing_ok=True)
             return
-        full.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(full.parent)
     except OSError as error:
         hint = "make its folder one that can be written to"
         raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
@@ -199,16 +253,15 @@ def _restore(root: str, journal: Journal) -> tuple[str, ...]:
     return ()
 
 
-def _close(root: str, journal: Journal, changed: Sequence[str]) -> None:
-    """End an application that was taken back, or could not be because of the files `changed`."""
-    folder = f"{root}/{FOLDER}"
-    if changed:
-        os.replace(f"{folder}/{UNFINISHED}", f"{folder}/{LAST}")  # `--undo` names these files
-        return
-    last = load_journal(root, LAST)
-    if last and last.name == journal.name:
-        os.unlink(f"{folder}/{LAST}")
-    os.unlink(f"{folder}/{UNFINISHED}")
+def _close(root: str, journal: Journal) -> None:
+    """End an application that was taken back."""
+    last = None
+    with suppress(ContextasmError):  # one that is not believed is of another application
+        last = load_journal(root, LAST)
+    ended = [LAST, UNFINISHED] if last and last.name == journal.name else [UNFINISHED]
+    for name in ended:
+        with suppress(FileNotFoundError):
+            os.unlink(f"{root}/{FOLDER}/{name}")
 
 
 def _remove_temporary_files(root: str, journal: Journal) -> None:

@@ -1,6 +1,7 @@
 """The file of a journal: what `workspace/editing/journal.py` keeps of the files that it changes.
 
-A journal that came with a copy or a clone of the workspace is not believed: it names the inode and the change time of
+Its first line is the digest of the rest, its second one a JSON object, and the contents of the files follow. A journal
+that came with a copy or a clone of the workspace is not believed: it names the inode and the change time of
 `.tidy/.gitignore`, which no copy has.
 """
 
@@ -77,6 +78,10 @@ def save_journal(root: str, journal: Journal) -> None:
     except OSError as error:
         hint = "make the workspace a folder that can be written to"
         raise ContextasmError(f"{root}/{FOLDER}", f"can't be made: {error.strerror}", hint) from error
+    mark = _mark(root)
+    if mark is None:
+        hint = "make it a regular file: the journal, by which changes are taken back, names it"
+        raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing, or no regular file", hint)
     entries = [
         {
             "path": entry.path,
@@ -86,48 +91,79 @@ def save_journal(root: str, journal: Journal) -> None:
         }
         for entry in journal.entries
     ]
-    header = {"schema": _SCHEMA, "mark": _mark(root), "name": journal.name, "folders": journal.folders}
-    contents = b"".join(entry.before or b"" for entry in journal.entries)
-    text = json.dumps({**header, "digest": content_digest(contents), "entries": entries})
-    target = folder / UNFINISHED
-    with suppress(FileNotFoundError):
-        os.unlink(target)  # of a copied workspace: one that is believed was taken back when the lock was taken
-    write(target, f"{text}\n".encode() + contents, 0o600)
+    header = {"schema": _SCHEMA, "mark": mark, "name": journal.name, "folders": journal.folders, "entries": entries}
+    body = b"".join((json.dumps(header).encode(), b"\n", *(entry.before or b"" for entry in journal.entries)))
+    write(folder / UNFINISHED, f"{content_digest(body)}\n".encode() + body, 0o600)
 
 
 def load_journal(root: str, name: str) -> Journal | None:
-    """A journal of this workspace; None for none, and for one that came with a copy or is damaged."""
-    path = f"{root}/{FOLDER}/{name}"
-    if os.path.islink(f"{root}/{FOLDER}") or os.path.islink(path):
+    """A journal of this workspace; None for none.
+
+    Raises `ContextasmError`, with code 1, for one that is not believed: it came with a copy, or is damaged, or the mark
+    has changed, as by `chmod -R`.
+    """
+    where, path = f"{FOLDER}/{name}", f"{root}/{FOLDER}/{name}"
+    if not os.path.lexists(path):
         return None
+    if os.path.islink(f"{root}/{FOLDER}") or os.path.islink(path):
+        raise _disbelieved(where, "lies behind a link")
     data = file_bytes(path, limit=_ANY_SIZE)
     if not isinstance(data, bytes):
-        return None
-    line, _, contents = data.partition(b"\n")
+        raise _disbelieved(where, data.message)
+    digest, _, body = data.partition(b"\n")
+    line, _, contents = body.partition(b"\n")
+    if digest != content_digest(body).encode():
+        raise _disbelieved(where, "is damaged")
     try:
         header = load_json(line.decode(), path, takes_file_names=True)
-        assert isinstance(header, dict)
-        mark = _mark(root)
-        if not mark or [header["mark"], header["schema"], header["digest"]] != [
-            mark,
-            _SCHEMA,
-            content_digest(contents),
-        ]:
-            return None
-        return _parsed(header, contents)
-    except (ContextasmError, UnicodeDecodeError, KeyError, AssertionError):
-        return None
+        journal = _parsed(header, contents)
+    except (ContextasmError, ValueError, TypeError) as error:
+        raise _disbelieved(where, "is damaged") from error
+    if not isinstance(header, dict) or header.get("mark") != _mark(root):
+        raise _disbelieved(
+            where, f"is not believed: it came with a copy, or {FOLDER}/.gitignore has been touched since"
+        )
+    return journal
 
 
-def _parsed(header: dict[str, object], contents: bytes) -> Journal:
+def _disbelieved(where: str, what: str) -> ContextasmError:
+    hint = f"make sure that the files of the workspace are as they should be, and remove {where}"
+    return ContextasmError(where, what, hint, code=1)
+
+
+def _parsed(header: object, contents: bytes) -> Journal:
+    """The journal of a header. Raises `ValueError` or `TypeError` for a header of another form."""
+    if not isinstance(header, dict) or header.get("schema") != _SCHEMA:
+        raise ValueError("another schema")
+    name, folders, listed = (header.get(key) for key in ("name", "folders", "entries"))
+    if not isinstance(name, str) or not isinstance(listed, list):
+        raise TypeError("no journal")
     entries: list[JournalEntry] = []
     at = 0
-    listed, folders = header["entries"], header["folders"]
-    assert isinstance(listed, list)
-    assert isinstance(folders, list)
     for values in listed:
-        size = values["size"]
-        before = None if size is None else contents[at : at + size]
-        entries.append(JournalEntry(values["path"], before, values["mode"], tuple(values["states"])))
-        at += size or 0
-    return Journal(str(header["name"]), tuple(entries), tuple(folders))
+        entry = _parsed_entry(values, memoryview(contents)[at:])
+        entries.append(entry)
+        at += len(entry.before or b"")
+    if at != len(contents):
+        raise ValueError("more contents than entries")
+    return Journal(name, tuple(entries), _strings(folders))
+
+
+def _parsed_entry(values: object, contents: memoryview) -> JournalEntry:
+    """The entry whose content, if it has one, is at the beginning of `contents`."""
+    if not isinstance(values, dict):
+        raise TypeError("no entry")
+    path, size, mode = values.get("path"), values.get("size"), values.get("mode")
+    if not isinstance(path, str) or not isinstance(mode, int):
+        raise TypeError("no path or mode")
+    if size is None:
+        return JournalEntry(path, None, mode, _strings(values.get("states")))
+    if not isinstance(size, int) or not 0 <= size <= len(contents):
+        raise ValueError("a size that the contents do not have")
+    return JournalEntry(path, bytes(contents[:size]), mode, _strings(values.get("states")))
+
+
+def _strings(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("no list of strings")
+    return tuple(values)
