@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date as day
+from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
@@ -17,8 +18,10 @@ from contextasm.config.new_memories import NewMemoryReader, parse_importance, pa
 from contextasm.config.options import Options, is_lock_required
 from contextasm.config.owners import OwnerKind, owner_names
 from contextasm.config.resolve import open_workspace, prepare_build, process_environment
-from contextasm.model import Context, Memory
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import SHARED, Context, Memory
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
+from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome, store_memories
@@ -120,6 +123,7 @@ def remember(
     file: str | None = None,
     writer: str = "",
     force: bool = False,
+    audience: str | None = None,
     agent: str | None = None,
     team: str | None = None,
     date: day | str | None = None,
@@ -129,7 +133,7 @@ def remember(
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
     `writer` names a program that writes on its own, so that people can tell. Hidden characters are removed,
-    secrets stay; both are problems of the outcome.
+    secrets stay; both are problems of the outcome. For the audience `shared`, private memories are as if they were not.
     """
     process = process_environment()
     fields = NewMemory(
@@ -146,7 +150,8 @@ def remember(
     named = _options({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner = find_owner(named, process, needed=file is None)
     place = place_for_memories(owner, file, process)
-    (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=force)
+    hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
+    (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=force, private_lines=hidden)
     return outcome._replace(problems=tuple(reader.problems))
 
 

@@ -22,7 +22,7 @@ class ServedWorkspace(NamedTuple):
     writes: bool = False
     """Whether tools that write are offered."""
 
-    def request(self, agent: str = "", team: str = "", topic: str = "", budget: str = "") -> RequestOptions:
+    def request(self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "") -> RequestOptions:
         """The options of a request; the names of the server win, and an empty text is as good as none."""
         return {
             "agent": self.agent or agent or None,

@@ -41,7 +41,9 @@ INSTRUCTIONS = (
 Agent = Annotated[str, Field(description="Name of the agent; empty for that of the settings, or the only one.")]
 Team = Annotated[str, Field(description="Name of the team; empty for that of the settings.")]
 Topic = Annotated[str, Field(description="What the conversation is about; memories and logs are chosen by it.")]
-Budget = Annotated[str, Field(description="Most tokens of the document, such as 4000 or 8k; empty for the profile's.")]
+Budget = Annotated[
+    str | int, Field(description="Most tokens of the document, such as 4000 or 8k; empty: the profile's.")
+]
 
 
 def make_server(served: ServedWorkspace) -> MCPServer[Any]:
@@ -69,7 +71,7 @@ class _Tools:
         self.served = served
         self._lock = Lock()
 
-    def build(self, agent: str = "", team: str = "", topic: str = "", budget: str = "") -> Context:
+    def build(self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "") -> Context:
         """The context of a request."""
         with self._lock:
             return api.build(**self.served.request(agent, team, topic, budget))
@@ -153,6 +155,7 @@ class _Tools:
                 key=key,
                 supersedes=supersedes,
                 writer="mcp",
+                audience=self.served.audience,
                 workspace=self.served.workspace,
                 agent=agent_name,
                 team=team_name,

@@ -173,6 +173,12 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
             yield _problem(f"--prefer {name}", "has no `key`, so it is in no conflict")
 
 
+def _is_for_open_file(found: str, path: str) -> bool:
+    """Whether a file of instructions may be there for an open file: it lies above it, or names files by patterns."""
+    folder = found.rpartition("/")[0]
+    return bool(folder) and (path.startswith(f"{folder}/") or folder.startswith("."))
+
+
 def _unmatched_open_files(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
     if not request.open or not any(_uses_open_files(layer) for layer in profile.layers):
         return
@@ -181,6 +187,8 @@ def _unmatched_open_files(profile: Profile, request: Request, results: Results) 
         return
     paths = {fragment.location.path for fragment in fragments}
     paths |= {problem.path for result in results.values() for problem in result.problems}
+    opening = [layer for layer in profile.layers if OPEN_SOURCES.intersection(layer.query.sources)]
+    shown = [each.location.path for each in _fragments(opening, results) if not each.verdict.excluded]
     for path in dict.fromkeys(request.open):
-        if path not in paths:
+        if path not in paths and not any(_is_for_open_file(found, path) for found in shown):
             yield _problem(f"--open {path}", "nothing that is found names this file")

@@ -50,6 +50,8 @@ def call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: st
 def test_document_is_the_one_that_the_command_writes(mode: str) -> None:
     """As text and nothing else: a client that gets structure drops the text. The receipt is a text of its own."""
     result = call(ServedWorkspace(str(SAMPLE)), "build_context", {**LUNA, "budget": "2k", "topic": "the demo"}, mode)
+    same = call(ServedWorkspace(str(SAMPLE)), "build_context", {**LUNA, "budget": 2000, "topic": "the demo"}, mode)
+    assert same.content == result.content
     words = ("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", "-b", "2k", "--topic", "the demo")
     document, told = (content.text for content in result.content)
     assert document == inside(*words, "--audience", "shared").out
@@ -149,6 +151,22 @@ def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
     assert "Drew the gulls." in (tmp_path / "w" / path).read_text()
 
 
+def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> None:
+    """Nor be switched off: for a shared server it is as if it were not."""
+    private = "- [fact] The vault code is moon {id=closed private=true}\n"
+    below = "\n## Kept {private=true}\n\n- [fact] The vault opens by a song {id=sung}\n"
+    fill(tmp_path, {"agents/a/memories/m.md": private + below})
+    served = ServedWorkspace(str(tmp_path), agent="a", writes=True)
+    for text in ("The vault code is moon", "the vault opens by a song."):
+        assert call(served, "remember", {"text": text}).structured_content["outcome"] == "stored"
+    for name in ("closed", "sung"):
+        assert call(served, "remember", {"text": "Another thing", "supersedes": [name]}).is_error
+    assert (tmp_path / "agents/a/memories/m.md").read_text() == private + below
+    own = served._replace(audience="personal")
+    (again,) = [call(own, "remember", {"text": "The vault code is moon", "supersedes": ["sung"]}).structured_content]
+    assert again["outcome"] == "reinforced"
+
+
 @MODES
 def test_resources_prompt_and_completion_name_the_same_things(mode: str) -> None:
     """A context by its owner, a memory by its id, the document as the first message; errors in one line."""
@@ -191,7 +209,11 @@ def test_server_speaks_over_standard_streams() -> None:
 
 @pytest.mark.parametrize(
     ("words", "part"),
-    [(("-w", SAMPLE, "-a", "lune"), "did you mean luna"), (("-w", SAMPLE, "-t", "q9"), "unknown team q9")],
+    [
+        (("-w", SAMPLE, "-a", "lune"), "did you mean luna"),
+        (("-w", SAMPLE, "-t", "q9"), "unknown team q9"),
+        (("-w", SAMPLE, "-p", "nope"), "nope"),
+    ],
 )
 def test_server_of_names_that_are_not_there_does_not_start(words: tuple[str | Path, ...], part: str) -> None:
     """The person who configures it reads why, and not the model later on."""

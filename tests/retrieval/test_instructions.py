@@ -103,3 +103,10 @@ def test_no_import_leads_out(folder: str, written: str) -> None:
     """Whatever is written."""
     path = imported_path(f"{folder.replace('/', '')}a/x.md", written)
     assert path is None or not (path.startswith(("/", "../")) or path == "..")
+
+
+def test_an_open_file_below_nested_instructions_is_of_use(tmp_path: Path) -> None:
+    """Be there such a file or not; the instructions above it are shown, so nothing is without effect."""
+    make(tmp_path, {"AGENTS.md": "Top.\n", "s/AGENTS.md": "Nested.\n"})
+    result = inside("build", "-w", tmp_path, "--open", "s/x.py", "--strict")
+    assert (result.code, "Nested." in result.out, "warning" in result.err) == (0, True, False)

@@ -22,15 +22,21 @@ def mcp(
     """
     import os
 
+    from contextasm.config.overrides import resolve_profile
     from contextasm.config.owners import owner_folder
     from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.model import SHARED, ContextasmError
 
-    folder = open_workspace(options, process_environment())
+    process = process_environment()
+    folder = open_workspace(options, process)
     if options.agent:
         owner_folder(folder, "agent", options.agent, "--agent")
     if options.team:
         owner_folder(folder, "team", options.team, "--team")
+    settings_file = load_settings_file(folder)
+    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    resolve_profile(settings, settings_file, folder, process, {})
     try:
         from contextasm.integrations.mcp_answers import ServedWorkspace
         from contextasm.integrations.mcp_server import make_server

@@ -5,7 +5,7 @@ The memories of a file are parsed only where one of them is needed. `MemoryEdito
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import date
 
@@ -19,12 +19,17 @@ from contextasm.text.similarity import find_similar, fold_text, is_same, memory_
 from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file
 from contextasm.workspace.folder import Folder
 
+PrivateLines = Callable[[Document], Collection[int]]
+"""Gives the lines of a file, counted from 1, that are private."""
+
 
 class MemoryEditor:
     """Memories of a folder, with changes that are not written yet."""
 
-    def __init__(self, workspace: Folder, path: str, folder: str = "") -> None:
-        """Read the file at `path`, and the files of `folder`.
+    def __init__(
+        self, workspace: Folder, path: str, folder: str = "", private_lines: PrivateLines | None = None
+    ) -> None:
+        """Read the file at `path`, and the files of `folder`. Memories that begin in `private_lines` are left out.
 
         Raises `ContextasmError` where `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
         is left out: `build` reports it.
@@ -41,6 +46,7 @@ class MemoryEditor:
         self._folded_texts: list[str] = []
         self._paths_of_texts: list[str] = []
         self._superseded: Mapping[str, str] | None = None
+        self._private_lines = private_lines
 
     def memories(self, path: str) -> tuple[Memory, ...]:
         """The memories of one file, changes included."""
@@ -52,6 +58,9 @@ class MemoryEditor:
         """The memories as written, under the ids that they have where they are read: those of their cleaned texts."""
         cleaned = _parse(path, self.files[path].data, CLEAN)
         memories = distinct_memories(parse_memories(cleaned)[0])[0]
+        if self._private_lines:
+            private = self._private_lines(cleaned)
+            memories = tuple(memory for memory in memories if memory.line not in private)
         if not (cleaned.hidden or cleaned.secrets):
             return memories
         as_written = {memory.line: memory for memory in parse_memories(self._document(path))[0]}

@@ -14,7 +14,7 @@ from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
 from contextasm.workspace.editing.files import locked, save_file
-from contextasm.workspace.editing.memories import MemoryEditor, refuse_unknown
+from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines, refuse_unknown
 from contextasm.workspace.folder import Folder
 
 STEP = 0.1
@@ -76,17 +76,24 @@ class _AmongNew(NamedTuple):
 
 
 def store_memories(
-    workspace: Folder, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
+    workspace: Folder,
+    place: MemoryPlace,
+    entries: Sequence[NewMemory],
+    day: date,
+    *,
+    force: bool,
+    private_lines: PrivateLines | None = None,
 ) -> list[RememberOutcome]:
     """Store the entries, or reinforce memories that say the same; with `force`, store all.
 
-    A superseded memory gets the status `superseded`.
+    A superseded memory gets the status `superseded`. With `private_lines`, which gives those of a document, memories
+    that begin there are as if they were not: for one who may not see them.
 
     Raises `ContextasmError` for an id in `supersedes` that no memory has, and for a file with an end that can't hold a
     list; nothing is written then.
     """
     with locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder)
+        editor = MemoryEditor(workspace, place.path, place.folder, private_lines)
         _check_superseded_ids(editor, entries)
         new: list[NewMemory] = []
         outcomes = [_reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
