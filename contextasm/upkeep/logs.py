@@ -18,7 +18,7 @@ LOG_FOLDERS = ("agents/*/daily", "teams/*/daily")
 """Folders of dated logs; the archive of one is its folder `archive`."""
 
 
-def is_over(today: date, day: date, ages: LogAges) -> bool:
+def is_due_for_archive(today: date, day: date, ages: LogAges) -> bool:
     """Whether a log of this day is old enough for the archive."""
     return (today - day).days > ages.archive
 
@@ -33,7 +33,7 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
         by_folder: dict[str, list[Move]] = {}
         for path in upkeep.files.list(f"{pattern}/*.md"):
             day = log_date(path)
-            if not day or not is_over(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
+            if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
                 continue
             target = _archive_target(path, day)
             if taken := _taken_place(upkeep, target):

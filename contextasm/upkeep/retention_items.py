@@ -16,7 +16,7 @@ from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_fields import importance_of
 from contextasm.text.memory_parser import ACTIVE_STATUSES
-from contextasm.upkeep.logs import is_over
+from contextasm.upkeep.logs import is_due_for_archive
 from contextasm.upkeep.memory_edits import OwnerEdits
 from contextasm.upkeep.memory_states import Supersession
 from contextasm.upkeep.retention_choice import RetainedItem
@@ -102,7 +102,7 @@ class _Finder:
         """Whether a file is a log that is old enough for the archive, so that the planner of logs moves it."""
         day = dated_log_day(path)
         ages = self._upkeep.settings.logs
-        return day is not None and is_over(self._upkeep.today, day, ages)
+        return day is not None and is_due_for_archive(self._upkeep.today, day, ages)
 
     def _file_item(self, path: str, needs_quality: bool) -> RetainedItem | None:
         """The item of a file; None for a link, and for anything but a regular file."""
