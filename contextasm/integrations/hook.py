@@ -12,7 +12,8 @@ from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.host_files import HostReading, LoadedFile, read_host_files
+from contextasm.checks.host_files import read_host_files
+from contextasm.checks.host_imports import imported_texts
 from contextasm.config.build import PreparedBuild
 from contextasm.config.host_loader import HookRule, Host, host_names, load_host
 from contextasm.config.layers import with_freed_rooms
@@ -188,23 +189,24 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 # --- Never twice -----------------------------------------------------------------------------------------------------
 
 
-def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, LoadedFile]:
-    """The files that the hosts load by themselves, by real path."""
-    files: dict[str, LoadedFile] = {}
+def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, str]:
+    """The texts of the files that the hosts load by themselves, with those that they import, by real path."""
+    files: dict[str, str] = {}
     for host in call.hosts:
-        reading: HostReading = read_host_files(host, process.folder)
-        files |= {os.path.realpath(f"{reading.root}/{file.path}"): file for file in reading.files}
+        reading = read_host_files(host, process.folder)
+        texts = {file.path: file.text for file in reading.files} | imported_texts(reading)
+        files |= {os.path.realpath(f"{reading.root}/{path}"): text for path, text in texts.items()}
     return files
 
 
-def without_host_files(prepared: PreparedBuild, files: Mapping[str, LoadedFile], call: HookCall) -> Build:
+def without_host_files(prepared: PreparedBuild, files: Mapping[str, str], call: HookCall) -> Build:
     """The build without the files that a host loads by itself, and without copies of them."""
     build = prepared.build
     if not files:
         return build
     root = prepared.workspace.root
     own = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
-    texts = {file.text for file in files.values()}
+    texts = {*files.values()}
     paths = {
         document.path
         for document in _run(prepared, build, call, build.request.budget).documents

@@ -234,6 +234,30 @@ def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None
     assert hook({"hook_event_name": "SessionStart"}, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "words"),
+    [("claude-code", "CLAUDE.md", "@AGENTS.md\n"), ("gemini", "GEMINI.md", "See @./AGENTS.md\n")],
+)
+def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, words: str, tmp_path: Path) -> None:
+    """Nor what those import in turn; what an import in code names is no import, so it is sent."""
+    (tmp_path / ".git").mkdir()
+    root = fill(tmp_path, {"AGENTS.md": "Be brief. @docs/more.md\n", "docs/more.md": "More.\n", name: words}, base={})
+    event = {"hook_event_name": "SessionStart"}
+    assert hook(event, "--for", host, cwd=root) == {}
+    (root / name).write_text(f"`{words.strip()}`\n")
+    text = start("--for", host, cwd=root)
+    assert "Be brief." in text
+    assert "More." in text
+
+
+def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> None:
+    """Codex reads AGENTS.md alone, and in it `@docs/more.md` as words."""
+    (tmp_path / ".git").mkdir()
+    texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "CLAUDE.md": "See @docs/more.md\n", "docs/more.md": "More.\n"}
+    root = fill(tmp_path, texts, base={})
+    assert "More." in start("--for", "codex", cwd=root)
+
+
 def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
     """The audience is personal, unless the settings name another."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] Fears the sea {private=true}\n"})
