@@ -58,7 +58,7 @@ def split_accepted(
 def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
     hint = "settle it by hand if it is a merge conflict, or write it anew with --update-baseline"
     try:
-        baseline = load_json(text, where, takes_file_names=True)
+        baseline = load_json(text, where, takes_halves=True)
     except ContextasmError as error:
         raise ContextasmError(error.where, f"the baseline can't be read: {error.what}", hint) from error
     if (

@@ -177,13 +177,13 @@ class _FolderReader:
         """The text of a file; empty, with a problem, for one that can't be read."""
         if path not in self._texts:
             answer = self.folder.read(path)
-            self._texts[path] = _decoded(answer.data) if isinstance(answer, Document) else ""
+            self._texts[path] = decode_as_host(answer.data) if isinstance(answer, Document) else ""
             if isinstance(answer, Problem):
                 self.problems.append(answer)
         return self._texts[path]
 
 
-def _decoded(data: bytes) -> str:
+def decode_as_host(data: bytes) -> str:
     """The text as hosts decode it: UTF-8, with a sign in place of what is none; lines end as people see them."""
     return data.decode("utf-8-sig", "replace")
 
@@ -202,7 +202,7 @@ def _read_outside(path: str) -> _FoundFile:
     data = file_bytes(os.path.expanduser(path))
     if not isinstance(data, bytes):
         raise ContextasmError("--host-file", f"{path} {data.message}", "name a file that can be read")
-    return _FoundFile(path, _decoded(data))
+    return _FoundFile(path, decode_as_host(data))
 
 
 def _cut_files(rule: LoadRule, files: Sequence[_FoundFile]) -> Sequence[LoadedFile]:

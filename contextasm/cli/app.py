@@ -213,7 +213,7 @@ def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
 
     A person who asks for `--print-config`, and a process that was ended, get the code as it is.
     """
-    if "--print-config" in words or code > BUG:
+    if any(word.partition("=")[0] == "--print-config" for word in words) or code > BUG:
         return code
     from contextasm.cli.output import write_stdout
     from contextasm.integrations.hook import failure_text

@@ -50,6 +50,8 @@ class LoadRule(NamedTuple):
     each: Cut = Cut()
     together: Cut = Cut()
     """Limits of all files of the rule behind each other, after those of each."""
+    imports: bool = False
+    """Whether the files that `@imports` in these name are loaded with them."""
     place: str = ""
     """Usual path of a file outside the folder."""
     source: str = ""
@@ -149,6 +151,7 @@ _LOAD_KEYS: dict[str, values.ParseValue] = {
     "choice": values.parse_text,
     "each": _parse_cut,
     "together": _parse_cut,
+    "imports": values.parse_flag,
     "place": values.parse_text,
     **_FACT_KEYS,
 }

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.host_files import HostReading, LoadedFile, read_host_files
+from contextasm.checks.host_files import read_host_files
+from contextasm.checks.host_imports import imported_texts
 from contextasm.config.build import PreparedBuild
 from contextasm.config.host_loader import HookRule, Host, host_names, load_host
 from contextasm.config.layers import with_freed_rooms
@@ -69,13 +71,18 @@ class HookCall(NamedTuple):
         return min([*limits, self.limit] if self.limit is not None else limits)
 
 
-def hook_call(host: str | None, options: Options, limit: int | None, part: str | None) -> HookCall:
-    """The call of typed options. Raises `ContextasmError` for an unknown host, a bad limit or a bad part."""
-    names = [host] if host else host_names(with_hook=True)
-    hosts = tuple(load_host(name, "--for") for name in names)
-    if not all(each.hook for each in hosts):
-        hint = f"choose one of: {', '.join(host_names(with_hook=True))}"
-        raise ContextasmError("--for", f"{host} has no hook that takes a context", hint)
+def hook_call(
+    host: str | None, options: Options, limit: int | None, part: str | None, where: str = "--for"
+) -> HookCall:
+    """The call of typed options, of which `where` names the host.
+
+    Raises `ContextasmError` for an unknown host, a bad limit or a bad part.
+    """
+    names = host_names(with_hook=True)
+    if host is not None and host not in names:
+        what = f"{host} has no hook that takes a context" if host in host_names() else f"unknown host {one_line(host)}"
+        raise ContextasmError(where, what, f"choose one of: {', '.join(names)}")
+    hosts = tuple(load_host(name, where) for name in ([host] if host is not None else names))
     if limit is not None and limit < LEAST_LIMIT:
         raise ContextasmError("--limit", f"{limit} is too small", f"give {LEAST_LIMIT} units or more")
     return HookCall(hosts, options, limit, *parse_part(part))
@@ -93,23 +100,29 @@ def parse_part(typed: str | None) -> tuple[int, int]:
 
 def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) -> str:
     """The answer to an event, as JSON in one line. Raises `ContextasmError` for no event, and as a build does."""
-    event = load_json(event_text, "hook event")
+    event = load_json(event_text, "hook event", takes_halves=True)
     if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
         hint = 'send an object such as {"hook_event_name": "SessionStart"}'
         raise ContextasmError("hook event", "has no hook_event_name", hint)
-    name = event["hook_event_name"]
+    name = _event_text(event, "hook_event_name")
     folder = event.get("cwd")
     if isinstance(folder, str) and "\0" not in folder and os.path.isdir(folder):
         process = process._replace(folder=Path(folder))
     if name in {rule.start for rule in call.rules}:
         text, message = _start_answer(call, process)
     elif name in {rule.prompt for rule in call.rules}:
-        text, message = _prompt_answer(str(event.get("prompt") or ""), call, process)
+        text, message = _prompt_answer(_event_text(event, "prompt"), call, process)
     else:
         known = sorted({event for rule in call.rules for event in (rule.start, rule.prompt)})
         what = f"there is no answer to {one_line(name)[:80]}"
         raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(known)}")
     return _json_text(name, text, message)
+
+
+def _event_text(event: Mapping[str, object], key: str) -> str:
+    """The text of a key, with a sign in place of each half of a character; empty for what is no text."""
+    value = event.get(key)
+    return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 
 
 def failure_text(what: str) -> str:
@@ -188,23 +201,24 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 # --- Never twice -----------------------------------------------------------------------------------------------------
 
 
-def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, LoadedFile]:
-    """The files that the hosts load by themselves, by real path."""
-    files: dict[str, LoadedFile] = {}
+def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, str]:
+    """The texts of the files that the hosts load by themselves, with those that they import, by real path."""
+    files: dict[str, str] = {}
     for host in call.hosts:
-        reading: HostReading = read_host_files(host, process.folder)
-        files |= {os.path.realpath(f"{reading.root}/{file.path}"): file for file in reading.files}
+        reading = read_host_files(host, process.folder)
+        texts = {**{file.path: file.text for file in reading.files}, **imported_texts(reading)}
+        files |= {os.path.realpath(f"{reading.root}/{path}"): text for path, text in texts.items()}
     return files
 
 
-def without_host_files(prepared: PreparedBuild, files: Mapping[str, LoadedFile], call: HookCall) -> Build:
+def without_host_files(prepared: PreparedBuild, files: Mapping[str, str], call: HookCall) -> Build:
     """The build without the files that a host loads by itself, and without copies of them."""
     build = prepared.build
     if not files:
         return build
     root = prepared.workspace.root
     own = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
-    texts = {file.text for file in files.values()}
+    texts = {*files.values()}
     paths = {
         document.path
         for document in _run(prepared, build, call, build.request.budget).documents

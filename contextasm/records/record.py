@@ -219,7 +219,7 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     """The fields of a record's JSON, without schema and id. Raises as `parse_record`, but for fields of other types."""
     hint = "record the build again with `ctxasm build --record`"
     try:
-        fields: Any = load_json(data.decode("utf-8-sig"), where, takes_file_names=True)
+        fields: Any = load_json(data.decode("utf-8-sig"), where, takes_halves=True)
     except ContextasmError as error:
         raise ContextasmError(error.where, f"is no record: {error.what}", hint) from error
     except UnicodeDecodeError as error:

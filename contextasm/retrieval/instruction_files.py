@@ -55,7 +55,12 @@ def read_all_instruction_files(workspace: Workspace, templates: Iterable[str]) -
     """The files that these paths name in any folder, with their imports, whatever files are open."""
     patterns = [fill_template(template, {"agent": "*", "team": "*"}) for template in templates]
     paths = (path for pattern in patterns for path in workspace.list(f"**/{pattern}"))
-    return _Reading(workspace, None).read(dict.fromkeys(paths))
+    return read_with_imports(workspace, dict.fromkeys(paths))
+
+
+def read_with_imports(workspace: Workspace, paths: Iterable[str]) -> InstructionFiles:
+    """The files at these paths, with all that they import, whatever files are open."""
+    return _Reading(workspace, None).read(paths)
 
 
 def _paths(workspace: Workspace, layer: Layer, request: Request, folders: Sequence[str]) -> Iterator[str]:

@@ -14,11 +14,13 @@ DEEPEST = 50
 """Levels of objects and lists inside each other, in JSON as in YAML."""
 
 
-def load_json(text: str, where: str, *, takes_file_names: bool = False) -> object:
+def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
     """The value that a JSON text holds. Messages name `where`, with the line where it is known, and quote no value.
 
-    `takes_file_names` lets through bytes of file names that are no UTF-8: this package writes them as halves of
-    characters. Raises `ContextasmError` for anything that is not JSON.
+    `takes_halves` lets through escapes for halves of characters: this package writes bytes of file names that are no
+    UTF-8 in this way, and hosts cut a prompt inside a character.
+
+    Raises `ContextasmError` for anything that is not JSON.
     """
     import json
 
@@ -35,7 +37,7 @@ def load_json(text: str, where: str, *, takes_file_names: bool = False) -> objec
         raise ContextasmError(where, "holds a number that is too long", "write it as a text") from error
     if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
         raise _nested_too_deeply(where)
-    if not takes_file_names and _may_hold_half(text) and _holds_half(value):
+    if not takes_halves and _may_hold_half(text) and _holds_half(value):
         raise ContextasmError(where, "holds an escape for half a character", "write the character itself")
     return value
 

@@ -183,11 +183,21 @@ def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     assert not [words for words in ("Always be kind", "I am a.", "Cats") if words in text]
 
 
-@pytest.mark.parametrize("prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7], ids=lambda prompt: repr(prompt)[:9])
+@pytest.mark.parametrize(
+    "prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7, {"ferry": 1}, ["ferry"]], ids=lambda prompt: repr(prompt)[:9]
+)
 def test_prompt_that_matches_nothing_gets_nothing(prompt: object, tmp_path: Path) -> None:
     """An empty object, which every host takes."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
     assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
+
+
+@pytest.mark.parametrize("prompt", [r"\ud800 the ferry", r"the ferry \udfff", r"the\udc80 ferry\ud83d"])
+def test_half_a_character_costs_a_prompt_no_memories(prompt: str, tmp_path: Path) -> None:
+    """A host that cuts a prompt may cut it inside a character."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    event = f'{{"hook_event_name": "UserPromptSubmit", "prompt": "{prompt}", "session_id": "\\ud800"}}'
+    assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
 
 
 def test_answer_to_a_prompt_is_small(tmp_path: Path) -> None:
@@ -234,6 +244,30 @@ def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None
     assert hook({"hook_event_name": "SessionStart"}, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "words"),
+    [("claude-code", "CLAUDE.md", "@AGENTS.md\n"), ("gemini", "GEMINI.md", "See @./AGENTS.md\n")],
+)
+def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, words: str, tmp_path: Path) -> None:
+    """Nor what those import in turn; what an import in code names is no import, so it is sent."""
+    (tmp_path / ".git").mkdir()
+    root = fill(tmp_path, {"AGENTS.md": "Be brief. @docs/more.md\n", "docs/more.md": "More.\n", name: words}, base={})
+    event = {"hook_event_name": "SessionStart"}
+    assert hook(event, "--for", host, cwd=root) == {}
+    (root / name).write_text(f"`{words.strip()}`\n")
+    text = start("--for", host, cwd=root)
+    assert "Be brief." in text
+    assert "More." in text
+
+
+def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> None:
+    """Codex reads AGENTS.md alone, and in it `@docs/more.md` as words."""
+    (tmp_path / ".git").mkdir()
+    texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "CLAUDE.md": "See @docs/more.md\n", "docs/more.md": "More.\n"}
+    root = fill(tmp_path, texts, base={})
+    assert "More." in start("--for", "codex", cwd=root)
+
+
 def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
     """The audience is personal, unless the settings name another."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] Fears the sea {private=true}\n"})
@@ -254,6 +288,7 @@ def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
         '{"hook_event_name": "Stop"}',
         "{" * 5_000,
         '"\\ud800"',
+        '{"hook_event_name": "\\ud800"}',
         "NaN",
     ],
     ids=lambda event: event[:30] or "nothing",
@@ -332,10 +367,16 @@ def test_printed_settings_call_the_hook(host: str) -> None:
             assert context(answer(inside(*words, stdin=stdin)))
 
 
-def test_settings_of_no_host_are_refused() -> None:
-    """By a person at the shell, so with exit code 2."""
-    done = inside("hook", "--print-config", "nobody")
+@pytest.mark.parametrize("words", [("--print-config", "NAME"), ("--print-config=NAME",)], ids=len)
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("emacs", "unknown host emacs"), ("openclaw", "openclaw has no hook that takes a context"), ("", "unknown host ")],
+)
+def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what: str) -> None:
+    """By a person at the shell, so with exit code 2; the message names what was typed, and the hosts to choose from."""
+    done = inside("hook", *(word.replace("NAME", name) for word in words))
     assert (done.code, done.out) == (2, "")
+    assert done.err == f"ctxasm: error: --print-config: {what}: choose one of: {', '.join(HOOKED)}\n"
 
 
 def test_split_ends_parts_before_blocks() -> None:

@@ -60,7 +60,7 @@ def test_bad_json_in_a_session_or_a_file_of_tools_costs_itself(tmp_path: Path, c
 
 def test_names_of_files_may_hold_bytes_that_are_no_text() -> None:
     """Records and baselines name them."""
-    assert load_json(r'["\udcff"]', "f", takes_file_names=True) == ["\udcff"]
+    assert load_json(r'["\udcff"]', "f", takes_halves=True) == ["\udcff"]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))

@@ -35,7 +35,10 @@ def hook(
     from contextasm.config.resolve import process_environment
     from contextasm.integrations.hook import answer_text, hook_call
 
-    call = hook_call(print_config or host, options, limit, part)
+    if print_config is None:
+        call = hook_call(host or None, options, limit, part)
+    else:
+        call = hook_call(print_config, options, limit, part, "--print-config")
     if print_config is not None:
         from contextasm.integrations.hook_config import config_text
 

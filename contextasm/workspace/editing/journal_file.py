@@ -115,7 +115,7 @@ def load_journal(root: str, name: str) -> Journal | None:
     if digest != content_digest(body).encode():
         raise _disbelieved(where, "is damaged")
     try:
-        header = load_json(line.decode(), path, takes_file_names=True)
+        header = load_json(line.decode(), path, takes_halves=True)
         journal = _parsed(header, contents)
     except (ContextasmError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
