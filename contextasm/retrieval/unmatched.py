@@ -6,7 +6,7 @@ the profile has no layer for are reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from contextasm.model import (
     Build,
@@ -108,13 +108,18 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
                 yield _problem(layer.id, message)
 
 
-_OF_OTHER_SOURCES = (
-    *((key, "query", key) for key in ("max_age_days", "fallback_days", "start_from", "depth")),
-    ("types", "query", "event_types"),
-    *((key, "memories", field) for key, field in (("tier", "tier"), ("tiers", "tier_of_key"), ("quota", "key_quota"))),
-    ("limits", "memories", "field_limits"),
-)
-"""Keys that `log-search` does not use, with the part and the field of the layer that hold their values."""
+_OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
+    "max_age_days": lambda layer: layer.query.max_age_days,
+    "fallback_days": lambda layer: layer.query.fallback_days,
+    "start_from": lambda layer: layer.query.start_from,
+    "depth": lambda layer: layer.query.depth,
+    "types": lambda layer: layer.query.event_types,
+    "tier": lambda layer: layer.memories.tier,
+    "tiers": lambda layer: layer.memories.tier_of_key,
+    "quota": lambda layer: layer.memories.key_quota,
+    "limits": lambda layer: layer.memories.field_limits,
+}
+"""Keys that `log-search` does not use, each with what a layer has of it."""
 
 
 def _dead_keys(profile: Profile) -> Iterator[Problem]:
@@ -122,8 +127,8 @@ def _dead_keys(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
         if layer.query.sources != ("log-search",):
             continue
-        for key, part, field in _OF_OTHER_SOURCES:
-            if getattr(getattr(layer, part), field) != getattr(getattr(unset, part), field):
+        for key, value in _OF_OTHER_SOURCES.items():
+            if value(layer) != value(unset):
                 yield _problem(layer.id, f"has `{key}`, which source log-search does not use; take it away")
 
 
