@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -95,13 +98,14 @@ def test_sizes_cuts_and_starvation_are_those_of_the_build(tmp_path: Path) -> Non
 def test_a_layer_that_is_late_and_a_file_that_can_not_be_read_are_errors_of_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A deadline that leaves sources no time at all, and bytes that are no text."""
+    """Sources that never come to an end, and bytes that are no text."""
     folder = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff\xfe\xff"})
     text = metrics("-w", folder)
     assert values(text, "memory_source_errors") == {"": 1}
     assert values(text, "ctxasm_problems", "code") == {"not-text": 1}
-    monkeypatch.setattr("contextasm.retrieval.deadline.SOURCE_SHARE", 0.0)
-    late = metrics(*LUNA, "--deadline", "1000")
+    idle = SimpleNamespace(Condition=threading.Condition, Thread=Mock())
+    monkeypatch.setattr("contextasm.retrieval.deadline.threading", idle)
+    late = metrics(*LUNA, "--deadline", "100")
     assert values(late, "memory_source_errors")[""] == values(late, "ctxasm_problems", "code")["source-timeout"] > 0
     assert values(late, "ctxasm_context_coverage_ratio")[""] < 1
 
