@@ -15,7 +15,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
 from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
-from contextasm.config.options import Options, is_lock_required
+from contextasm.config.options import Options
 from contextasm.config.owners import OwnerKind, owner_names
 from contextasm.config.resolve import open_workspace, prepare_build, process_environment
 from contextasm.config.yaml_loader import load_yaml
@@ -174,12 +174,7 @@ def log(
 
 def _prepare(given: RequestOptions) -> PreparedBuild:
     process = process_environment()
-    prepared = prepare_build(_options(given), process)
-    if is_lock_required(process.environment):
-        from contextasm.config.approval import require_approved
-
-        prepared = prepared._replace(approved=require_approved(prepared.workspace))
-    return prepared
+    return prepare_build(_options(given), process).with_lock(process.environment, locked=False)
 
 
 def _options(given: RequestOptions) -> Options:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_ty
 import typer
 
 from contextasm.cli.output import read_stdin
-from contextasm.config.options import Flag, Options, is_lock_required
+from contextasm.config.options import Flag, Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Build, Context
     from contextasm.workspace.outputs import OutputFile
 
@@ -115,16 +114,7 @@ def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, loc
     """
     from contextasm.config.resolve import process_environment
 
-    return with_lock(prepare_request(options, targets), process_environment(), locked=locked)
-
-
-def with_lock(prepared: PreparedBuild, process: ProcessEnvironment, *, locked: bool) -> PreparedBuild:
-    """The build with the workspace's lock, where an option or the environment asks for it. Raises `ContextasmError`."""
-    if not (locked or is_lock_required(process.environment)):
-        return prepared
-    from contextasm.config.approval import require_approved
-
-    return prepared._replace(approved=require_approved(prepared.workspace))
+    return prepare_request(options, targets).with_lock(process_environment().environment, locked=locked)
 
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.facts import gather_facts
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.options import Options, ProcessEnvironment, is_lock_required
 from contextasm.config.settings import FILE, RULE_FILES, Setting
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import (
@@ -77,6 +77,17 @@ class PreparedBuild(NamedTuple):
     def in_full(self) -> Build:
         """The build without a memory index: with a decision for each memory, shown or not."""
         return self.build._replace(memory_index=None)
+
+    def with_lock(self, environment: Mapping[str, str], *, locked: bool) -> PreparedBuild:
+        """The same of approved files only, where an option (`locked`) or the environment asks for that.
+
+        Raises `ContextasmError` where there is no lock, and for a broken one.
+        """
+        if not (locked or is_lock_required(environment)):
+            return self
+        from contextasm.config.approval import require_approved
+
+        return self._replace(approved=require_approved(self.workspace))
 
     def run(self, build: Build | None = None) -> Context:
         """The context of a build with the same tokenizer; for None, of this one in full.

@@ -19,6 +19,7 @@ from contextasm.model import Document
 from contextasm.records.uses import count_uses
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.decode import decode_document
+from contextasm.text.templates import ARCHIVE
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.memory_edits import Archived
 from contextasm.upkeep.retention_choice import (
@@ -28,7 +29,7 @@ from contextasm.upkeep.retention_choice import (
     is_little_used,
     pinned_ids,
 )
-from contextasm.upkeep.retention_items import ARCHIVE, PolicyItems, collect_items
+from contextasm.upkeep.retention_items import PolicyItems, collect_items
 from contextasm.upkeep.retention_shorten import dated_log_day, shortened_data
 from contextasm.upkeep.upkeep_input import UpkeepInput
 

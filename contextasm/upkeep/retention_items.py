@@ -16,15 +16,13 @@ from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_fields import importance_of
 from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.text.templates import ARCHIVE
 from contextasm.upkeep.logs import is_due_for_archive
 from contextasm.upkeep.memory_edits import OwnerEdits
 from contextasm.upkeep.memory_states import Supersession
 from contextasm.upkeep.retention_choice import RetainedItem
 from contextasm.upkeep.retention_shorten import dated_log_day
 from contextasm.upkeep.upkeep_input import OwnerMemories, UpkeepInput
-
-ARCHIVE = "archive"
-"""Name of the folder that evicted files go to, beside where they lay."""
 
 
 class RetainedMemory(NamedTuple):

@@ -8,11 +8,10 @@ from datetime import date
 from contextasm.config.retention import CompressPolicy
 from contextasm.model import AS_WRITTEN, Document, Summarizer
 from contextasm.selection.detail import detail_levels
-from contextasm.text.dates import parse_date, split_dated_name
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import glob_matches
 from contextasm.text.private_parts import withhold
-from contextasm.upkeep.logs import LOG_FOLDERS
+from contextasm.upkeep.logs import LOG_FOLDERS, log_date
 from contextasm.workspace.editing.files import EditableFile
 
 SHORTENED_MARK = "<!-- Shortened by ctxasm tidy; the archive beside this file has the full text. -->"
@@ -45,9 +44,8 @@ def is_shortenable_path(path: str) -> bool:
 
 def dated_log_day(path: str) -> date | None:
     """The day of a dated log, in whose archive a topic still finds it; None for any other file."""
-    folder, _, name = path.rpartition("/")
-    parts = split_dated_name(name)
-    return parse_date(parts[0]) if parts and any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
+    folder = path.rpartition("/")[0]
+    return log_date(path) if any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
 
 
 def _may_be_shortened(document: Document) -> bool:

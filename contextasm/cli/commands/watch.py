@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from contextasm.cli.options import LockedOption, QuietOption, takes_options, with_lock
+from contextasm.cli.options import LockedOption, QuietOption, takes_options
 from contextasm.cli.output import show_problems, show_taken, write_stderr
 from contextasm.config.options import Options
 
@@ -116,7 +116,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
     def prepare(disk: Rescan) -> PreparedBuild:
         job = prepare_build(options, process, disk, counters, targets=targets)
         taken[:] = [job.taken] if job.taken else []
-        return with_lock(job, process, locked=locked)
+        return job.with_lock(process.environment, locked=locked)
 
     measured = _MeasuredBuilds() if any(target.kind == "metrics" for target in targets) else None
     return WatchSpec(
