@@ -83,6 +83,7 @@ def test_explain_shows_the_beginning_of_each_text_on_a_wide_terminal() -> None:
 
 
 def test_wide_letters_take_two_cells_of_a_column() -> None:
+    """The beginning of a text in wide letters stands in one line like any other."""
     lines = terminal("explain", *LUNA, columns=180).split("\n")
     japanese = [line for line in lines if re.search("[\u3040-\u30ff\u4e00-\u9fff]", line)]
     assert japanese
