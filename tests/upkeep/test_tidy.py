@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import SAMPLE, SMALL, fill, inside, refused, start
+from tests.command import COMMAND, SAMPLE, SMALL, UNPRIVILEGED, clean, fill, inside, refused, start
 from tests.upkeep.trees import tree
 from tests.workspaces import law
 
@@ -247,7 +248,7 @@ def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
     assert set(told) == {str([same, places[0]]), str([other, places[1]])}
     assert "the archived copy is enough" in str(told[str([same, places[0]])]["reason"])
     assert "another log" in str(told[str([other, places[1]])]["reason"])
-    assert [action["changes_files"] for action in told.values()] == [False, False]
+    assert [action["for_you"] for action in told.values()] == [True, True]
     done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
     assert (done.code, (tmp_path / free).exists(), (tmp_path / same).exists()) == (0, False, True)
 
@@ -299,3 +300,26 @@ def test_files_keep_their_owner_and_new_ones_have_that_of_their_folder(tmp_path:
         assert inside("tidy", "-w", tmp_path, *words).code == 0
         owners = {(path.stat().st_uid, path.stat().st_gid) for path in (tmp_path / "agents").rglob("*")}
         assert owners == {(1234, 1235)}
+
+
+@pytest.mark.parametrize("locked", ["agents/a/daily", "agents/a/daily/archive"])
+def test_a_folder_that_cant_be_written_to_stops_its_own_actions_alone(tmp_path: Path, locked: str) -> None:
+    """The others are applied, and the exit code and a line tell of it; so does JSON."""
+    other = log_of(40, "teams/t")
+    fill(tmp_path, {log_of(40): "Text\n", other: "Text\n"})
+    (tmp_path / locked).mkdir(exist_ok=True)
+    (tmp_path / locked).chmod(0o555)
+    (stuck,) = (action["id"] for action in actions_of(tmp_path) if action["targets"] == [log_of(40)])
+    words = [*UNPRIVILEGED, *COMMAND, "tidy", "-w", str(tmp_path), *WORDS, "--apply", "--safe", "--json"]
+    try:
+        done = subprocess.run(words, env=clean(), capture_output=True, text=True, check=False)
+    finally:
+        (tmp_path / locked).chmod(0o755)
+    assert done.returncode == 1, done.stderr
+    assert (tmp_path / log_of(40)).exists()
+    assert [path.name for path in tmp_path.glob("teams/t/daily/archive/**/*.md*")]
+    ((left_out,), (applied,)) = (json.loads(done.stdout)[key] for key in ("left_out", "applied"))
+    assert (left_out["id"], applied["targets"]) == (stuck, [other])
+    assert left_out["why"].endswith("can't be written: Permission denied")
+    assert done.stderr == f"ctxasm: {stuck} archive: left out: {left_out['why']}\n"
+    assert not (tmp_path / other).exists()
