@@ -44,9 +44,10 @@ class _Shortened(NamedTuple):
     short: bytes
 
 
-def plan_retention(upkeep: UpkeepInput) -> Iterator[Action]:
+def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Iterator[Action]:
     """The actions of all policies, in their order: first what is shortened, then what is evicted, by score.
 
+    What leaves its place by the actions `earlier` in the plan is no item any more, and makes room for the others.
     A record that can't be read has an action that changes nothing and says so. Raises `ContextasmError` for settings
     and profiles that can't be used.
     """
@@ -57,7 +58,7 @@ def plan_retention(upkeep: UpkeepInput) -> Iterator[Action]:
         reason = f"its uses are not counted: {problem.message}"
         yield Action("skip", (problem.path,), reason, needs_approval=False)
     taken: set[str] = set()
-    for items in collect_items(upkeep, uses, _fixed_paths(upkeep)):
+    for items in collect_items(upkeep, uses, _fixed_paths(upkeep), earlier):
         yield from _PolicyPlan(upkeep, items, taken).actions()
 
 
