@@ -177,19 +177,48 @@ def test_who_finds_the_lock_taken_is_told_by_whom(tmp_path: Path, monkeypatch: p
     assert (tmp_path / log_of(40)).exists()
 
 
-@pytest.mark.parametrize("words", [("tidy",), ("remember", "-a", "a", "A new one"), ("log", "-a", "a", "Hello")])
+EDITORS = [
+    ("tidy",),
+    ("remember", "-a", "a", *WORDS, "A new one"),
+    ("log", "-a", "a", *WORDS, "Hello"),
+    ("task", "push", "Go"),
+    ("memory", "deprecate", "-a", "a", "bell"),
+    ("lock",),
+    ("import", "-a", "a", "jsonl", "in.jsonl"),
+    ("build", "-a", "a", *WORDS, "--into", "out.md"),
+    ("build", "-a", "a", *WORDS, "--touch", "-q"),
+]
+"""The commands that take the lock of the workspace."""
+
+
+@pytest.mark.parametrize("words", EDITORS, ids=lambda words: " ".join(word for word in words if word not in WORDS)[:20])
 def test_the_next_editor_takes_back_what_was_interrupted(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """And then does its own work."""
-    root = fill(tmp_path, {log_of(40): "Text\n", log_of(50): "More\n"})
+    """It says so in one line, and then does its own work."""
+    root = fill(tmp_path, {
+        log_of(40): "Text\n", log_of(50): "More\n",
+        "agents/a/memories/m.md": "- [fact] The bell rings {id=bell}\n",
+        "in.jsonl": '{"id": "horn", "text": "The horn is low", "type": "fact"}\n',
+    })  # fmt: skip
     inside("tidy", "-w", root, *WORDS, "--apply", "--safe")
     assert not (root / log_of(40)).exists()
     os.rename(root / ".tidy/last", root / ".tidy/unfinished")
     (root / log_of(50)).write_text("More\n", encoding="utf-8")  # as if it had not gone yet
-    done = inside(words[0], "-w", root, *WORDS, *words[1:])
+    done = inside(words[0], "-w", root, *words[1:], cwd=root)
     assert done.code == 0, done.err
     assert (root / log_of(40)).read_text(encoding="utf-8") == "Text\n"
     assert archived(root) == set()
-    assert "ctxasm: an interrupted application was taken back: 4 files are as before\n" in done.err
+    assert done.err.count("ctxasm: an interrupted application was taken back: 4 files are as before\n") == 1
+
+
+def test_a_managed_block_holds_what_was_taken_back(tmp_path: Path) -> None:
+    """A build takes it back before it reads, so its block is as one of the next build."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [task] Light the lamp {created=2026-01-02}\n"})
+    words = ("build", "-w", root, "-a", "a", *WORDS, "--into", "out.md")
+    inside("tidy", "-w", root, *WORDS, "--apply", "--all")
+    os.rename(root / ".tidy/last", root / ".tidy/unfinished")
+    assert inside(*words, cwd=root).code == 0
+    assert "Light the lamp" in (root / "out.md").read_text(encoding="utf-8")
+    assert inside(*words, "--check", cwd=root).code == 0
 
 
 def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:

@@ -68,6 +68,11 @@ class BuildFlags(NamedTuple):
         return (self.record or self.record_inputs) and not self.check
 
     @property
+    def takes_lock(self) -> bool:
+        """Whether parts of files are written, for which the workspace's lock is held."""
+        return bool(self.into or self.touch) and not self.check
+
+    @property
     def needs_all_decisions(self) -> bool:
         """Whether every memory must have its decision, shown or not."""
         return bool(self.manifest or self.explain or self.is_recorded or self.touch)
@@ -90,6 +95,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     started = _seconds()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
+    if flags.takes_lock:
+        _recover(job, flags)
     recording = _start_recording(job.build) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
@@ -127,6 +134,17 @@ def _refuse_contradictions(flags: BuildFlags) -> None:
         raise ContextasmError("--metrics", "--check writes nothing", "leave one of the two out")
     if flags.force and not flags.into:
         raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
+
+
+def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
+    """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
+    from contextasm.cli.progress import progress_line
+    from contextasm.cli.recovery import recover_first
+    from contextasm.workspace.folder import Folder
+
+    assert isinstance(job.workspace, Folder)
+    with progress_line(lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
+        recover_first(job.workspace, edits=flags.touch)
 
 
 def _has_etag(context: Context, typed: str | None) -> bool:

@@ -35,6 +35,15 @@ class Recovery(NamedTuple):
     blocked: ContextasmError | None = None
     """Why it could not be taken back, so that everything stays as it is."""
 
+    @property
+    def text(self) -> str:
+        """What a person is told of it; empty where none was interrupted."""
+        if not self.restored:
+            return str(self.blocked or "")
+        count = len(self.restored.entries)
+        files = f"{count:,} files are" if count > 1 else "1 file is"
+        return f"an interrupted application was taken back: {files} as before"
+
 
 class FileChange(NamedTuple):
     """The content of a file before and after; None for no file. Files of which this is not true are not changed."""
