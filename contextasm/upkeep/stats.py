@@ -191,7 +191,27 @@ def _active_memories(files: Sequence[_Counted]) -> Sequence[tuple[Memory, int]]:
 def _author(memory: Memory) -> str:
     """The name that a text begins with, if a colon follows it; empty for none."""
     name = leading_name(memory.text)
-    return name.removesuffix(SPEAKER_MARK) if name.endswith(SPEAKER_MARK) else ""
+    author = name.removesuffix(SPEAKER_MARK)
+    return author if author != name and author not in _NO_AUTHORS else ""
+
+
+_NO_AUTHORS = frozenset(
+    """
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
+    today tomorrow yesterday morning afternoon evening week month quarter year date day deadline
+    januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
+    heute morgen gestern termin frist
+    action aim answer bug caution cause caveat change context danger decided decision default done draft effect error
+    example fact fix fixed goal hint idea important info insight issue learned lesson link list next note notes
+    notice open outcome plan preference problem pro con pros cons proposal question reason reminder request result
+    risk rule solution source status step summary task tip title todo topic update warning why wip
+    achtung antwort aufgabe beispiel entscheidung ergebnis fehler folge frage grund hinweis idee lösung
+    merke notiz plan problem regel risiko stand wichtig ziel
+    """.split()
+)
+"""Words before a colon that name a time or a kind of statement, and nobody who says it."""
 
 
 def _contributors(shares: Iterable[tuple[str, int]]) -> tuple[Contributor, ...]:
