@@ -24,7 +24,7 @@ from contextasm.config.profile_loader import load_profile
 from contextasm.config.resolve import open_workspace, prepare_build
 from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
-from contextasm.text.archived_paths import list_archived
+from contextasm.text.archived_paths import list_with_archived
 from contextasm.text.glob import matching_paths
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
@@ -117,7 +117,7 @@ def inspect(
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else ()
-    listed_paths = (path for pattern in dict.fromkeys(patterns) for path in _with_archived(workspace, pattern))
+    listed_paths = (path for pattern in dict.fromkeys(patterns) for path in list_with_archived(workspace, pattern))
     # A rule may include a file that no layer reads.
     paths = sorted({*extra_paths, *listed_paths, *_shown_paths(contexts)})
     results = {path: workspace.read(path) for path in paths}
@@ -205,23 +205,16 @@ def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
 
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
     """The files in the places of logs, in path order, with the forms of their dates; empty for YYYY-MM-DD."""
-    own_folders = [path for pattern in _LOGS for path in _with_archived(workspace, pattern)]
-    forms: dict[str, tuple[str, ...]] = dict.fromkeys(own_folders, ())
+    forms: dict[str, tuple[str, ...]] = {}
+    for pattern in ("agents/*/daily/*.md", "teams/*/daily/*.md"):
+        forms |= dict.fromkeys(list_with_archived(workspace, pattern), ())
     for layer in layers:
         if "daily" in layer.query.sources:
-            patterns = [any_owner_pattern(template) for template in layer.query.paths]
-            listed = [path for pattern in patterns for path in _with_archived(workspace, pattern)]
+            patterns = map(any_owner_pattern, layer.query.paths)
+            listed = [path for pattern in patterns for path in list_with_archived(workspace, pattern)]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
             forms |= {path: layer.query.dates for path in listed if path not in left_out}
     return dict(sorted(forms.items()))
-
-
-_LOGS = ("agents/*/daily/*.md", "teams/*/daily/*.md")
-
-
-def _with_archived(workspace: Workspace, pattern: str) -> Sequence[str]:
-    """The files that a pattern fits, and those in archives that it fitted: they are searched, and so are looked at."""
-    return (*workspace.list(pattern), *list_archived(workspace, pattern))
 
 
 def _prepare(

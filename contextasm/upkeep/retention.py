@@ -18,8 +18,8 @@ from contextasm.config.settings import LOCK_FILE
 from contextasm.model import Document
 from contextasm.records.uses import count_uses
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.archived_paths import archived_path
 from contextasm.text.decode import decode_document
-from contextasm.text.templates import ARCHIVE
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.memory_edits import Archived
 from contextasm.upkeep.retention_choice import (
@@ -82,7 +82,7 @@ class _PolicyPlan:
         self._kilobytes = sum(item.size for item in items.items) / KILOBYTE
 
     def actions(self) -> Iterator[Action]:
-        """What is shortened and not evicted, in the order of the ids; then what is evicted, the highest score first."""
+        """The files to shorten and not to evict, by id; then the items to evict, the highest score first."""
         shortened = self._shortened()
         sizes = {name: len(forms.short) for name, forms in shortened.items()}
         evict = self._policy.evict
@@ -150,10 +150,7 @@ class _PolicyPlan:
 
     def _archive_target(self, path: str, *, is_compressed: bool) -> str:
         """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
-        folder, _, name = path.rpartition("/")
-        archive = f"{folder}/{ARCHIVE}" if folder else ARCHIVE
-        if day := dated_log_day(path):
-            archive = f"{archive}/{day:%Y}"
+        archive, _, name = archived_path(path, dated_log_day(path)).rpartition("/")
         stem, dot, ending = name.partition(".") if not name.startswith(".") else (name, "", "")
         number = 1
         target = f"{archive}/{name}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contextasm.config.retention import RetentionPolicy
 from contextasm.model import Document, Memory
 from contextasm.records.uses import RecordedUses
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.dates import day_of_name, parse_date
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_fields import importance_of
 from contextasm.text.memory_parser import ACTIVE_STATUSES
@@ -144,8 +144,7 @@ class _Finder:
 
     def _day_of_file(self, path: str) -> date:
         """The day of a file's name, else the day on which the file was last changed; today for one that is gone."""
-        parts = split_dated_name(path.rpartition("/")[2])
-        if parts and (day := parse_date(parts[0])):
+        if day := day_of_name(path):
             return day
         stamp = self._upkeep.workspace.stamp(path)
         return datetime.fromtimestamp(stamp.modified / 1e9, UTC).date() if stamp else self._upkeep.today

@@ -28,7 +28,7 @@ from contextasm.workspace.editing.upkeep_files import current_content, put_conte
 
 
 class Recovery(NamedTuple):
-    """What became of an application that was interrupted; empty where none was."""
+    """The end of an application that was interrupted; empty where none was."""
 
     restored: Journal | None = None
     """The one that was taken back."""
@@ -37,7 +37,7 @@ class Recovery(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a person is told of it; empty where none was interrupted."""
+        """The message about it for a person; empty where none was interrupted."""
         if not self.restored:
             return str(self.blocked or "")
         count = len(self.restored.entries)
