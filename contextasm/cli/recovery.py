@@ -1,4 +1,4 @@
-"""What a person is told of an application of upkeep that was interrupted."""
+"""Messages about an application of upkeep that was interrupted."""
 
 from __future__ import annotations
 
