@@ -20,7 +20,7 @@ EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md"
 
 
 class SearchResult(NamedTuple):
-    """What a search found."""
+    """The results of a search."""
 
     hits: tuple[tuple[Memory, Score], ...]
     """Memories with their score parts and `total`, best first."""

@@ -29,6 +29,7 @@ OUTCOME = {
     "required": "included",
     "fits": "included",
     "fallback": "included",
+    "beside": "included",
     "pinned": "included",
     "pin": "included",
     "level": "shortened",
@@ -147,7 +148,8 @@ class Verdict(NamedTuple):
     boosted_by: tuple[str, ...] = ()
     """Rules behind that factor, in order of precedence."""
     note: str = "fits"
-    """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
+    """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing, and
+    `beside` where another line matches the topic and this one does not."""
 
 
 class Fragment(NamedTuple):

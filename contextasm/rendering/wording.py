@@ -11,6 +11,7 @@ REASONS: Mapping[str, str] = {
     "required": "its layer is required",
     "fits": "it fits",
     "fallback": "nothing matches the topic, so the newest are shown",
+    "beside": "a line beside it, or the heading above it, matches the topic",
     "level": "its layer shows its {level} level of detail",
     "detail": "only its {level} level of detail fits {allowance} tokens ({limit})",
     "summarized": "only a summary fits {allowance} tokens ({limit})",

@@ -49,7 +49,12 @@ def withhold_as(document: Document, visible: Document) -> Document:
 
 def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
     """The lines of the file, counted from 1, that a shared context lacks as private. `parse` reads YAML."""
-    gaps = [gap for gap in withhold(document, parse).gaps if gap.reason == KEY]
+    return withheld_lines(withhold(document, parse))
+
+
+def withheld_lines(document: Document) -> frozenset[int]:
+    """The lines of a document's file, counted from 1, that it lacks as private."""
+    gaps = [gap for gap in document.gaps if gap.reason == KEY]
     return frozenset(line for gap in gaps for line in range(gap.first, gap.last + 1))
 
 
