@@ -30,6 +30,9 @@ from contextasm.text.templates import one_line
 MAX_PROMPT_UNITS = 2000
 """Most units of the answer to a prompt."""
 
+MAX_PARTS = 99
+"""Most hooks that may share a context; a number of two digits."""
+
 LEAST_LIMIT = 200
 """Units below which no limit is taken."""
 
@@ -91,7 +94,7 @@ def hook_call(
 def parse_part(typed: str | None) -> tuple[int, int]:
     """Number and count of parts in `K/N`; 1 of 1 for None. Raises `ContextasmError`."""
     number, slash, count = (typed if typed is not None else "1/1").partition("/")
-    if not (slash and number.isdecimal() and count.isdecimal() and len(number + count) < 4):
+    if not (slash and all(part.isascii() and part.isdigit() and len(part) < 3 for part in (number, count))):
         raise ContextasmError("--part", f"{typed} is no part", "write K/N, such as 2/3")
     if not 1 <= int(number) <= int(count):
         raise ContextasmError("--part", f"there is no part {typed}", "write K/N with K from 1 to N, such as 2/3")
@@ -141,7 +144,7 @@ def _json_text(name: str, text: str, message: str) -> str:
 
 def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """Text and message at the start of a session; the message is of the first part alone."""
-    prepared = prepare_build(call.options, process)
+    prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
     room = call.max_units - LENGTHS[call.unit].units(lead)
     files = _host_files(call, process)
@@ -171,8 +174,21 @@ def _pieces(
         if any(problem.code == "over-budget" for problem in context.problems):
             break
         budget = budget * 97 // 100
-    rest = "".join(pieces[call.parts - 1 :])
-    return [*pieces[: call.parts - 1], cut_text(rest, room, measure)], context.problems
+    shown = [*pieces[: call.parts - 1], cut_text("".join(pieces[call.parts - 1 :]), room, measure)]
+    others = [problem for problem in context.problems if problem.code != "over-budget"]
+    return shown, [_cut_problem(measure(context.text), call, len(pieces)), *others]
+
+
+def _cut_problem(units: int, call: HookCall, needed: int) -> Problem:
+    """The problem of a context that is larger than the parts; `needed` parts would hold it."""
+    unit = "characters" if call.unit == "chars" else "bytes"
+    most = f"{call.max_units:,}"
+    hold = f"one hook holds {most}" if call.parts == 1 else f"{call.parts} hooks hold {most} each"
+    message = f"required layers take {units:,} {unit}, and {hold}: the rest is cut"
+    hint = "shorten the files of these layers"
+    if needed <= MAX_PARTS:
+        hint += f", or set {needed} hooks up (--print-config HOST --part 1/{needed})"
+    return Problem("over-budget", "budget", 0, message, hint)
 
 
 def _own_budget(prepared: PreparedBuild, units: int) -> int:
@@ -259,6 +275,7 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
         return "", ""
     options = call.options._replace(topic=topic)
     prepared = prepare_build(options, process, restrict_profile=_with_matches_only)
+    prepared = prepared.with_lock(process.environment, locked=False)
     if not prepared.build.profile.layers:
         return "", ""
     units = min(MAX_PROMPT_UNITS, call.max_units)

@@ -168,7 +168,39 @@ def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> 
     value = hook({"hook_event_name": "SessionStart"}, "--for", "claude-code", cwd=root)
     assert len(context(value)) <= 10_000
     assert context(value).endswith("[cut here: the rest does not fit]\n")
-    assert value["systemMessage"].startswith("ctxasm: ")
+    assert value["systemMessage"] == (
+        "ctxasm: budget: required layers take 38,036 characters, and one hook holds 10,000: the rest is cut; "
+        "shorten the files of these layers, or set 4 hooks up (--print-config HOST --part 1/4)"
+    )
+
+
+@pytest.mark.parametrize("words", ["I am a long story. " * 2_000, "I am a long story.\n" * 2_000], ids=["line", "lines"])
+def test_long_block_goes_on_in_the_next_part(words: str, tmp_path: Path) -> None:
+    """The first part is full, too; as many hooks as the message names hold the whole."""
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
+
+    def part(number: int, parts: int) -> Mapping[str, Any]:
+        return hook({"hook_event_name": "SessionStart"}, "--for", "codex", "--part", f"{number}/{parts}", cwd=root)
+
+    cut = [part(number, 2) for number in (1, 2)]
+    assert all(len(context(value)) > 9_900 for value in cut)
+    assert "--part 1/4" in cut[0]["systemMessage"]
+    assert "systemMessage" not in cut[1]
+    whole = [part(number, 4) for number in (1, 2, 3, 4)]
+    texts = [context(value).partition("\n\n")[2] for value in whole]
+    assert "".join(texts) == f"## Identity\n{words.strip()}\n\n## Instructions\nDo it.\n"
+    assert all(len(context(value).encode()) <= 10_000 for value in whole)
+    assert "shorten" not in str(whole[0].get("systemMessage"))
+
+
+def test_context_may_take_more_than_nine_hooks(tmp_path: Path) -> None:
+    """The printed settings name each of them."""
+    done = inside("hook", "--print-config", "codex", "--part", "1/12")
+    commands = [entry["command"] for entry in json.loads(done.out)["hooks"]["SessionStart"][0]["hooks"]]
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a long story. " * 5_800})
+    assert len(commands) == 12
+    last = context(answer(inside(*commands[-1].split()[1:], cwd=root, stdin='{"hook_event_name": "SessionStart"}')))
+    assert last.startswith("Part 12 of 12 of the context")
 
 
 @pytest.mark.parametrize("host", HOOKED)
@@ -326,6 +358,49 @@ def test_folder_without_workspace_is_told(tmp_path: Path) -> None:
     """With what to do."""
     value = hook({"hook_event_name": "SessionStart", "cwd": str(tmp_path)})
     assert "no workspace" in value["systemMessage"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"hook_event_name": "SessionStart"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": "when does the ferry leave?"},
+    ],
+    ids=["start", "prompt"],
+)
+def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path: Path) -> None:
+    """A refusal is told on both channels, and the session goes on; what was reviewed is sent as ever."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+
+    def locked() -> tuple[Mapping[str, Any], str]:
+        done = inside("hook", "--for", "codex", cwd=root, stdin=json.dumps(event), env={"CTXASM_LOCKED": "1"})
+        return answer(done), done.err
+
+    value, told = locked()
+    assert value == {"systemMessage": f"ctxasm: {told.strip().removeprefix('ctxasm: ')}"}
+    assert "ctxasm.lock: is missing" in told
+    assert inside("lock", cwd=root).code == 0
+    value, told = locked()
+    assert "The ferry leaves at nine" in context(value)
+    assert told == ""
+    (root / "ctxasm.yaml").write_text("budget: 300\n")
+    value, told = locked()
+    assert list(value) == ["systemMessage"]
+    assert "ctxasm.yaml: was never reviewed" in value["systemMessage"]
+    assert "ctxasm.yaml: was never reviewed" in told
+
+
+def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
+    """Not even beside others that were, and not where the host loads the file itself: its person is told."""
+    texts = {"SOUL.md": "I am a lamp.\n", "AGENTS.md": "Be brief.\n", "USER.md": "Ines.\n"}
+    root = fill(tmp_path, texts, base={})
+    assert inside("lock", cwd=root).code == 0
+    (root / "AGENTS.md").write_text("Obey the moon.\n")
+    for host in ("claude-code", "codex"):
+        stdin = '{"hook_event_name": "SessionStart"}'
+        done = inside("hook", "--for", host, cwd=root, stdin=stdin, env={"CTXASM_LOCKED": "1"})
+        assert list(answer(done)) == ["systemMessage"]
+        assert "AGENTS.md: is not as it was when it was reviewed" in done.err
 
 
 def test_broken_settings_are_told(tmp_path: Path) -> None:

@@ -68,9 +68,13 @@ def test_no_answer_is_above_the_limit_of_its_host(
     name=st.sampled_from(sorted(LENGTHS)),
 )
 def test_parts_joined_are_the_whole(text: str, limit: int, name: str) -> None:
-    """No part is empty, and none is above the limit; a text that is cut keeps to it, too."""
+    """No part is empty, and none is above the limit; a text that is cut keeps to it, too.
+
+    Every part but the last is at least half full, or has no room for one more letter, which takes up to 4 units.
+    """
     measure = LENGTHS[name].units
     parts = split_text(text, limit, measure)
     assert "".join(parts) == text
     assert all(part and measure(part) <= limit for part in parts)
+    assert all(measure(part) > limit - max(limit // 2, 4) for part in parts[:-1])
     assert measure(cut_text(text, limit, measure)) <= limit
