@@ -300,6 +300,35 @@ def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> No
     assert "More." in start("--for", "codex", cwd=root)
 
 
+@pytest.mark.parametrize("profile", ["", "id: mine\nextends: repo\nlayers: [{id: instructions, required: true}]\n"])
+@pytest.mark.parametrize("folder", ["", "src/deep"])
+def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
+    folder: str, profile: str, tmp_path: Path
+) -> None:
+    """Without the importing file, which the host loads itself; a host that imports gets neither."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src/deep").mkdir(parents=True)
+    texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "docs/more.md": "More: @deep.md\n", "docs/deep.md": "Deep.\n"}
+    if profile:
+        texts |= {"mine.yaml": profile.replace("id: mine\n", ""), "ctxasm.yaml": "profile: mine.yaml\n"}
+    root = fill(tmp_path, texts, base={})
+    text = start("--for", "codex", cwd=root / folder)
+    assert "Be brief" not in text
+    assert "More: @deep.md" in text
+    assert "Deep." in text
+    (root / "GEMINI.md").write_text("@AGENTS.md\n")
+    assert hook({"hook_event_name": "SessionStart"}, "--for", "gemini", cwd=root / folder) == {}
+
+
+def test_without_a_host_only_what_all_of_them_load_is_left_out(tmp_path: Path) -> None:
+    """A file that one of them lacks is sent; Codex and Claude Code load the copies here, Gemini CLI loads another one."""
+    (tmp_path / ".git").mkdir()
+    root = fill(tmp_path, {"CLAUDE.md": "Be brief.\n", "AGENTS.md": "Be brief.\n"}, base={})
+    assert "Be brief." in start(cwd=root)
+    (root / "GEMINI.md").write_text("Be brief.\n")
+    assert start(cwd=root) == ""
+
+
 def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
     """The audience is personal, unless the settings name another."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] Fears the sea {private=true}\n"})
