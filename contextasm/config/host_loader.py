@@ -6,15 +6,13 @@ Every rule has its source and its date, because hosts change their limits. Nothi
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextasm.config import values
+from contextasm.config.host_names import SHIPPED_HOSTS, shipped_hosts
 from contextasm.config.profile_loader import read_file
 from contextasm.config.yaml_loader import YamlMapping, load_mapping, parse_mapping, parse_sequence
 from contextasm.model import ContextasmError
-
-SHIPPED_HOSTS = Path(__file__).parent / "hosts"
 
 UNITS = ("utf-16", "utf-8")
 """Units of a hook's limit: UTF-16 code units, which JavaScript calls the length of a text, or bytes of UTF-8."""
@@ -127,14 +125,13 @@ class Host(NamedTuple):
 
 def host_names(*, with_hook: bool = False) -> list[str]:
     """The names of all hosts, or of those that have hooks."""
-    names = sorted(path.stem for path in SHIPPED_HOSTS.glob("*.yaml"))
+    names = shipped_hosts()
     return [name for name in names if load_host(name, "").hook] if with_hook else names
 
 
 def load_host(name: str, where: str) -> Host:
     """The host of this name; `where` is the option that names it. Raises `ContextasmError` for an unknown one."""
-    names = [path.stem for path in SHIPPED_HOSTS.glob("*.yaml")]
-    path = SHIPPED_HOSTS / f"{values.require_known(name, sorted(names), where, 'host')}.yaml"
+    path = SHIPPED_HOSTS / f"{values.require_known(name, shipped_hosts(), where, 'host')}.yaml"
     table = load_mapping(read_file(path, where), path.name)
     table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "hook"))
     total = parse_mapping(table["total"], table.where("total")) if "total" in table else YamlMapping(path.name, 1)

@@ -98,3 +98,36 @@ def broken_attributes(line: str, names: Collection[str]) -> str:
         return ""
     first = _FIRST_NAME.match(bare, start)
     return bare[start:] if first and first[1] in names else ""
+
+
+def front_matter_fault(lines: Sequence[str]) -> tuple[int, str] | None:
+    """The first line, counted from 1, that keeps the head of a text from being front matter, and the reason.
+
+    None for a text without a head. Lines that go on with the value of the line above are indented, as in YAML.
+    """
+    if not lines or lines[0].rstrip() != "---":
+        return None
+    end = next((n for n, line in enumerate(lines) if n and line.rstrip() in {"---", "..."}), 0)
+    if not end:
+        return 1, "front matter that is never closed by `---`"
+    head = front_matter(lines)
+    for number in head.unread or ((2,) if not head.lines else ()):
+        if not lines[number - 1].startswith((" ", "]", "}")) or number == 2:
+            return number, "a line of front matter that is no `key: value`"
+    for number, line in enumerate(lines[1:end], 2):
+        if (pair := _KEY.match(line)) and _is_open(pair[2] or "", lines[number:end]):
+            return number, "a value of front matter that is never closed"
+    return None
+
+
+def _is_open(value: str, later: Sequence[str]) -> bool:
+    """Whether a list, a table or a quotation begins in a value, and ends neither there nor in the indented lines below."""
+    closing = {"[": "]", "{": "}", '"': '"', "'": "'"}.get(value[:1])
+    if not closing:
+        return False
+    rest = [value[1:]]
+    for line in later:
+        if _KEY.match(line):
+            break
+        rest.append(line)
+    return not any(closing in line for line in rest)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from contextasm.checks.host_cuts import kept_runs, lost_runs, lost_sections
 from contextasm.checks.host_files import read_host_files
 from contextasm.config.host_loader import Cut, Digest, host_names, load_host
-from tests.command import CASES, Result, fill, inside, refused
+from tests.command import CASES, ROOT, Result, fill, inside, refused
 
 HOSTS = host_names()
 
@@ -58,6 +58,15 @@ def files(folder: Path, texts: Mapping[str, str | bytes]) -> Path:
 def codes(result: Result) -> list[tuple[str, str]]:
     """Path, severity and id of each finding."""
     return re.findall(r"^([^:\n]+(?::\d+)?: \w+): .* (\[[\w-]+\])$", result.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
+    """All of them, and no other: each name works."""
+    words = " ".join(inside(command, "--help").out.split()).replace("- ", "-")
+    (listed,) = re.findall(r"Apply the loading rules of this host: ([\w, -]+)\.", words)
+    assert listed.split(", ") == HOSTS
+    assert [path.stem for path in sorted((ROOT / "contextasm/config/hosts").glob("*"))] == HOSTS
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -46,42 +46,44 @@ CODEX_SCHEMA: Mapping[str, Any] = {
 }
 """What Codex takes: it refuses unknown keys, and null where a text belongs."""
 
-HOOKS_SCHEMA: Mapping[str, Any] = {
+COMMAND: Mapping[str, Any] = {
     "type": "object",
-    "additionalProperties": False,
-    "required": ["hooks"],
-    "properties": {
-        "hooks": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["hooks"],
-                    "properties": {
-                        "matcher": {"type": "string"},
-                        "hooks": {
-                            "type": "array",
-                            "minItems": 1,
-                            "items": {
-                                "type": "object",
-                                "additionalProperties": False,
-                                "required": ["type", "command"],
-                                "properties": {
-                                    "type": {"const": "command"},
-                                    "command": {"type": "string"},
-                                    "timeout": {"type": "integer", "exclusiveMinimum": 0},
-                                },
-                            },
-                        },
-                    },
-                },
-            },
-        }
-    },
+    "required": ["type", "command"],
+    "properties": {"type": {"const": "command"}, "command": {"type": "string", "minLength": 1}},
 }
-"""The part that the settings of the three hosts have in common."""
+"""A hook that runs a command, as all three hosts describe it."""
+
+
+def settings_schema(events: list[str], timeout: Mapping[str, Any], *, others: bool) -> Mapping[str, Any]:
+    """What a host's schema says of the keys that are printed; `others` is whether it allows more of them in a hook."""
+    command = {**COMMAND, "properties": {**COMMAND["properties"], "timeout": timeout}, "additionalProperties": others}
+    group = {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {"matcher": {"type": "string"}, "hooks": {"type": "array", "minItems": 1, "items": command}},
+        "additionalProperties": False,
+    }
+    groups = {event: {"type": "array", "minItems": 1, "items": group} for event in events}
+    hooks = {"type": "object", "properties": groups, "additionalProperties": False}
+    return {"type": "object", "required": ["hooks"], "properties": {"hooks": hooks}, "additionalProperties": False}
+
+
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "claude-code": settings_schema(
+        ["SessionStart", "UserPromptSubmit"], {"type": "number", "exclusiveMinimum": 0}, others=False
+    ),
+    "codex": settings_schema(["SessionStart", "UserPromptSubmit"], {"type": "integer", "minimum": 0}, others=True),
+    "gemini": settings_schema(["SessionStart", "BeforeAgent"], {"type": "number"}, others=True),
+}
+"""The parts of the published schemas that the printed settings use, in our own words.
+
+The settings of every host, with one part and with three, were valid on 2026-11-22 by the schemas themselves:
+`src/schemas/json/claude-code-settings.json` and `codex-hooks.json` of SchemaStore/schemastore at 3b6446ad8a07 (2026-08-07),
+and `schemas/settings.schema.json` of google-gemini/gemini-cli at 5411f113cafa (2026-08-21). The answers were valid by
+`session-start` and `user-prompt-submit.command.output.schema.json` of openai/codex at 658d027e987c and 6fff509bb33f. Codex
+counts `timeout` in whole seconds, Claude Code in seconds, Gemini CLI in milliseconds; Claude Code alone refuses other keys in
+a hook, and the root of Codex' file holds nothing but `hooks`.
+"""
 
 
 def hook(event: Mapping[str, Any] | str, *words: str | Path, cwd: Path | str = "/") -> Mapping[str, Any]:
@@ -445,6 +447,37 @@ def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
     assert answer(ctxasm("hook", cwd=root, stdin='{"hook_event_name": "SessionStart"}'))["hookSpecificOutput"]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xfe\x00",
+        b"\x00" * 100,
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": "\xed\xa0\x80"}',
+        b'{"hook_event_name": "SessionStart"' * 10,
+        b'{"hook_event_name": "' + b"S" * 5_000 + b'"}',
+        b'{"hook_event_name": "SessionStart\\u0000"}',
+    ],
+    ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
+)
+def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
+    """As a process: one JSON object, a line on standard error, and exit code 0."""
+    words = [sys.executable, "-m", "contextasm", "hook", "--for", "codex"]
+    env = {**clean(), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, input=data, cwd=fill(tmp_path, {}), env=env, capture_output=True, check=False)
+    value = answer(Result(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    assert list(value) == ["systemMessage"]
+    assert done.stderr.startswith(b"ctxasm: error: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("size", [10_000_000, 200_000])
+def test_a_prompt_of_any_size_is_answered(size: int, tmp_path: Path) -> None:
+    """Its beginning is the topic; the NUL in it is a letter like any other."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry \0 " + "x" * size}
+    assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
+
+
 def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
     """A host may name a folder that was deleted."""
     root = fill(tmp_path, {})
@@ -458,7 +491,7 @@ def test_printed_settings_call_the_hook(host: str) -> None:
     """In the form that hosts take; their commands work as they are printed."""
     done = inside("hook", "--print-config", host, "-a", "luna", "-t", "q1", "--part", "1/2")
     settings = json.loads(done.out)
-    validate(settings, HOOKS_SCHEMA)
+    validate(settings, SCHEMAS[host])
     assert load_host(host, "test").hook.settings in done.err  # type: ignore[union-attr]
     assert list(settings["hooks"]) == ["SessionStart", PROMPTS[host]]
     for event, groups in settings["hooks"].items():
@@ -508,6 +541,12 @@ def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
     assert done.stdout
     if line.startswith("echo"):
         assert context(json.loads(done.stdout))
+
+
+def test_help_lists_the_hosts_that_have_hooks() -> None:
+    """For the option that names one."""
+    words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
+    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit all of them)." in words
 
 
 def test_readme_shows_lines_to_paste() -> None:
