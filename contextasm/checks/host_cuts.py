@@ -14,6 +14,7 @@ from contextasm.selection.tokens import LENGTHS
 from contextasm.text.literals import literals
 from contextasm.text.markdown import heading
 
+
 class LostSection(NamedTuple):
     """The lost lines below one heading."""
 

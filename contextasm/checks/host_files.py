@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from contextasm.checks.host_cuts import (
     LostSection,
-    Run,
     common_runs,
     kept_runs,
     lost_runs,
     lost_sections,
 )
+from contextasm.checks.host_digest import Run
 from contextasm.config.host_loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.selection.tokens import LENGTHS

@@ -100,7 +100,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
 
 
 def _other_search(profile: Profile) -> str:
-    """What a person can do where no layer of a profile searches memories."""
+    """Advice for a person whose profile has no layer that searches memories."""
     if any("log-search" in layer.query.sources for layer in profile.layers):
         return "`ctxasm build --topic WORDS` shows the lines of its logs that match; or name another profile with -p"
     return "name a profile of memories with -p; `ctxasm profiles` lists them"

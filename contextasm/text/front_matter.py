@@ -121,7 +121,7 @@ def front_matter_fault(lines: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _is_open(value: str, later: Sequence[str]) -> bool:
-    """Whether a list, a table or a quotation begins in a value, and ends neither there nor in the indented lines below."""
+    """Whether a list, a table or a quotation begins in a value, and ends neither there nor in the lines below."""
     closing = {"[": "]", "{": "}", '"': '"', "'": "'"}.get(value[:1])
     if not closing:
         return False

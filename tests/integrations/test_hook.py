@@ -78,11 +78,11 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
 """The parts of the published schemas that the printed settings use, in our own words.
 
 The settings of every host, with one part and with three, were valid on 2026-11-22 by the schemas themselves:
-`src/schemas/json/claude-code-settings.json` and `codex-hooks.json` of SchemaStore/schemastore at 3b6446ad8a07 (2026-08-07),
-and `schemas/settings.schema.json` of google-gemini/gemini-cli at 5411f113cafa (2026-08-21). The answers were valid by
-`session-start` and `user-prompt-submit.command.output.schema.json` of openai/codex at 658d027e987c and 6fff509bb33f. Codex
-counts `timeout` in whole seconds, Claude Code in seconds, Gemini CLI in milliseconds; Claude Code alone refuses other keys in
-a hook, and the root of Codex' file holds nothing but `hooks`.
+`claude-code-settings.json` and `codex-hooks.json` of SchemaStore/schemastore at 3b6446ad8a07 (2026-08-07), and
+`schemas/settings.schema.json` of google-gemini/gemini-cli at 5411f113cafa (2026-08-21). The answers were valid by
+`session-start` and `user-prompt-submit.command.output.schema.json` of openai/codex at 658d027e987c and 6fff509bb33f.
+Codex counts `timeout` in whole seconds, Claude Code in seconds, Gemini CLI in milliseconds; Claude Code alone refuses
+other keys in a hook, and the root of Codex' file holds nothing but `hooks`.
 """
 
 
@@ -176,7 +176,9 @@ def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize("words", ["I am a long story. " * 2_000, "I am a long story.\n" * 2_000], ids=["line", "lines"])
+@pytest.mark.parametrize(
+    "words", ["I am a long story. " * 2_000, "I am a long story.\n" * 2_000], ids=["line", "lines"]
+)
 def test_long_block_goes_on_in_the_next_part(words: str, tmp_path: Path) -> None:
     """The first part is full, too; as many hooks as the message names hold the whole."""
     root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
@@ -323,7 +325,7 @@ def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
 
 
 def test_without_a_host_only_what_all_of_them_load_is_left_out(tmp_path: Path) -> None:
-    """A file that one of them lacks is sent; Codex and Claude Code load the copies here, Gemini CLI loads another one."""
+    """A file that one of them lacks is sent: here Codex and Claude Code load a copy each, and Gemini CLI none."""
     (tmp_path / ".git").mkdir()
     root = fill(tmp_path, {"CLAUDE.md": "Be brief.\n", "AGENTS.md": "Be brief.\n"}, base={})
     assert "Be brief." in start(cwd=root)
