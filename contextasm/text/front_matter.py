@@ -5,7 +5,7 @@ line of each value. Other lines are reported, and left out.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 Value = str | tuple[str, ...]
@@ -44,7 +44,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     items: dict[str, list[str]] = {}
     unread: list[int] = []
     key = ""
-    for number, line in enumerate(lines[1:end], 2):
+    for number, line in _with_lists_joined(lines[1:end]):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if pair := _KEY.match(line):
@@ -57,6 +57,20 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
             unread.append(number)
     values |= {key: tuple(texts) for key, texts in items.items()}
     return FrontMatter(values, end + 1, tuple(unread)) if values else NONE
+
+
+def _with_lists_joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers in the text; a list in brackets over several lines is one, with its first number."""
+    at = 0
+    while at < len(lines):
+        line, first = lines[at], at
+        pair = _KEY.match(line)
+        if pair and (pair[2] or "").startswith("[") and "]" not in line:
+            end = next((n for n in range(at + 1, len(lines)) if "]" in lines[n] or _KEY.match(lines[n])), len(lines))
+            if end < len(lines) and "]" in lines[end]:
+                line, at = " ".join(part.strip() for part in lines[at : end + 1]), end
+        yield first + 2, line
+        at += 1
 
 
 def _scalar_or_list(written: str) -> Value:

@@ -89,6 +89,18 @@ def test_a_cursor_rule_as_people_write_it_applies(front: str, tmp_path: Path) ->
     assert "front-matter" not in result.err
 
 
+@pytest.mark.parametrize(
+    "globs", ["[*.py, *.md]", "[\n  '*.py',\n  '*.md',\n]", "\n  - '*.py'\n  - '*.md'", "*.py, *.md"]
+)
+def test_globs_of_a_rule_may_stand_on_several_lines(globs: str, tmp_path: Path) -> None:
+    """In any form of a list."""
+    make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": f"---\nglobs: {globs}\n---\nUse tabs.\n"})
+    for path, is_shown in (("a.py", True), ("b.md", True), ("c.txt", False)):
+        result = inside("build", "-w", tmp_path, "--open", path)
+        assert ("Use tabs." in result.out) is is_shown
+        assert "front-matter" not in result.err
+
+
 def test_nothing_outside_the_workspace_is_imported(tmp_path: Path) -> None:
     """By no name and through no link."""
     fill(
