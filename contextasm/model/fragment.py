@@ -59,6 +59,7 @@ OUTCOME = {
     "shown-above": "merged",
     "not-open": "excluded",
     "on-request": "excluded",
+    "front-matter": "excluded",
     "second-choice": "excluded",
 }
 """Outcome by code of the reason."""

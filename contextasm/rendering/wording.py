@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "shown-above": "{layer} shows it",
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only where an agent asks for it",
+    "front-matter": "line {line} of its front matter is no YAML, so it applies to nothing",
     "second-choice": "{by} is there, and is read in its place",
 }
 """Wording of each reason."""
