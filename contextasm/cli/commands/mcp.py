@@ -39,7 +39,7 @@ def mcp(
     resolve_profile(settings, settings_file, folder, process, {})
     try:
         from contextasm.integrations.mcp_answers import ServedWorkspace
-        from contextasm.integrations.mcp_server import make_server
+        from contextasm.integrations.mcp_server import serve
     except ModuleNotFoundError as error:
         what = f"the library {error.name} is missing"
         raise ContextasmError("ctxasm mcp", what, "run `pip install 'contextasm[mcp]'`") from error
@@ -51,7 +51,7 @@ def mcp(
         audience=options.audience or SHARED,
         writes=write,
     )
-    make_server(served).run()
+    serve(served)
     return 0
 
 
