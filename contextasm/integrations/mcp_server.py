@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from mcp import MCPError
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -38,10 +39,26 @@ def serve(served: ServedWorkspace) -> None:
 
     That is `BrokenPipeError` where the client does not read any more.
     """
+    before = signal.signal(signal.SIGINT, _interrupt)
     try:
         make_server(served).run()
     except BaseExceptionGroup as group:
         raise _first_of(group) from group
+    except _Interrupted as error:
+        raise KeyboardInterrupt from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Interrupted(BaseException):
+    """The process received SIGINT.
+
+    asyncio would take `KeyboardInterrupt` for itself, and wait for the end of standard input.
+    """
+
+
+def _interrupt(_signal: int, _frame: object) -> NoReturn:
+    raise _Interrupted
 
 
 def _first_of(group: BaseException) -> BaseException:

@@ -67,7 +67,8 @@ class ServedTools:
         for function, hints in functions:
             has_data = function != self.build_context
             offer = without(function, self.served.pinned)
-            tool = Tool.from_function(offer, annotations=hints, structured_output=has_data)
+            words = inspect.getdoc(function)
+            tool = Tool.from_function(offer, description=words, annotations=hints, structured_output=has_data)
             tool.parameters["additionalProperties"] = False
             yield tool
 

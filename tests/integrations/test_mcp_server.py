@@ -8,6 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,7 +31,7 @@ from contextasm.integrations.mcp_server import make_server
 from contextasm.integrations.mcp_tools import MOST_DECISIONS
 from contextasm.text.cleaning import LONGEST_MESSAGE
 from contextasm.text.storable import LONGEST_TEXT
-from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, fill, inside, refused
+from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, ctxasm, fill, inside, refused
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 LUNA = {"agent": "luna", "team": "q1"}
@@ -476,3 +479,56 @@ def test_server_ends_with_its_client() -> None:
         process.stdin.flush()
         assert process.stderr.read() == b""
         assert process.wait(TIMEOUT) == 141
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_server_ends_at_the_first_signal(name: str) -> None:
+    """While it waits for its client: a person who started it by hand presses Ctrl-C once."""
+    number = getattr(signal, name)
+    with started() as process:
+        process.send_signal(number)
+        assert process.wait(TIMEOUT) == 128 + number
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None:
+    """A process that has built before gives what a new one gives, whatever changed: nothing stale is kept."""
+    root = copytree(SAMPLE, tmp_path / "w")
+    memories, log = root / "agents/luna/memories/fresh.md", root / "teams/q1/daily/2025-03-10.md"
+    memories.write_text("- [fact] The demo runs on a red lamp {id=red}\n")
+    draw = random.Random(seed)
+
+    def same_size_and_time() -> None:
+        status = memories.stat()
+        memories.write_text(memories.read_text().replace("red lamp", "old lamp"))
+        os.utime(memories, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def budget() -> None:
+        settings = root / "ctxasm.yaml"
+        settings.write_text(re.sub(r"(?m)^budget:.*\n", "", settings.read_text()) + f"budget: {draw.choice([3, 5])}k\n")
+
+    edits: list[Callable[[], object]] = [
+        same_size_and_time,
+        budget,
+        lambda: memories.write_text(memories.read_text() + f"- [fact] The demo has {draw.randrange(99)} boats\n"),
+        lambda: memories.write_text(memories.read_text().replace("{id=red}", "{id=red private=true}")),
+        lambda: memories.write_text(memories.read_text().replace("lamp", "l\u200bamp")),
+        lambda: log.write_text(f"# Demo\n\nThe demo date moved {draw.randrange(99)} days.\n"),
+        lambda: (root / f"agents/luna/memories/{draw.randrange(9)}.md").write_text("- [fact] A new demo file\n"),
+        lambda: (root / "agents/luna/GOALS.md").write_text(f"Finish {draw.randrange(99)} demos.\n"),
+        lambda: next(root.glob("teams/q1/memories/*.md"), memories).write_text("- [fact] The demo is all\n"),
+    ]
+    served = ServedWorkspace(str(root), agent="luna", team="q1")
+
+    async def rounds(client: Any) -> None:
+        for step in range(10):
+            topic = draw.choice(["the demo", "boats and the lamp", ""])
+            built = (await client.call_tool("build_context", {"topic": topic})).content[0].text
+            words: list[str | Path] = ["build", "-q", "-w", root, "-a", "luna", "-t", "q1", "--audience", "shared"]
+            assert built == ctxasm(*words, *(["--topic", topic] if topic else [])).out, step
+            edits[step % len(edits)]()
+
+    draw.shuffle(edits)
+    ask(served, rounds)
