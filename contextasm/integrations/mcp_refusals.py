@@ -16,7 +16,7 @@ FIXED_NAMES = ("agent", "team", "profile", "audience", "workspace")
 """Names that clients may try to give, and that the command line of the server can fix."""
 
 
-def refuse_unknown(given: Collection[str], known: Collection[str], where: str) -> None:
+def refuse_arguments(given: Collection[str], known: Collection[str], where: str) -> None:
     """Raise `ContextasmError` for the first argument that a tool or prompt does not take; `where` is its name."""
     for name in given:
         if name in FIXED_NAMES and name not in known:

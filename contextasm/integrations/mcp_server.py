@@ -15,7 +15,7 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, GetPromptR
 
 from contextasm import __version__
 from contextasm.integrations.mcp_answers import ServedWorkspace
-from contextasm.integrations.mcp_refusals import refusal_line, refuse_unknown, refuse_unnamed
+from contextasm.integrations.mcp_refusals import refusal_line, refuse_arguments, refuse_unnamed
 from contextasm.integrations.mcp_resources import add_resources
 from contextasm.integrations.mcp_tools import ServedTools
 from contextasm.model import ContextasmError
@@ -86,7 +86,7 @@ class _ContextServer(MCPServer[Any]):
         schema = self._schemas.get(name, {})
         try:
             self._refuse_unnamed_tool(name)
-            refuse_unknown(arguments, schema["properties"], name)
+            refuse_arguments(arguments, schema["properties"], name)
             return await super().call_tool(name, arguments, context)
         except (ContextasmError, ToolError) as error:
             line = refusal_line(error, schema, name)
@@ -116,7 +116,7 @@ class _ContextServer(MCPServer[Any]):
         taken = {prompt.name: [each.name for each in prompt.arguments or ()] for prompt in await self.list_prompts()}
         try:
             refuse_unnamed(name, taken, "prompt")
-            refuse_unknown(arguments or {}, taken[name], name)
+            refuse_arguments(arguments or {}, taken[name], name)
             return await super().get_prompt(name, arguments, context)
         except (ContextasmError, ValueError) as error:
             raise MCPError(INVALID_PARAMS, refusal_line(error)) from error

@@ -36,8 +36,8 @@ _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\x
 _GZIP_STEP = 4096
 """Bytes of a compressed file that are taken at a time, so that one of many small members takes no longer."""
 
-_MOST_KEPT = 1 << 16
-"""Characters of a text whose clean form is kept for the next build of the process, which often reads the same text."""
+_MOST_CACHED = 1 << 16
+"""Characters of a text whose clean form is cached for the next build of the process."""
 
 
 def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
@@ -55,7 +55,7 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
     except UnicodeDecodeError as error:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
-    clean = _kept_clean(text, cleaning) if len(text) <= _MOST_KEPT else clean_text(text, cleaning)
+    clean = _cached_clean(text, cleaning) if len(text) <= _MOST_CACHED else clean_text(text, cleaning)
     text, block = without_block(clean.text)
     document = Document(
         path,
@@ -81,7 +81,7 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
 
 
 @lru_cache(maxsize=256)
-def _kept_clean(text: str, cleaning: Cleaning) -> CleanText:
+def _cached_clean(text: str, cleaning: Cleaning) -> CleanText:
     return clean_text(text, cleaning)
 
 

@@ -25,8 +25,8 @@ _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
 _FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
 _FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
 _BEHIND_BRACES = " \t\r.,;:!?*_)]'\"\u3002\uff01\uff1f"
-_MOST_KEPT = 1 << 16
-"""Characters of a text whose private lines are kept for the next build of the process."""
+_MOST_CACHED = 1 << 16
+"""Characters of a text whose private lines are cached for the next build of the process."""
 
 _DATA_NAMES = (".yaml", ".yml", ".json")
 
@@ -40,7 +40,7 @@ def withhold(document: Document, parse: Parse | None) -> Document:
     if _says_private_in_front(document) or _is_private_data(document, parse):
         return withhold_file(document)
     text = document.text
-    numbers = _kept_private_lines(text) if len(text) <= _MOST_KEPT else _private_lines(text.split("\n"))
+    numbers = _cached_private_lines(text) if len(text) <= _MOST_CACHED else _private_lines(text.split("\n"))
     return _without_lines(document, {document.line + number for number in numbers})
 
 
@@ -150,7 +150,7 @@ def _is_private_data(document: Document, parse: Parse | None) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _kept_private_lines(text: str) -> tuple[int, ...]:
+def _cached_private_lines(text: str) -> tuple[int, ...]:
     return tuple(_private_lines(text.split("\n")))
 
 

@@ -26,8 +26,8 @@ QUESTION: Final = 1
 TIMED: Final = 2
 COUNTED: Final = 4
 
-MOST_KEPT: Final = 2000
-"""Entries of an index that is kept for the next build of the process, and of which a server has several."""
+MOST_CACHED: Final = 2000
+"""Entries of an index that is cached for the next build of the process."""
 
 _DIGIT: Final = re.compile(r"\d")
 
@@ -111,11 +111,11 @@ class MemoryIndex(NamedTuple):
 
 def build_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     """Index entries in memory; their positions are the row numbers. Equal entries share one, which nobody changes."""
-    return _kept_index(tuple(entries)) if len(entries) <= MOST_KEPT else _new_index(entries)
+    return _cached_index(tuple(entries)) if len(entries) <= MOST_CACHED else _new_index(entries)
 
 
 @lru_cache(maxsize=8)
-def _kept_index(entries: tuple[IndexEntry, ...]) -> MemoryIndex:
+def _cached_index(entries: tuple[IndexEntry, ...]) -> MemoryIndex:
     return _new_index(entries)
 
 
