@@ -20,7 +20,7 @@ from contextasm.integrations.hook_host_texts import excluding, load_host_texts, 
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.model import Build, Context, ContextasmError, Problem, Profile
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
-from contextasm.text.cleaning import clean_text
+from contextasm.text.cleaning import message_line
 from contextasm.text.json_reader import load_json
 from contextasm.text.templates import one_line
 
@@ -135,7 +135,7 @@ def _json_text(name: str, text: str, message: str) -> str:
     if text:
         answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if message:
-        answer["systemMessage"] = f"ctxasm: {one_line(clean_text(message).text)}"[:_MAX_MESSAGE]
+        answer["systemMessage"] = f"ctxasm: {one_line(message_line(message))}"[:_MAX_MESSAGE]
     return json.dumps(answer, ensure_ascii=False) + "\n"
 
 
