@@ -172,7 +172,7 @@ class _Tools:
         """Append an entry to the log of the day."""
         agent_name, team_name = self._owner(agent, team)
         with self._lock:
-            path = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
+            path = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name).path
         return Logged(path=path)
 
     def _owner(self, agent: str, team: str) -> tuple[str | None, str | None]:

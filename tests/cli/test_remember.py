@@ -399,3 +399,11 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
     assert seen == ["agents/a/memories/z.md"]
     remember(tmp_path, "Look up")
     assert seen[1:] == [LIST]
+
+
+@pytest.mark.parametrize("option", ["--key", "--tag", "--type"])
+def test_value_that_is_not_utf_8_is_refused(tmp_path: Path, option: str) -> None:
+    """Such as a byte of an older encoding; nothing is written."""
+    fill(tmp_path, {})
+    refused(inside("remember", "a", option, "\udcff", "-w", tmp_path), option)
+    assert not (tmp_path / "agents/a/memories").exists()

@@ -26,7 +26,8 @@ def mcp(
     from contextasm.config.owners import owner_folder
     from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.settings import load_settings_file, resolve_settings
-    from contextasm.model import SHARED, ContextasmError
+    from contextasm.config.values import one_of
+    from contextasm.model import AUDIENCES, SHARED, ContextasmError
 
     process = process_environment()
     folder = open_workspace(options, process)
@@ -48,7 +49,7 @@ def mcp(
         agent=options.agent,
         team=options.team,
         profile=options.profile,
-        audience=options.audience or SHARED,
+        audience=str(one_of(AUDIENCES)(options.audience or SHARED, "--audience")),
         writes=write,
     )
     make_server(served).run()
