@@ -18,7 +18,7 @@ from contextasm.checks.host_digest import Run
 from contextasm.config.host_loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.selection.tokens import LENGTHS
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
 
@@ -81,8 +81,9 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
     Raises `ContextasmError` for a folder that is none, for a file that can't be read, and for one that the host loads
     from no place outside the folder.
     """
-    root = repository_top(folder)
-    reader = _FolderReader(Folder(root), os.path.relpath(os.path.realpath(folder), os.path.realpath(root)))
+    real = Path(os.path.realpath(folder))
+    root = repository_top(real) or real
+    reader = _FolderReader(Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads(host)
     named = [(_outside_rule(host, path), _read_outside(path)) for path in outside]
     for rule, file in named:
@@ -103,12 +104,6 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
         reader.problems,
         [*places, *host.not_looked_at],
     )
-
-
-def repository_top(folder: Path) -> Path:
-    """The nearest folder upwards that holds `.git`; the folder itself where none does."""
-    real = Path(os.path.realpath(folder))
-    return next((place for place in (real, *real.parents) if (place / ".git").exists()), real)
 
 
 class _FolderReader:

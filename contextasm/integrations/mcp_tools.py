@@ -59,14 +59,12 @@ class ServedTools:
 
     def offered(self) -> Iterator[Tool]:
         """The tools for clients; those that write are among them if the server is to write."""
-        functions: list[tuple[Callable[..., Any], ToolAnnotations]]
-        functions = [(self.build_context, READ_ONLY), (self.explain_context, READ_ONLY)]
-        functions += [(self.search_memories, READ_ONLY)]
-        if self.served.writes:
-            functions += [(self.remember, ADDS), (self.log, ADDS)]
-        for function, hints in functions:
+        functions: list[Callable[..., Any]] = [self.build_context, self.explain_context, self.search_memories]
+        writing: list[Callable[..., Any]] = [self.remember, self.log] if self.served.writes else []
+        for function in (*functions, *writing):
             has_data = function != self.build_context
-            offer = without(function, self.served.pinned)
+            hints = ADDS if function in writing else READ_ONLY
+            offer = without(function, self.served.pinned_owners if function in writing else self.served.pinned)
             words = inspect.getdoc(function)
             tool = Tool.from_function(offer, description=words, annotations=hints, structured_output=has_data)
             tool.parameters["additionalProperties"] = False
@@ -165,7 +163,7 @@ class ServedTools:
         ] = "",
     ) -> Remembered:
         """Store a memory, or reinforce the one that says the same."""
-        agent_name, team_name = self._owner(agent, team)
+        agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
             outcome = api.remember(
                 text,
@@ -192,17 +190,10 @@ class ServedTools:
         ] = "",
     ) -> Logged:
         """Append an entry to the log of the day."""
-        agent_name, team_name = self._owner(agent, team)
+        agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
-            path = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
-        return Logged(path=path)
-
-    def _owner(self, agent: str, team: str) -> tuple[str | None, str | None]:
-        """Agent or team to write for: those of the server win, and the agent where there are both."""
-        agent = self.served.agent or agent
-        team = self.served.team if self.served.team is not None else team
-        is_for_team = bool(team) and not self.served.agent
-        return (None, team) if is_for_team else (agent or None, None)
+            outcome = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
+        return Logged(path=outcome.path, problems=[*map(problem_line, outcome.problems)])
 
 
 def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]:

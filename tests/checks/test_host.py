@@ -271,6 +271,31 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
     refused(inside(command, *words, cwd=files(tmp_path, LONG)), part)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            ("check", "--baseline", "b.json"),
+            ("check", "--baseline="),
+            ("check", "--update-baseline"),
+            ("check", "--staged"),
+        ),
+        *(("explain", "--line", "AGENTS.md:1"), ("explain", "--line="), ("explain", "--id", "x"), ("explain", "--id=")),
+        *(
+            ("explain", "--locked"),
+            ("explain", "--html", "p.html"),
+            ("explain", "--html="),
+            ("explain", "--budgets", "1k"),
+        ),
+        *(("explain", "--verbose"), ("check", "AGENTS.md"), ("explain", "abc")),
+    ],
+)
+def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Each option of the command that a host's files know nothing of, an empty one, too."""
+    name = words[1].rstrip("=") if words[1].startswith("--") or words[0] == "check" else "RECORD"
+    refused(inside(*words, "--host", "codex", cwd=files(tmp_path, LONG)), f"error: {name}: does not go with --host")
+
+
 @given(
     text=st.text(st.sampled_from("ab\n# é😀")),
     cut=st.builds(

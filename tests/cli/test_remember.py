@@ -414,3 +414,11 @@ def test_text_that_no_context_could_show_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / LIST).exists()
     assert inside(*pipe, stdin="x" * LONGEST_TEXT).code == 0
     assert [len(text) for _, text in stored(tmp_path / LIST)] == [LONGEST_TEXT]
+
+
+@pytest.mark.parametrize("option", ["--key", "--tag", "--type"])
+def test_value_that_is_not_utf_8_is_refused(tmp_path: Path, option: str) -> None:
+    """Such as a byte of an older encoding; nothing is written."""
+    fill(tmp_path, {})
+    refused(inside("remember", "a", option, "\udcff", "-w", tmp_path), option)
+    assert not (tmp_path / "agents/a/memories").exists()

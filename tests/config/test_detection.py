@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from contextasm.cli.app import COMMANDS
 from tests.command import ctxasm, fill, inside
 from tests.workspace.test_watch import watching
 
@@ -265,6 +268,93 @@ def test_slashes_around_a_folder_of_daily_notes_mean_nothing(tmp_path: Path, fol
     """Obsidian takes them off, too."""
     make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}', "Daily/2025-03-14.md": "- Today.\n"})
     assert "Today." in inside("build", "-q", cwd=tmp_path, env=DAY).out
+
+
+SAYING = (
+    *("build", "build -f json", "build --locked", "explain", "explain --json", "explain --id SOUL.md"),
+    *("explain --line SOUL.md:1", "explain --html {page}", "explain --html {page} --budgets 1k,2k"),
+    *("plan", "plan --json", "stats", "stats --json", "check", "check --json", "diff @1k", "diff @1k @2k --json"),
+    *("diff HEAD --html {page}", "diff --text HEAD", "rules eval", "config", "config --json", "lock"),
+    "search x --archive",
+)
+"""Commands whose result goes by the profile that is taken; `search` without archives needs one that has memories."""
+
+NOT_SAYING = frozenset(
+    {
+        *("watch", "hook", "mcp"),  # they go on, and have tests of their own
+        *("remember", "feedback", "show", "edit", "memory", "log", "tidy", "task", "import", "export"),  # no build
+        *("replay", "init", "profiles", "tokenizers", "completion"),
+    }
+)
+
+
+@pytest.mark.parametrize("words", SAYING)
+def test_profile_that_is_taken_is_named_on_standard_error(tmp_path: Path, words: str) -> None:
+    """Once, in the same words, whatever is asked for; a profile that is named is not."""
+    make(tmp_path / "w", OPENCLAW)
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    for git in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm first"):
+        subprocess.run(["git", *git.split()], cwd=tmp_path / "w", env=environment, check=True)
+    assert inside("lock", "-q", cwd=tmp_path / "w", env=DAY).code == 0
+    typed = words.format(page=tmp_path / "page.html").split()
+    result = inside(*typed, cwd=tmp_path / "w", env=DAY)
+    assert result.err.count(LAYOUTS["openclaw"][2]) == 1, result
+    assert LAYOUTS["openclaw"][2] not in result.out
+    named = inside(*typed, "-p", "openclaw", cwd=tmp_path / "w", env=DAY)
+    assert "profile openclaw, for" not in named.err
+
+
+def test_every_command_says_it_or_takes_no_profile() -> None:
+    """A new command has to choose."""
+    saying = {words.split()[0] for words in (*SAYING, "search")}
+    assert {*COMMANDS} == saying | NOT_SAYING
+    assert not saying & NOT_SAYING
+
+
+def test_order_of_all_kinds_at_once(tmp_path: Path) -> None:
+    """The most particular first; the others are named in their order."""
+    make(tmp_path, {**REPO, **OBSIDIAN, **LOGSEQ, **OPENCLAW})
+    words = "profile openclaw, for SOUL.md is here; also found: "
+    words += "-p logseq (logseq/config.edn), -p obsidian (.obsidian), -p repo (AGENTS.md)"
+    assert inside("build", cwd=tmp_path, env=DAY).err.rstrip().endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("files", "sign"),
+    [
+        ({"AGENTS.md": "Top.\n", "memory/2025-03-13.md": "- Shipped.\n"}, "AGENTS.md + memory/"),
+        (
+            {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n", "MEMORY.md": "Tea.\n"},
+            "AGENTS.md + memory + MEMORY.md",
+        ),
+    ],
+)
+def test_instructions_with_a_folder_memory_need_a_day_or_a_memory(
+    tmp_path: Path, files: dict[str, str], sign: str
+) -> None:
+    """A folder `memory` alone may be anything of a repository's."""
+    make(tmp_path / "w", {"AGENTS.md": "Top.\n", **files})
+    assert f"profile openclaw, for {sign} is here" in inside("build", cwd=tmp_path / "w", env=DAY).err
+    make(tmp_path / "r", {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n"})
+    assert "profile repo, for AGENTS.md is here" in inside("build", cwd=tmp_path / "r", env=DAY).err
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "SOUL.md", "CLAUDE.md", ".cursorrules", "logseq/config.edn"])
+def test_folder_with_the_name_of_a_file_is_no_sign(tmp_path: Path, name: str) -> None:
+    """Nor is a file with the name of a folder."""
+    make(tmp_path / "w", {f"{name}/x.md": "Text.\n", ".obsidian": "", ".cursor/rules": ""})
+    result = inside("build", cwd=tmp_path / "w", env=DAY)
+    assert (result.code, "no workspace here or above" in result.err) == (2, True)
+
+
+def test_nearest_folder_is_taken_outside_of_a_repository(tmp_path: Path) -> None:
+    """In a repository the topmost is: it counts as a whole."""
+    make(tmp_path, {"home/AGENTS.md": "Top.\n", "home/a/AGENTS.md": "Nested.\n", "home/a/b/x.py": ""})
+    home = {**DAY, "HOME": str(tmp_path / "home")}
+    assert "Nested." in inside("build", "-q", cwd=tmp_path / "home" / "a" / "b", env=home).out
+    (tmp_path / "home" / ".git").mkdir()
+    out = inside("build", "-q", cwd=tmp_path / "home" / "a" / "b", env=home).out
+    assert ("Top." in out, "Nested." in out) == (True, False)
 
 
 def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:

@@ -130,6 +130,55 @@ def test_client_can_not_leave_what_the_server_names() -> None:
     assert names.completion.values == []
 
 
+@pytest.mark.parametrize(
+    ("agent", "team", "arguments", "folder"),
+    [
+        ("luna", None, {}, "agents/luna"),
+        ("luna", "q1", {}, "agents/luna"),
+        ("luna", "", {}, "agents/luna"),
+        (None, "q1", {}, "teams/q1"),
+        (None, "", {"agent": "kenji"}, "agents/kenji"),
+        (None, None, {"agent": "kenji"}, "agents/kenji"),
+        (None, None, {"team": "q1"}, "teams/q1"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["remember", "log"])
+def test_writes_go_to_one_owner(
+    tmp_path: Path, tool: str, agent: str | None, team: str | None, arguments: dict[str, str], folder: str
+) -> None:
+    """To that of the command line, of which the agent goes first; else to the one that the client names."""
+    fill(
+        tmp_path, {"agents/luna/IDENTITY.md": "Luna.", "agents/kenji/IDENTITY.md": "Kenji.", "teams/q1/GOALS.md": "A."}
+    )
+    served = ServedWorkspace(str(tmp_path), agent=agent, team=team, writes=True)
+    result = call(served, tool, {"text": "The ferry sails at 7.", **arguments})
+    assert not result.is_error, result.content
+    assert result.structured_content["path"].startswith(f"{folder}/")
+
+
+@pytest.mark.parametrize("tool", ["remember", "log"])
+def test_client_names_one_owner_and_no_other_than_the_server(tool: str) -> None:
+    """A name that would not be heeded is refused."""
+    text = {"text": "A."}
+    for name in ("agent", "team"):
+        for pinned in (
+            ServedWorkspace(str(SAMPLE), agent="luna", writes=True),
+            ServedWorkspace(str(SAMPLE), team="q1", writes=True),
+        ):
+            assert "the command line of this server fixes it" in refused_call(pinned, tool, {**text, name: "q1"})
+    both = {**text, "agent": "luna", "team": "q1"}
+    assert "name only one" in refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, both)
+
+
+def test_problems_of_an_entry_are_told(tmp_path: Path) -> None:
+    """A client learns that hidden characters were taken out of what it logs."""
+    fill(tmp_path, {"agents/luna/IDENTITY.md": "Luna."})
+    served = ServedWorkspace(str(tmp_path), writes=True)
+    result = call(served, "log", {"text": "Sailed\u200b at 7.", "agent": "luna"})
+    assert not result.is_error, result.content
+    assert "hidden" in " ".join(result.structured_content["problems"])
+
+
 def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
     """By every way: document, decisions, search, and the resource of an id."""
     text = "- [fact] The vault opens at noon {id=open}\n- [fact] The vault code is moon {id=closed private=true}\n"

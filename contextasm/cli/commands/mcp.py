@@ -25,7 +25,8 @@ def mcp(
     """
     import os
 
-    from contextasm.model import SHARED, ContextasmError
+    from contextasm.config.values import one_of
+    from contextasm.model import AUDIENCES, SHARED, ContextasmError
 
     folder = _refuse_bad_names(options)
     try:
@@ -39,7 +40,7 @@ def mcp(
         agent=options.agent,
         team=options.team,
         profile=options.profile,
-        audience=options.audience or SHARED,
+        audience=str(one_of(AUDIENCES)(options.audience or SHARED, "--audience")),
         writes=write,
     )
     serve(served)
