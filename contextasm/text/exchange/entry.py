@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -33,14 +33,26 @@ class SourceEntry(NamedTuple):
     where: str
     """Place in the file, for messages: `FILE:LINE`, or `FILE: KEY`."""
     id: str
-    """Empty where the file gives it none; it gets one that depends on its text."""
+    """Never empty: where the file gives it none, `derived_id` of what the file has of it."""
     text: str
     fields: Mapping[str, object]
     """Values by names of fields of `model.Memory`, as written; a field that is not stated is missing."""
 
 
-Read = Callable[[Sequence[SourceFile], Parse], Iterator[SourceEntry]]
-"""Takes files of one format and the reader of YAML; gives the entries. Raises `ContextasmError` for broken input."""
+class LeftOut(NamedTuple):
+    """A part of a file that is in no memory."""
+
+    where: str
+    """Place in the file, for messages: `FILE:LINE`, or `FILE: KEY`."""
+    what: str
+    """What it is, such as `rule` or `key metadata`: parts of one kind are counted together."""
+
+
+Read = Callable[[Sequence[SourceFile], Parse], Iterator[SourceEntry | LeftOut]]
+"""Takes files of one format and the reader of YAML. Raises `ContextasmError` for broken input.
+
+Gives the entries, and all that is in none: each line that is not blank, and each key that has a value.
+"""
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f\"{},]+")
 
@@ -64,6 +76,14 @@ def fitting_type(text: object) -> str:
 def derived_id(prefix: str, *parts: str) -> str:
     """The id of an entry that its program gives none: equal parts have equal ids."""
     return f"{prefix}-" + sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def unread_keys(data: Mapping[str, object], read: Collection[str], where: str) -> Iterator[LeftOut]:
+    """The keys of an object that have a value and that its format does not read."""
+    return (LeftOut(where, f"key {key}") for key, value in data.items() if key not in read and value not in _EMPTY)
+
+
+_EMPTY: Sequence[object] = (None, "", [], {})
 
 
 def only_file(files: Sequence[SourceFile]) -> SourceFile:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.exchange.entry import (
+    LeftOut,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -21,19 +22,25 @@ from contextasm.text.exchange.entry import (
     required_list,
     required_text,
     stated,
+    unread_keys,
 )
 
 _PREFIX = "memory-server"
+_KEYS = ("type", "name", "observations")
+_ENTITY_KEYS = (*_KEYS, "entityType")
+_RELATION_KEYS = ("type", "from", "to", "relationType")
 
 
-def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry]:
+def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOut]:
     """A memory for each observation, tagged with its entity, and one of type `relation` for each relation."""
     for where, data in json_lines(only_file(files)):
         kind = data.get("type")
         if kind == "entity":
             yield from _observations(data, where)
+            yield from unread_keys(data, _ENTITY_KEYS if fitting_type(data.get("entityType")) else _KEYS, where)
         elif kind == "relation":
             yield _relation(data, where)
+            yield from unread_keys(data, _RELATION_KEYS, where)
         else:
             raise ContextasmError(f"{where}: type", f"{kind!r} is neither entity nor relation", "correct this line")
 

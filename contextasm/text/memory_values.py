@@ -1,0 +1,65 @@
+"""Values that a new memory is to have, checked: the same whether they are typed, sent or imported.
+
+Each function takes the value and where it stands, and raises `ContextasmError` there for one that no memory can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from contextasm.model import ContextasmError
+from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
+from contextasm.text.memory_writer import is_type, is_value
+
+
+def parse_importance(value: object, where: str) -> float:
+    """The importance from 0 to 1 of a number or a word."""
+    return _share(value, where, "an importance", IMPORTANCE)
+
+
+def parse_confidence(value: object, where: str) -> float:
+    """The confidence from 0 to 1 of a number or a word."""
+    return _share(value, where, "a confidence", CONFIDENCE)
+
+
+def _share(value: object, where: str, meaning: str, words: Mapping[str, float]) -> float:
+    if isinstance(value, str) and value.casefold() in words:
+        return words[value.casefold()]
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise ContextasmError(where, f"{_quoted(value)} is not {meaning}", f"give 0 to 1, or one of {', '.join(words)}")
+    return number
+
+
+def parse_type(word: str, where: str) -> str:
+    """The type of a memory, a word that can be written in brackets."""
+    if not is_type(word):
+        raise ContextasmError(where, f"{_quoted(word)} can't be a type", "give a word such as fact, without brackets")
+    return word
+
+
+def parse_value(word: str, where: str) -> str:
+    """A value of a field, without blanks around it, that braces can hold."""
+    if not is_value(word):
+        hint = "leave out quotes, braces and line ends"
+        raise ContextasmError(where, f"{_quoted(word)} can't be written in braces", hint)
+    return word.strip()
+
+
+def parse_list_item(word: str, where: str) -> str:
+    """A value among several of a field, without commas."""
+    if "," in word:
+        raise ContextasmError(where, f"{_quoted(word)} contains a comma", "give the words one by one")
+    return parse_value(word, where)
+
+
+_LONGEST_QUOTE = 80
+"""Characters."""
+
+
+def _quoted(value: object) -> str:
+    written = repr(value)
+    return written if len(written) <= _LONGEST_QUOTE else f"{written[: _LONGEST_QUOTE - 3]}..."
