@@ -17,7 +17,7 @@ from contextasm.text.matching import list_names
 
 if TYPE_CHECKING:
     from contextasm.text.exchange.checked import CheckedEntries
-    from contextasm.text.exchange.entry import LeftOut
+    from contextasm.text.exchange.entry import LeftOutPart
     from contextasm.workspace.editing.import_memories import ImportOutcome
 
 MAX_LISTED = 20
@@ -106,7 +106,9 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
     return checked
 
 
-def _receipt_lines(outcomes: Sequence[ImportOutcome], left_out: Sequence[LeftOut], flags: ImportFlags) -> Iterator[str]:
+def _receipt_lines(
+    outcomes: Sequence[ImportOutcome], left_out: Sequence[LeftOutPart], flags: ImportFlags
+) -> Iterator[str]:
     """The number of entries of each outcome, then what a person may want to look at."""
     counts = Counter(outcome.what for outcome in outcomes)
     places = dict.fromkeys(outcome.path for outcome in outcomes if outcome.what == "added")
@@ -134,7 +136,7 @@ def _alike_line(outcome: ImportOutcome) -> str:
     return f"added {outcome.id} {outcome.path}:{outcome.line}: says the same as {outcome.alike}"
 
 
-def _left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
     """A line for each kind of what is in no memory, with the first place of it."""
     places: dict[str, list[str]] = {}
     for part in left_out:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from contextasm.model import ContextasmError, Problem
 from contextasm.text.cleaning import clean_text, hidden_problem
 from contextasm.text.dates import parse_leading_date
-from contextasm.text.exchange.entry import LeftOut, SourceEntry
+from contextasm.text.exchange.entry import LeftOutPart, SourceEntry
 from contextasm.text.memory_values import parse_confidence, parse_importance, parse_list_item, parse_type, parse_value
 from contextasm.text.storable import secret_problem, storable_text
 
@@ -31,11 +31,11 @@ class CheckedEntries(NamedTuple):
     """In their order, no two with one id."""
     problems: tuple[Problem, ...]
     """Of hidden characters that were removed, of secrets that were masked."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutPart, ...]
     """What stands in the files and in no entry, in its order."""
 
 
-def checked_entries(items: Iterable[SourceEntry | LeftOut]) -> CheckedEntries:
+def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntries:
     """The entries among the items, checked. One that is there twice with equal content is taken once.
 
     Raises `ContextasmError`, with the place, for a text or a value that no memory can have, and for an id that two
@@ -43,9 +43,9 @@ def checked_entries(items: Iterable[SourceEntry | LeftOut]) -> CheckedEntries:
     """
     problems: list[Problem] = []
     by_id: dict[str, CheckedEntry] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutPart] = []
     for item in items:
-        if isinstance(item, LeftOut):
+        if isinstance(item, LeftOutPart):
             left_out.append(item)
             continue
         checked = _checked(item, problems)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import Parse
 from contextasm.text.exchange.entry import (
-    LeftOut,
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -36,7 +36,7 @@ _BETWEEN_LINKS = " \t\n,;.:|*+-\N{EN DASH}\N{EM DASH}"
 _FRONT_KEYS = ("name", "description", "type", "metadata")
 
 
-def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[SourceEntry | LeftOut]:
+def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
     for file in files:
         front, body = _parts(file, parse)
@@ -53,7 +53,7 @@ def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str]:
     return (value, "\n".join(lines[found.lines :])) if isinstance(value, dict) else ({}, "")
 
 
-def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[SourceEntry | LeftOut]:
+def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[SourceEntry | LeftOutPart]:
     name = front.get("name") if isinstance(front.get("name"), str) else file.stem
     metadata = front.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else dict[str, object]()
@@ -66,21 +66,24 @@ def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[
     if text.strip():
         yield SourceEntry(file.name, f"{_PREFIX}-{fitting_word(str(name)) or file.stem}", text, stated(fields))
     else:
-        yield LeftOut(file.name, "file without a text")
+        yield LeftOutPart(file.name, "file without a text")
     used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata}
     yield from unread_keys(front, [key for key in used if front.get(key) == used[key]], file.name)
     yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified"], f"{file.name}: metadata")
 
 
-def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOut]:
+def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     is_index = file.stem.casefold() == _INDEX
-    for part in text_parts(file.text):
+    for part in text_parts(file.text, _index_kind if is_index else lambda _: ""):
         where = f"{file.name}:{part.line}"
-        text = _LINK.sub(r"\1", part.text).strip() if is_index else part.text
         if part.left_out:
-            yield LeftOut(where, part.left_out)
-        elif is_index and not _LINK.sub("", part.text).strip(_BETWEEN_LINKS):
-            yield LeftOut(where, "link to a file")
+            lines = [number for number, line in enumerate(part.text.split("\n"), part.line) if line.strip()]
+            yield from (LeftOutPart(f"{file.name}:{number}", part.left_out) for number in lines)
         else:
+            text = _LINK.sub(r"\1", part.text).strip() if is_index else part.text
             fields = {"tags": fitting_words([part.heading])}
             yield SourceEntry(where, derived_id(_PREFIX, file.stem, part.heading, text), text, stated(fields))
+
+
+def _index_kind(text: str) -> str:
+    return "" if _LINK.sub("", text).strip(_BETWEEN_LINKS) else "link to a file"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.exchange.entry import (
-    LeftOut,
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -28,7 +28,7 @@ from contextasm.text.json_reader import load_json
 _KEYS = ("conversations_memory", "project_memories")
 
 
-def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOut]:
+def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each paragraph and bullet, tagged with the heading above it and with its project."""
     file = only_file(files)
     value = load_json(file.text, file.name)
@@ -45,7 +45,7 @@ def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[S
         yield from unread_keys(data, _KEYS, where)
 
 
-def _parts(text: object, where: str, project: str) -> Iterator[SourceEntry | LeftOut]:
+def _parts(text: object, where: str, project: str) -> Iterator[SourceEntry | LeftOutPart]:
     if text is None:
         return
     if not isinstance(text, str):
@@ -54,7 +54,7 @@ def _parts(text: object, where: str, project: str) -> Iterator[SourceEntry | Lef
     for part in text_parts(text):
         place = f"{where}: line {part.line}"
         if part.left_out:
-            yield LeftOut(place, part.left_out)
+            yield LeftOutPart(place, part.left_out)
         else:
             name = derived_id("claude-export", project, part.heading, part.text)
             fields = {"tags": [*fitting_words([part.heading]), *tags]}

@@ -39,7 +39,7 @@ class SourceEntry(NamedTuple):
     """Values by names of fields of `model.Memory`, as written; a field that is not stated is missing."""
 
 
-class LeftOut(NamedTuple):
+class LeftOutPart(NamedTuple):
     """A part of a file that is in no memory."""
 
     where: str
@@ -48,7 +48,7 @@ class LeftOut(NamedTuple):
     """What it is, such as `rule` or `key metadata`: parts of one kind are counted together."""
 
 
-Read = Callable[[Sequence[SourceFile], Parse], Iterator[SourceEntry | LeftOut]]
+Read = Callable[[Sequence[SourceFile], Parse], Iterator[SourceEntry | LeftOutPart]]
 """Takes files of one format and the reader of YAML. Raises `ContextasmError` for broken input.
 
 Gives the entries, and all that is in none: each line that is not blank, and each key that has a value.
@@ -78,9 +78,9 @@ def derived_id(prefix: str, *parts: str) -> str:
     return f"{prefix}-" + sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:12]
 
 
-def unread_keys(data: Mapping[str, object], read: Collection[str], where: str) -> Iterator[LeftOut]:
+def unread_keys(data: Mapping[str, object], read: Collection[str], where: str) -> Iterator[LeftOutPart]:
     """The keys of an object that have a value and that its format does not read."""
-    return (LeftOut(where, f"key {key}") for key, value in data.items() if key not in read and value not in _EMPTY)
+    return (LeftOutPart(where, f"key {key}") for key, value in data.items() if key not in read and value not in _EMPTY)
 
 
 _EMPTY: Sequence[object] = (None, "", [], {})

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.model import Parse
 from contextasm.text.exchange.entry import (
-    LeftOut,
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     fitting_words,
@@ -28,7 +28,7 @@ from contextasm.text.json_reader import load_json
 _KEYS = ("id", "memory", "created_at", "updated_at", "expiration_date", "categories")
 
 
-def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOut]:
+def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """The memories of a file, with the ids `mem0-ID`."""
     file = only_file(files)
     value = load_json(file.text, file.name)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.exchange.entry import (
-    LeftOut,
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -31,7 +31,7 @@ _ENTITY_KEYS = (*_KEYS, "entityType")
 _RELATION_KEYS = ("type", "from", "to", "relationType")
 
 
-def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOut]:
+def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each observation, tagged with its entity, and one of type `relation` for each relation."""
     for where, data in json_lines(only_file(files)):
         kind = data.get("type")

@@ -14,22 +14,23 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.model import ContextasmError, Parse
+from contextasm.text.comments import comments, without_comments
 from contextasm.text.dates import parse_leading_date
-from contextasm.text.exchange.entry import LeftOut, SourceEntry, SourceFile, derived_id, fitting_words, stated
+from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, derived_id, fitting_words, stated
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.front_matter import front_matter
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 
 _OBSERVED = re.compile(r"\s*<!--\s*observed:([^|>]*?)(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_BOOKKEEPING = "comment"
 
 
-def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOut]:
+def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each bullet and paragraph, tagged with the heading above it."""
     return _those_that_hold([item for file in files for item in _file_items(file)])
 
 
-def _those_that_hold(items: Sequence[SourceEntry | LeftOut]) -> Iterator[SourceEntry | LeftOut]:
+def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[SourceEntry | LeftOutPart]:
     """The items, with one entry of each id, at the place of the first; the others are left out where they differ."""
     holding: dict[str, SourceEntry] = {}
     for item in items:
@@ -39,12 +40,12 @@ def _those_that_hold(items: Sequence[SourceEntry | LeftOut]) -> Iterator[SourceE
                 holding[item.id] = item
     told: set[str] = set()
     for item in items:
-        if isinstance(item, LeftOut):
+        if isinstance(item, LeftOutPart):
             yield item
             continue
         held = holding[item.id]
         if item.fields != held.fields:
-            yield LeftOut(item.where, f"other state of the entry at {held.where}")
+            yield LeftOutPart(item.where, f"other state of the entry at {held.where}")
         if item.id not in told:
             told.add(item.id)
             yield held
@@ -54,32 +55,41 @@ def _validity(entry: SourceEntry) -> tuple[bool, str]:
     return str(entry.fields.get("status", "active")).casefold() in ACTIVE_STATUSES, str(entry.fields.get("created", ""))
 
 
-def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOut]:
+def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     lines = file.text.split("\n")
     above = front_matter(lines).lines
     if above:
-        yield LeftOut(f"{file.name}:1", "front matter")
+        yield LeftOutPart(f"{file.name}:1", "front matter")
     observed: tuple[str, dict[str, object]] | None = None
-    for part in text_parts(_separated("\n".join(lines[above:]))):
-        where = f"{file.name}:{above + part.line}"
-        if part.left_out:
-            yield LeftOut(where, part.left_out)
+    for part in text_parts(_separated("\n".join(lines[above:])), _kind):
+        line = above + part.line
+        where = f"{file.name}:{line}"
+        if part.left_out not in ("", _BOOKKEEPING):
+            yield LeftOutPart(where, part.left_out)
             continue
-        content = part.text
-        if stated_before := _OBSERVED.match(content):
+        found = [*comments(part.text)]
+        if stated_before := _OBSERVED.match(part.text):
             yield from _unused(observed)
             observed = where, _observation(stated_before, where)
-            content = content[stated_before.end() :]
-        yield from (LeftOut(where, "comment") for _ in _COMMENT.finditer(content))
-        if content := _COMMENT.sub("", content).strip():
+            del found[0]
+        yield from (LeftOutPart(f"{file.name}:{line + comment.line}", _BOOKKEEPING) for comment in found)
+        if content := _without_bookkeeping(part.text):
             fields = {**(observed[1] if observed else {}), "tags": fitting_words([part.heading])}
             yield SourceEntry(where, derived_id("openclaw", part.heading, content), content, stated(fields))
             observed = None
     yield from _unused(observed)
 
 
-def _unused(observed: tuple[str, object] | None) -> Iterable[LeftOut]:
-    return () if observed is None else (LeftOut(observed[0], "comment with no entry behind it"),)
+def _kind(text: str) -> str:
+    return "" if _without_bookkeeping(text) else _BOOKKEEPING
+
+
+def _without_bookkeeping(text: str) -> str:
+    return without_comments(text)[0].strip()
+
+
+def _unused(observed: tuple[str, object] | None) -> Iterable[LeftOutPart]:
+    return () if observed is None else (LeftOutPart(observed[0], "comment with no entry behind it"),)
 
 
 def _separated(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.text.literals import fence_opening, literal_at
@@ -23,12 +23,13 @@ class TextPart(NamedTuple):
     heading: str
     """Text of the heading above it; empty for none."""
     left_out: str = ""
-    """What it is if it is no bullet and no paragraph: a rule, or a heading with nothing below it; else empty."""
+    """What it is if it is no memory, such as a rule or a heading with nothing below it; else empty."""
 
 
-def text_parts(text: str) -> Iterator[TextPart]:
+def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Iterator[TextPart]:
     """The parts of a text in their order: each line that is not blank is in a part, or in the heading of one.
 
+    `kind_of` gives, for the text of a part that is no memory, what it is, and for any other an empty text.
     A fence of code, or a comment, belongs to the paragraph before it. A line in bold type with nothing below it is a
     paragraph.
     """
@@ -45,9 +46,10 @@ def text_parts(text: str) -> Iterator[TextPart]:
         elif is_rule(line):
             yield TextPart(at + 1, line.strip(), title, "rule")
         elif line.strip():
-            unused = None
             stop, content = _content(lines, at)
-            yield TextPart(at + 1, content, title)
+            kind = kind_of(content)
+            unused = unused if kind else None
+            yield TextPart(at + 1, content, title, kind)
         at = stop
     if unused:
         yield unused
