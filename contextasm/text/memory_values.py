@@ -30,14 +30,18 @@ def _share(value: object, where: str, meaning: str, words: Mapping[str, float]) 
     except (ValueError, OverflowError):
         number = -1.0
     if not 0 <= number <= 1:
-        raise ContextasmError(where, f"{_quoted(value)} is not {meaning}", f"give 0 to 1, or one of {', '.join(words)}")
+        raise ContextasmError(
+            where, f"{quoted_value(value)} is not {meaning}", f"give 0 to 1, or one of {', '.join(words)}"
+        )
     return number
 
 
 def parse_type(word: str, where: str) -> str:
     """The type of a memory, a word that can be written in brackets."""
     if not is_type(word):
-        raise ContextasmError(where, f"{_quoted(word)} can't be a type", "give a word such as fact, without brackets")
+        raise ContextasmError(
+            where, f"{quoted_value(word)} can't be a type", "give a word such as fact, without brackets"
+        )
     return word
 
 
@@ -45,14 +49,14 @@ def parse_value(word: str, where: str) -> str:
     """A value of a field, without blanks around it, that braces can hold."""
     if not is_value(word):
         hint = "leave out quotes, braces and line ends"
-        raise ContextasmError(where, f"{_quoted(word)} can't be written in braces", hint)
+        raise ContextasmError(where, f"{quoted_value(word)} can't be written in braces", hint)
     return word.strip()
 
 
 def parse_list_item(word: str, where: str) -> str:
     """A value among several of a field, without commas."""
     if "," in word:
-        raise ContextasmError(where, f"{_quoted(word)} contains a comma", "give the words one by one")
+        raise ContextasmError(where, f"{quoted_value(word)} contains a comma", "give the words one by one")
     return parse_value(word, where)
 
 
@@ -60,6 +64,7 @@ _LONGEST_QUOTE = 80
 """Characters."""
 
 
-def _quoted(value: object) -> str:
+def quoted_value(value: object) -> str:
+    """A value as a message quotes it: of a long one the beginning."""
     written = repr(value)
     return written if len(written) <= _LONGEST_QUOTE else f"{written[: _LONGEST_QUOTE - 3]}..."

@@ -322,6 +322,49 @@ def test_a_bold_line_with_nothing_below_it_is_a_memory(workspace: Path) -> None:
     assert "tags=People" in imported(workspace, "openclaw")
 
 
+def test_an_empty_file_of_a_folder_stops_nothing(workspace: Path, tmp_path: Path) -> None:
+    """It has nothing to lose; a folder of empty files is a slip."""
+    folder = fill(tmp_path / "memory", {"MEMORY.md": "- One\n", "a.md": "", "b.md": " \n"}, base={})
+    assert run(workspace, "import", "claude-code", folder).out.startswith("1 added")
+    (folder / "MEMORY.md").write_text("")
+    refused(run(workspace, "import", "claude-code", folder), "MEMORY.md: is empty")
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mem0", json.dumps([{"id": "1", "memory": "x", "created_at": LONG}])),
+        ("memory-server", json.dumps({"type": LONG})),
+        ("openclaw", f"<!-- observed: {LONG} -->\n- x\n"),
+        ("jsonl", json.dumps({"text": "x", "created": LONG})),
+        ("jsonl", json.dumps({"text": "x", "importance": LONG})),
+        ("jsonl", json.dumps({"text": "x", "importance": [LONG]})),
+        ("jsonl", json.dumps({"text": "x", "tags": [f"{LONG},"]})),
+        ("jsonl", json.dumps({"text": "x", "type": f"{LONG}]"})),
+        ("jsonl", json.dumps({"text": "x", "key": f"{LONG}}}"})),
+    ],
+)
+def test_an_error_quotes_the_beginning_of_a_long_value(workspace: Path, name: str, text: str) -> None:
+    """A log of messages stays readable."""
+    done = run(workspace, "import", name, "-", stdin=text)
+    refused(done, "...")
+    assert len(done.err) < 300
+
+
+def test_a_key_that_is_not_read_is_one_short_line(workspace: Path) -> None:
+    """Nothing that it spells is a line of the receipt, or leaves a secret in it."""
+    data = [{"id": "1", "memory": "x", "a\n9 added to b": 1, TOKEN: 1, LONG: 1}]
+    done = run(workspace, "import", "mem0", "-", stdin=json.dumps(data))
+    assert done.out.splitlines()[1:] == [
+        "left out standard input[0]: key a 9 added to b",
+        "left out standard input[0]: key [masked:github-token]",
+        f"left out standard input[0]: key {LONG[:80]}",
+    ]
+
+
 def test_files_that_cannot_be_read_are_refused(workspace: Path, tmp_path: Path) -> None:
     """Each with a reason; a pipe is not waited for."""
     folder = tmp_path / "empty"

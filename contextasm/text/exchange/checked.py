@@ -9,7 +9,14 @@ from contextasm.model import ContextasmError, Problem
 from contextasm.text.cleaning import clean_text, hidden_problem
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry
-from contextasm.text.memory_values import parse_confidence, parse_importance, parse_list_item, parse_type, parse_value
+from contextasm.text.memory_values import (
+    parse_confidence,
+    parse_importance,
+    parse_list_item,
+    parse_type,
+    parse_value,
+    quoted_value,
+)
 from contextasm.text.storable import secret_problem, storable_text
 
 
@@ -117,7 +124,7 @@ def _day(value: object, where: str) -> str:
     written = _text(value, where)
     day = parse_leading_date(written)
     if written and day is None:
-        raise ContextasmError(where, f"{written!r} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(where, f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
     return str(day or "")
 
 

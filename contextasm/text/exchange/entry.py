@@ -8,8 +8,10 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Parse
+from contextasm.text.cleaning import clean_text
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.json_reader import load_json
+from contextasm.text.memory_values import quoted_value
 from contextasm.text.memory_writer import is_type
 
 
@@ -80,9 +82,12 @@ def derived_id(prefix: str, *parts: str) -> str:
 
 def unread_keys(data: Mapping[str, object], read: Collection[str], where: str) -> Iterator[LeftOutPart]:
     """The keys of an object that have a value and that its format does not read."""
-    return (LeftOutPart(where, f"key {key}") for key, value in data.items() if key not in read and value not in _EMPTY)
+    unread = (key for key, value in data.items() if key not in read and value not in _EMPTY)
+    return (LeftOutPart(where, f"key {fitting_word(clean_text(str(key)).text)[:_LONGEST_KEY]}") for key in unread)
 
 
+_LONGEST_KEY = 80
+"""Characters."""
 _EMPTY: Sequence[object] = (None, "", [], {})
 
 
@@ -139,7 +144,7 @@ def stated_day(data: Mapping[str, object], key: str, where: str) -> str:
         return ""
     day = parse_leading_date(value) if isinstance(value, str) else None
     if day is None:
-        raise ContextasmError(f"{where}: {key}", f"{value!r} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is no date", "write it as YYYY-MM-DD")
     return str(day)
 
 

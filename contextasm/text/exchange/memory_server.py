@@ -24,6 +24,7 @@ from contextasm.text.exchange.entry import (
     stated,
     unread_keys,
 )
+from contextasm.text.memory_values import quoted_value
 
 _PREFIX = "memory-server"
 _KEYS = ("type", "name", "observations")
@@ -42,7 +43,9 @@ def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[S
             yield _relation(data, where)
             yield from unread_keys(data, _RELATION_KEYS, where)
         else:
-            raise ContextasmError(f"{where}: type", f"{kind!r} is neither entity nor relation", "correct this line")
+            raise ContextasmError(
+                f"{where}: type", f"{quoted_value(kind)} is neither entity nor relation", "correct this line"
+            )
 
 
 def _observations(data: Mapping[str, object], where: str) -> Iterator[SourceEntry]:

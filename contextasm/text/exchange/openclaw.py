@@ -20,6 +20,7 @@ from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile,
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.front_matter import front_matter
 from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.text.memory_values import quoted_value
 
 _OBSERVED = re.compile(r"\s*<!--\s*observed:([^|>]*?)(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
 _BOOKKEEPING = "comment"
@@ -105,5 +106,5 @@ def _observation(observed: re.Match[str], where: str) -> dict[str, object]:
     written = observed[1].strip()
     day = parse_leading_date(written)
     if day is None:
-        raise ContextasmError(f"{where}: observed", f"{written!r} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
     return {"created": str(day), "status": observed[2] or ""}
