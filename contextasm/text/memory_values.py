@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from contextasm.model import ContextasmError
+from contextasm.text.cleaning import clean_text
 from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
 from contextasm.text.memory_writer import is_type, is_value
 
@@ -65,6 +66,6 @@ _LONGEST_QUOTE = 80
 
 
 def quoted_value(value: object) -> str:
-    """A value as a message quotes it: of a long one the beginning."""
-    written = repr(value)
+    """A value as a message quotes it: of a long one the beginning, secrets masked before it is cut."""
+    written = clean_text(repr(value)).text
     return written if len(written) <= _LONGEST_QUOTE else f"{written[: _LONGEST_QUOTE - 3]}..."

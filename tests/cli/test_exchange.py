@@ -365,6 +365,16 @@ def test_a_key_that_is_not_read_is_one_short_line(workspace: Path) -> None:
     ]
 
 
+def test_no_part_of_a_secret_is_left_where_a_quote_is_cut(workspace: Path) -> None:
+    """It is masked before."""
+    long = f"{'x' * 60} {TOKEN}"
+    error = run(
+        workspace, "import", "mem0", "-", stdin=json.dumps([{"id": "1", "memory": "x", "created_at": long}])
+    ).err
+    done = run(workspace, "import", "mem0", "-", stdin=json.dumps([{"id": "1", "memory": "x", long: 1}])).out
+    assert TOKEN[:8] not in error + done
+
+
 def test_files_that_cannot_be_read_are_refused(workspace: Path, tmp_path: Path) -> None:
     """Each with a reason; a pipe is not waited for."""
     folder = tmp_path / "empty"
