@@ -15,7 +15,7 @@ from typing import NamedTuple, TypedDict, Unpack
 from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
-from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_items, parse_type, parse_value
+from contextasm.config.new_memories import NewMemoryReader
 from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
 from contextasm.config.parameters import (
     options_of_parameters,
@@ -31,6 +31,7 @@ from contextasm.config.values import require_known
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
+from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
 from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.files import append_log

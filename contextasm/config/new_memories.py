@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from contextasm.config.values import require_known
 from contextasm.model import ContextasmError, Problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
-from contextasm.text.memory_writer import is_type, is_value
+from contextasm.text.memory_fields import CONFIDENCE
+from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.remember import NewMemory
 
 _KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 """The keys of a memory in JSON."""
-
-LONGEST_VALUE = 1000
-"""Characters of a value in the braces of a memory, such as a tag, a key or an id."""
-
-MOST_ITEMS = 100
-"""Tags of one memory, or ids that it supersedes."""
 
 
 class NewMemoryReader:
@@ -86,49 +80,3 @@ def _required_text(data: Mapping[str, object], key: str, where: str) -> str:
         what = "is missing" if value is None else "is not text"
         raise ContextasmError(f"{where}: {key}", what, "give it in quotes")
     return value
-
-
-def parse_importance(value: object, where: str) -> float:
-    """The importance from 0 to 1 of a number or a word. Raises `ContextasmError`."""
-    if isinstance(value, str) and value.casefold() in IMPORTANCE:
-        return IMPORTANCE[value.casefold()]
-    try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
-    except (ValueError, OverflowError):
-        number = -1.0
-    if not 0 <= number <= 1:
-        words = ", ".join(IMPORTANCE)
-        raise ContextasmError(where, f"{value} is not an importance", f"give 0 to 1, or one of {words}")
-    return number
-
-
-def parse_type(word: str, where: str) -> str:
-    """The type of a memory, a word. Raises `ContextasmError` for one that can't be written in brackets."""
-    _refuse_long(word, where)
-    if not is_type(word):
-        raise ContextasmError(where, f"{word!r} can't be a type", "give a word such as fact, without brackets")
-    return word
-
-
-def parse_value(word: str, where: str) -> str:
-    """A value of a field, without blanks around it. Raises `ContextasmError` for one that braces can't hold."""
-    _refuse_long(word, where)
-    if not is_value(word):
-        raise ContextasmError(where, f"{word!r} can't be written in braces", "leave out quotes and braces")
-    return word.strip()
-
-
-def parse_items(words: Iterable[str], where: str) -> tuple[str, ...]:
-    """The values of a field that takes several. Raises `ContextasmError` for too many, and for a comma in one."""
-    items = tuple(words)
-    if len(items) > MOST_ITEMS:
-        raise ContextasmError(where, f"has {len(items):,} values", f"give {MOST_ITEMS} at most")
-    for word in items:
-        if "," in word:
-            raise ContextasmError(where, f"{word!r} contains a comma", "give the words one by one")
-    return tuple(parse_value(word, where) for word in items)
-
-
-def _refuse_long(word: str, where: str) -> None:
-    if len(word) > LONGEST_VALUE:
-        raise ContextasmError(where, f"has {len(word):,} characters", f"give {LONGEST_VALUE:,} at most")

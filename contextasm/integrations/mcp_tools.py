@@ -16,7 +16,6 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, Strict
 
 from contextasm import api
-from contextasm.config.new_memories import LONGEST_VALUE, MOST_ITEMS
 from contextasm.config.values import LONGEST_NAME
 from contextasm.integrations.mcp_answers import Explanation, Hit, Hits, Logged, Remembered, ServedWorkspace
 from contextasm.model import Context, ContextasmError, Memory
@@ -24,6 +23,7 @@ from contextasm.rendering.formats import decision_data
 from contextasm.rendering.receipt import receipt
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning import shown_name
+from contextasm.text.memory_values import LONGEST_VALUE, MOST_ITEMS
 from contextasm.text.storable import LONGEST_TEXT
 
 MOST_DECISIONS = 200

@@ -111,7 +111,7 @@ def _outcome_data(outcome: RememberOutcome) -> Mapping[str, object]:
 
 def _shared_fields(flags: MemoryFlags) -> NewMemory:
     """The fields that the flags give to each memory, with an empty text."""
-    from contextasm.config.new_memories import parse_importance, parse_items, parse_type, parse_value
+    from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
     from contextasm.workspace.editing.remember import NewMemory
 
     return NewMemory(
