@@ -65,8 +65,9 @@ def task(
         require_stdout()
     stack = _resulting_stack(options, action, text)
     if json:
-        data = format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]})
-        (write_stdout if action == "show" else write_receipt)(data)
+        data = {"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]}
+        write = write_stdout if action == "show" else write_receipt
+        write(format_json({"schema": "ctxasm.tasks/1", **data}))
     elif action == "show":
         write_stdout(shown(_stack_text(stack)))
     elif not quiet:
