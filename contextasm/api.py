@@ -29,9 +29,8 @@ from contextasm.config.parameters import (
 from contextasm.config.resolve import open_workspace, prepare_build, process_environment
 from contextasm.config.values import require_known
 from contextasm.config.yaml_loader import load_yaml
-from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem
+from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
-from contextasm.model import failure_words
 from contextasm.text.cleaning import message_line
 from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
 from contextasm.text.private_parts import private_lines
@@ -107,7 +106,8 @@ def _printed_error(error: ContextasmError | OSError) -> ContextasmError:
     if isinstance(error, OSError):
         where, what = str(error.filename or "output"), error.strerror or str(error)
         error = ContextasmError(where, what, "correct this and try again")
-    printed = ContextasmError(*map(message_line, (error.where, error.what, error.hint)), error.code)
+    where, what, hint = map(message_line, (error.where, error.what, error.hint))
+    printed = ContextasmError(where, what, hint, error.code)
     printed.args = (message_line(failure_words(error)),)  # cleaned as a whole: a mask may depend on what is before
     return printed
 

@@ -43,7 +43,10 @@ def parse_path_parameter(value: object, name: str) -> str:
     """A path, as a text or as an object of `pathlib`."""
     if not isinstance(value, str | os.PathLike):
         raise _refused(value, name, "a path")
-    return parse_text_parameter(os.fspath(value), name)
+    path = parse_text_parameter(os.fspath(value), name)
+    if not path:
+        raise ContextasmError(name, "is empty", "give a path, or leave it out")
+    return path
 
 
 def parse_paths_parameter(value: object, name: str) -> tuple[str, ...]:
