@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from contextasm.cli.output import shown_line
+
 SILENT_SECONDS = 1.0
 """A build that is done sooner shows nothing."""
 
@@ -29,7 +31,7 @@ def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SI
     def show() -> None:
         wait = after
         while not done.wait(wait):
-            line = f"ctxasm: {describe()} ({time.monotonic() - started:.0f} s)"
+            line = shown_line(f"ctxasm: {describe()} ({time.monotonic() - started:.0f} s)")
             sys.stderr.write(f"{ERASE_LINE}{line}")
             sys.stderr.flush()
             wait = 1.0

@@ -133,7 +133,7 @@ TEXT_OPTIONS = (
 def build_error(options: Mapping[str, Any]) -> contextasm.ContextasmError | None:
     """The error that a build with these options raises; None where it has a result."""
     try:
-        contextasm.build(**options)  # type: ignore[arg-type]
+        contextasm.build(**options)
     except contextasm.ContextasmError as error:
         return error
     return None

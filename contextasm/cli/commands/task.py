@@ -14,7 +14,7 @@ from contextasm.cli.output import (
     show_problems,
     shown,
     write_receipt,
-    write_stderr,
+    write_stderr_lines,
     write_stdout,
 )
 from contextasm.cli.owner import typed_text
@@ -71,7 +71,7 @@ def task(
     elif action == "show":
         write_stdout(shown(_stack_text(stack)))
     elif not quiet:
-        write_stderr(_stack_text(stack).rstrip("\n"))
+        write_stderr_lines(_stack_text(stack))
     return 0
 
 
