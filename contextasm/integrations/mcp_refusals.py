@@ -66,6 +66,7 @@ def in_words_of_clients(line: str) -> str:
 _CLIENT_WORDS: Mapping[str, str] = {
     "with -a NAME": "in the argument agent",
     "with -t NAME": "in the argument team",
+    " or -t NAME": " or the argument team",
     "with -w DIR": "with -w DIR on the command line of this server",
     ", or use --all": "",
     "with -p": "with -p on the command line of this server",
