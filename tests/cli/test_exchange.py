@@ -312,3 +312,41 @@ def test_large_imports_take_one_pass(workspace: Path) -> None:
     again = run(workspace, "import", "jsonl", "-", "--update", "-q", stdin=changed)
     assert (again.code, again.out) == (0, "")
     assert imported(workspace, "jsonl").count("is out") == 20_000
+
+
+PRIVATE_FILES = {
+    "claude-code": "---\nname: p\ntype: user\nprivate: true\n---\nMy diagnosis is XYZ.\n",
+    "claude-code notes": "---\nprivate: yes\n---\n- My diagnosis is XYZ.\n",
+    "claude-code metadata": "---\nname: p\nmetadata:\n  type: user\n  private: true\n---\nMy diagnosis is XYZ.\n",
+    "openclaw": "---\nprivate: true\n---\n- My diagnosis is XYZ.\n",
+    "openclaw, odd flag": "---\nPrivate: of course\n---\nMy diagnosis is XYZ.\n",
+    "openclaw, never closed": "---\nprivate: true\n\n- My diagnosis is XYZ.\n",
+    "mem0": '[{"id": "1", "memory": "My diagnosis is XYZ.", "private": true}]',
+    "mem0 metadata": '[{"id": "1", "memory": "My diagnosis is XYZ.", "metadata": {"private": true}}]',
+}
+
+
+@pytest.mark.parametrize("case", PRIVATE_FILES)
+def test_memories_of_a_private_file_are_stored_private(workspace: Path, tmp_path: Path, case: str) -> None:
+    """The flag stands above the text, or beside it, and its memories are no more for others than before."""
+    source = case.split(",")[0].split(" ")[0]
+    path = tmp_path / ("MEMORY.md" if source != "mem0" else "m.json")
+    path.write_text(PRIVATE_FILES[case], encoding="utf-8")
+    assert run(workspace, "import", source, path).code == 0
+    assert "XYZ" in imported(workspace, source)
+    assert "XYZ" not in export(workspace).out
+    assert "XYZ" in export(workspace, "--audience", "personal").out
+    assert "XYZ" not in run(workspace, "build", "--audience", "shared").out
+
+
+def test_an_imported_memory_has_the_fields_of_its_files_front_matter(workspace: Path, tmp_path: Path) -> None:
+    """As a memory in a file of our own has them; what an entry says itself comes first."""
+    front = "---\nid: one\nimportance: high\ntags: [home, money]\ncreated: 2026-02-03\nprivate: no\n---\n"
+    (tmp_path / "MEMORY.md").write_text(
+        f"{front}## Rent\n\n- One\n\n<!-- observed: 2026-04-05 -->\n- Two\n", encoding="utf-8"
+    )
+    assert run(workspace, "import", "openclaw", tmp_path / "MEMORY.md").code == 0
+    one, two = map(json.loads, export(workspace).out.splitlines())
+    assert (one["importance"], one["tags"], one["created"]) == (0.75, ["home", "money", "Rent"], "2026-02-03")
+    assert (two["importance"], two["created"]) == (0.75, "2026-04-05")
+    assert one["id"] != two["id"]

@@ -40,7 +40,7 @@ def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Exc
         missing = [each for each in fragments if each.id not in there]
         return section_body(kept, missing, "\n\n", framed(marker).marker)
 
-    kept = truncate(fragments, room, ESTIMATE.units, lambda kept: ESTIMATE.units(text(kept)))
+    kept = truncate(fragments, room, ESTIMATE, lambda kept: ESTIMATE.units(text(kept)))
     return kept, text(kept)
 
 

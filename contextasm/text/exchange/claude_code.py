@@ -22,6 +22,7 @@ from contextasm.text.exchange.entry import (
     stated,
     stated_day,
 )
+from contextasm.text.exchange.front_fields import with_front_fields
 from contextasm.text.exchange.paragraphs import text_parts
 
 _PREFIX = "claude-code"
@@ -33,10 +34,8 @@ def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[Sour
     """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
     for file in files:
         front, body, first = _parts(file, parse)
-        if front:
-            yield _fact(file, front, body)
-        else:
-            yield from _notes(file, body, first)
+        entries = [_fact(file, front, body)] if front else _notes(file, body, first)
+        yield from with_front_fields(file, entries)
 
 
 def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str, int]:

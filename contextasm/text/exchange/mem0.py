@@ -22,6 +22,7 @@ from contextasm.text.exchange.entry import (
     stated_day,
 )
 from contextasm.text.json_reader import load_json
+from contextasm.text.private_parts import is_private_mapping
 
 
 def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry]:
@@ -43,5 +44,7 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
             "expires": stated_day(data, "expiration_date", where),
             "tags": fitting_words(categories) if isinstance(categories, list) else [],
         }
+        if is_private_mapping(data) or (isinstance(data.get("metadata"), dict) and is_private_mapping(data["metadata"])):
+            fields["private"] = True
         name, text = required_text(data, "id", where), required_text(data, "memory", where)
         yield SourceEntry(where, f"mem0-{name.strip()}", text, stated(fields))

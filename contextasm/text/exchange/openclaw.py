@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.exchange.entry import SourceEntry, SourceFile, derived_id, fitting_words, stated
+from contextasm.text.exchange.front_fields import with_front_fields
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.front_matter import front_matter
 
@@ -25,7 +26,7 @@ def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[Source
     for file in files:
         lines = file.text.split("\n")
         above = front_matter(lines).lines
-        yield from _entries(file, "\n".join(lines[above:]), above)
+        yield from with_front_fields(file, _entries(file, "\n".join(lines[above:]), above))
 
 
 def _entries(file: SourceFile, text: str, above: int) -> Iterator[SourceEntry]:
