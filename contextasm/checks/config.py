@@ -112,7 +112,9 @@ def check_unreadable(inspection: Inspection) -> Iterator[Finding]:
     These, links that lead out and files of required layers are errors.
     """
     required = _required_paths(inspection)
-    for problem in inspection.problems:
+    # Builds read more than the places that are known, such as files that instructions import.
+    of_builds = (problem for problem in _build_problems(inspection) if problem.code in READ_HINTS)
+    for problem in dict.fromkeys((*inspection.problems, *of_builds)):
         is_folder = problem.path.endswith("/")
         is_error = is_folder or problem.code == "outside-workspace" or problem.path in required
         make_finding = error_finding if is_error else warning_finding

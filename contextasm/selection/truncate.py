@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from contextasm.model import Fragment, TokenCounter
 from contextasm.selection.layout import Excerpt, LineRange
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown import TextBlock, is_structural, keep_order, list_mark
+from contextasm.text.markdown import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -163,16 +163,22 @@ def _part(
         return by_line
     at = by_line.stop if by_line else block.body
     line = lines[at]
+    # A state is the end of a beginning of the line: to take them all out of a long line would cost its square.
+    may_be_structural = has_structural_lead(line)
+    words = ((start, end) for start, end in _words(line) if not (may_be_structural and is_structural(line[:end])))
+
+    def with_beginning(end: int) -> LineRange:
+        return LineRange(block.first, at, line[:end])
+
+    def beginning_fits(end: int) -> bool:
+        return fits(with_beginning(end))
+
     if _has_tokens_of_several_letters(line, size):
-        parts = (LineRange(block.first, at, line[:end]) for _, end in _words(line) if not is_structural(line[:end]))
-        return _furthest_by_doubling(parts, fits) or by_line
-    left -= sum(_row_sizes(lines[block.first : at], counter))
-    words = (
-        (LineRange(block.first, at, line[:end]), size(line[start:end]))
-        for start, end in _words(line)
-        if not is_structural(line[:end])
-    )
-    return _furthest(words, left, fits) or by_line
+        end = _furthest_by_doubling((end for _, end in words), beginning_fits)
+    else:
+        left -= sum(_row_sizes(lines[block.first : at], counter))
+        end = _furthest(((end, size(line[start:end])) for start, end in words), left, beginning_fits)
+    return with_beginning(end) if end else by_line
 
 
 def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
