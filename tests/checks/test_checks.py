@@ -1051,8 +1051,8 @@ def test_a_pinned_file_without_room_is_told_once(tmp_path: Path) -> None:
     """By the build; no finding advises a limit for a layer that no profile has."""
     files = {"rules/r.yaml": f"- name: r\n  then: {{always_include: [{PINNED}]}}\n", PINNED: f"{TWICE}\n" * 900}
     (finding,) = found(tmp_path, files, budget="2000")
-    assert finding.id == "build"
-    assert PINNED in finding.message
+    assert (finding.id, finding.path) == ("build", PINNED)
+    assert "has no room for all of it" in finding.message
 
 
 def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: Path) -> None:
