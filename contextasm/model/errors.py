@@ -11,8 +11,9 @@ class ContextasmError(Exception):
     """
 
     def __init__(self, where: str, what: str, hint: str, code: int = 2) -> None:
-        super().__init__(f"{where}: {what}: {hint}")
-        self.where = where
+        # An empty value that was typed is the place itself.
+        self.where = where or '""'
+        super().__init__(f"{self.where}: {what}: {hint}")
         self.what = what
         self.hint = hint
         self.code = code

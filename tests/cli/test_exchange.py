@@ -222,7 +222,7 @@ def test_private_memories_leave_for_a_personal_audience_alone(workspace: Path, t
     out, personal = tmp_path / "out", tmp_path / "personal"
     shared = inside("export", "-f", form, "-o", out, "-w", workspace, "-a", "a", env={"CTXASM_AUDIENCE": "personal"})
     assert shared.err == (
-        "ctxasm: exported 2 memories of agents/a; left out 2 private parts (--audience personal exports them)\n"
+        "ctxasm: exported 2 memories of agents/a; left out 2 private memories (--audience personal exports them)\n"
     )
     everything = export(workspace, "-f", form, "-o", personal, "--audience", "personal")
     assert everything.err == "ctxasm: exported 4 memories of agents/a\n"
@@ -350,3 +350,34 @@ def test_an_imported_memory_has_the_fields_of_its_files_front_matter(workspace: 
     assert (one["importance"], one["tags"], one["created"]) == (0.75, ["home", "money", "Rent"], "2026-02-03")
     assert (two["importance"], two["created"]) == (0.75, "2026-04-05")
     assert one["id"] != two["id"]
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"m.md": "".join(f"- m{n} {{private=true}}\n" for n in range(5)) + "- pub\n"}, "5 private memories"),
+        ({"m.md": "---\nprivate: true\n---\n- One\n- Two\n", "n.md": "- pub\n"}, "2 private memories"),
+        ({"m.md": "- pub\n\n## Own {private=true}\n\n- One\n"}, "1 private memory ("),
+    ],
+)
+def test_an_export_tells_the_number_of_private_memories(workspace: Path, files: dict[str, str], told: str) -> None:
+    """Neighbours are not one, nor is a file."""
+    fill(workspace, {f"agents/a/memories/{name}": text for name, text in files.items()})
+    result = export(workspace)
+    assert f"exported 1 memory of agents/a; left out {told}" in result.err
+
+
+@pytest.mark.parametrize("name", ["index.md", "log.md"])
+def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_path: Path, name: str) -> None:
+    """The reason is its name."""
+    (tmp_path / "j.jsonl").write_text('{"text": "One"}\n', encoding="utf-8")
+    file = f"agents/a/memories/{name}"
+    for words in (("import", "jsonl", tmp_path / "j.jsonl"), ("remember", "One")):
+        result = run(workspace, *words, "--file", workspace / file)
+        assert result.code == 2
+        assert f"{file} is a list of files or of changes by its name, and never holds memories" in result.err
+
+
+def test_an_empty_path_is_named(workspace: Path) -> None:
+    """No message has an empty place."""
+    assert '"": No such file' in run(workspace, "import", "jsonl", "").err

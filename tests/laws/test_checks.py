@@ -78,7 +78,11 @@ def _make_hostile(path: Path, kind: str) -> None:
     elif kind in {"leads out", "device"}:
         path.symlink_to("/etc/hostname" if kind == "leads out" else "/dev/zero")
     elif kind != "missing":
-        contents = {"latin": b"caf\xe9", "hidden": "a\U000e0041\U000e0042b".encode(), "circle": b"@" + path.name.encode()}
+        contents = {
+            "latin": b"caf\xe9",
+            "hidden": "a\U000e0041\U000e0042b".encode(),
+            "circle": b"@" + path.name.encode(),
+        }
         path.write_bytes(contents.get(kind, b"Text.\n"))
 
 

@@ -152,7 +152,9 @@ def test_cut_is_the_same_as_one_that_tries_every_state(
     assert cut_to(fragments, room, marker, counter) == plain
 
 
-@pytest.mark.parametrize("text", ["word word\n" * 20_000, "```\n" + "let x = 1;\n" * 20_000 + "```\n", "\u65e5" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["word word\n" * 20_000, "```\n" + "let x = 1;\n" * 20_000 + "```\n", "\u65e5" * 50_000]
+)
 def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
     """Each state costs as much as the whole text."""
     costs = []

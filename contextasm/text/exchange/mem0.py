@@ -44,7 +44,9 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
             "expires": stated_day(data, "expiration_date", where),
             "tags": fitting_words(categories) if isinstance(categories, list) else [],
         }
-        if is_private_mapping(data) or (isinstance(data.get("metadata"), dict) and is_private_mapping(data["metadata"])):
+        if is_private_mapping(data) or (
+            isinstance(data.get("metadata"), dict) and is_private_mapping(data["metadata"])
+        ):
             fields["private"] = True
         name, text = required_text(data, "id", where), required_text(data, "memory", where)
         yield SourceEntry(where, f"mem0-{name.strip()}", text, stated(fields))
