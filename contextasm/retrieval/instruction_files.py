@@ -109,7 +109,7 @@ class _Reading:
         self._paths: dict[str, bool] = {}
         """Every path that was looked at, and whether something is there."""
         self._followed: dict[tuple[str, str], int] = {}
-        """Folder and text of the files whose imports were followed, with the least depth: a link or a copy has the same."""
+        """Least depth by folder and text of the files whose imports were followed: a link or a copy has the same."""
 
     def read(self, paths: Iterable[str]) -> InstructionFiles:
         """The files at these paths and all that they import."""

@@ -329,7 +329,7 @@ PRIVATE_FILES = {
 @pytest.mark.parametrize("case", PRIVATE_FILES)
 def test_memories_of_a_private_file_are_stored_private(workspace: Path, tmp_path: Path, case: str) -> None:
     """The flag stands above the text, or beside it, and its memories are no more for others than before."""
-    source = case.split(",")[0].split(" ")[0]
+    source = case.partition(",")[0].partition(" ")[0]
     path = tmp_path / ("MEMORY.md" if source != "mem0" else "m.json")
     path.write_text(PRIVATE_FILES[case], encoding="utf-8")
     assert run(workspace, "import", source, path).code == 0

@@ -171,7 +171,12 @@ def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
 def test_cut_of_a_long_line_looks_at_no_beginning_of_it_for_structure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is a copy: those of a line of a megabyte would take minutes together."""
     looked: list[str] = []
-    monkeypatch.setattr("contextasm.selection.truncate.is_structural", lambda line: bool(looked.append(line)))
+
+    def look(line: str) -> bool:
+        looked.append(line)
+        return False
+
+    monkeypatch.setattr("contextasm.selection.truncate.is_structural", look)
     _, text = cut_to(fragments_of(["\u65e5\u672c\u8a9e" * 5_000], "start"), 9_000, "plain")
     assert len(text) > 8_000
     assert not looked

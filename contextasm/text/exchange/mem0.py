@@ -2,7 +2,8 @@
 
 As of its API reference (docs.mem0.ai, Get Memories): an object with `results`, of older versions the list itself; each
 has `id`, `memory`, `metadata`, `created_at`, `updated_at`, on the platform also `categories` and `expiration_date`. A
-memory that was changed counts as used on that day. `metadata` and the ids of users, agents and runs are left out.
+memory that was changed counts as used on that day. `private` makes a private memory, also in `metadata`; the rest of
+`metadata` and the ids of users, agents and runs are left out.
 """
 
 from __future__ import annotations
@@ -38,15 +39,14 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
         data = required_object(item, where)
         created, updated = stated_day(data, "created_at", where), stated_day(data, "updated_at", where)
         categories = data.get("categories")
+        metadata = data.get("metadata")
+        is_private = is_private_mapping(data) or (isinstance(metadata, dict) and is_private_mapping(metadata))
         fields = {
+            "private": True if is_private else None,
             "created": created,
             "accessed": updated if updated != created else "",
             "expires": stated_day(data, "expiration_date", where),
             "tags": fitting_words(categories) if isinstance(categories, list) else [],
         }
-        if is_private_mapping(data) or (
-            isinstance(data.get("metadata"), dict) and is_private_mapping(data["metadata"])
-        ):
-            fields["private"] = True
         name, text = required_text(data, "id", where), required_text(data, "memory", where)
         yield SourceEntry(where, f"mem0-{name.strip()}", text, stated(fields))
