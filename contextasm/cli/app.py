@@ -174,6 +174,8 @@ def run(words: Sequence[str]) -> int:
 def _run_command(words: Sequence[str]) -> int:
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
+    if "--help" in words and sys.stdout is None:
+        raise ContextasmError("standard output", "is closed", "leave it open, or redirect it to a file")
     code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
     return code if isinstance(code, int) else 0
 
@@ -202,7 +204,9 @@ def _exit_code(error: BaseException, words: Sequence[str]) -> int:
             code = _report("memory: there is too little for this command: leave large files out", 2)
         case OSError():
             _discard_stdout()
-            code = _report(f"{error.filename or 'output'}: {error.strerror or error}: correct this and try again", 2)
+            # Only what a library prints by itself, such as a help text, gets here without a file's name.
+            where = error.filename or "standard output: can't be written"
+            code = _report(f"{where}: {error.strerror or error}: correct this and try again", 2)
         case _:
             code = _report_bug(error)
     return code

@@ -490,3 +490,18 @@ def test_environment_of_the_tests_is_clean(monkeypatch: pytest.MonkeyPatch) -> N
     env: Mapping[str, str] = clean()
     assert not [name for name in env if name.startswith("CTXASM")]
     assert env["HOME"] != os.environ.get("HOME")
+
+
+def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    """Not taken for an output."""
+    gone, root = tmp_path / "gone", fill(tmp_path / "w", {})
+    gone.mkdir()
+    result = shell(f"cd {gone} && rmdir {gone} && " + '"$@"', "build", "-w", root)
+    assert result.code == 2
+    assert "current folder: can't be read" in result.err
+
+
+@pytest.mark.parametrize("words", [("help", "build"), ("build", "--help")])
+def test_a_help_text_that_nobody_gets_is_an_error(words: tuple[str, ...]) -> None:
+    """Where standard output is closed, as with any other text."""
+    refused(shell('"$@" >&-', *words), "standard output: is closed")
