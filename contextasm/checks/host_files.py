@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
     root = repository_top(real) or real
     reader = _FolderReader(Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads(host)
-    named = [(_outside_rule(host, path), _read_outside(path)) for path in outside]
+    named = [(_outside_rule(host, path), _read_outside(path)) for path in _each_once(outside)]
     for rule, file in named:
         loads.append((rule, [file]))
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
@@ -104,6 +104,14 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
         reader.problems,
         [*places, *host.not_looked_at],
     )
+
+
+def _each_once(paths: Sequence[str]) -> Iterable[str]:
+    """The paths as typed, without those that lead to the same file as one before."""
+    first: dict[str, str] = {}
+    for path in paths:
+        first.setdefault(os.path.realpath(path), path)
+    return first.values()
 
 
 class _FolderReader:

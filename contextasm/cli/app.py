@@ -174,6 +174,8 @@ def run(words: Sequence[str]) -> int:
 def _run_command(words: Sequence[str]) -> int:
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
+    if "--help" in words and sys.stdout is None:
+        raise ContextasmError("standard output", "is closed", "leave it open, or redirect it to a file")
     code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
     return code if isinstance(code, int) else 0
 

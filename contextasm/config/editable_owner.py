@@ -14,6 +14,7 @@ from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.values import parse_inner_paths
 from contextasm.model import ContextasmError
 from contextasm.text.glob import glob_matches
+from contextasm.text.memory_parser import RESERVED_NAMES
 from contextasm.text.templates import fill_template
 from contextasm.workspace.editing.files import writable_path
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
@@ -67,6 +68,9 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
     (path,) = parse_inner_paths(owner.workspace.relative(file), "--file")
     if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
         raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
+    if path.rpartition("/")[2] in RESERVED_NAMES:
+        what = f"{path} is a list of files or of changes by its name, and never holds memories"
+        raise ContextasmError("--file", what, "give the file another name")
     if owner.path and not path.startswith(f"{owner.path}/"):
         raise ContextasmError("--file", f"{path} is not in {owner.path}/", "leave out -a and -t, or name another file")
     writable_path(owner.workspace, path)

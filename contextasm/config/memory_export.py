@@ -24,7 +24,7 @@ class ExportedMemories(NamedTuple):
     memories: tuple[Memory, ...]
     """In the order of their files, of every status, each with an id of its own."""
     private: int
-    """Number of private parts, or of whole files, that are left out."""
+    """Number of memories that are left out as private."""
     problems: tuple[Problem, ...]
     """Of fields that can't be read, hidden characters that are removed, and secrets that are masked."""
 
@@ -53,10 +53,18 @@ def exported_memories(
         if document:
             parsed, own_problems = parse_memories(document)
             memories += parsed
-            private += sum(gap.reason == "private" for gap in document.gaps)
+            private += _private_count(workspace, document, len(parsed))
             problems += (*own_problems, *hidden_problems(document), *_masked(document))
     distinct, duplicates = distinct_memories(memories)
     return ExportedMemories(distinct, private, (*problems, *duplicates))
+
+
+def _private_count(workspace: Folder, visible: Document, count: int) -> int:
+    """The number of memories that a file holds beside the `count` ones that are visible."""
+    if not visible.lacks_private:
+        return 0
+    document = workspace.read(visible.path)
+    return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
 
 
 def _masked(document: Document) -> list[Problem]:

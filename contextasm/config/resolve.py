@@ -46,10 +46,14 @@ if TYPE_CHECKING:
 
 
 def process_environment() -> ProcessEnvironment:
-    """The environment of this process."""
+    """The environment of this process. Raises `ContextasmError` where its current folder is gone."""
     import time
 
-    return ProcessEnvironment(os.environ, Path.cwd(), time.time)
+    try:
+        folder = Path.cwd()
+    except OSError as error:
+        raise ContextasmError("current folder", f"can't be read: {error.strerror}", "go to one that exists") from error
+    return ProcessEnvironment(os.environ, folder, time.time)
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:

@@ -169,6 +169,8 @@ class TokenCounter(NamedTuple):
 
     Units of an estimate add up over the parts of a text; exact tokens need not, since one may reach across a cut.
     """
+    adds_up: bool = True
+    """Whether the units of a text are the sum of those of its parts, wherever it is cut."""
 
     def tokens(self, units: int) -> int:
         """Tokens for a number of units, rounded up."""

@@ -326,3 +326,13 @@ def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None
     assert "".join(text[place] for place in sorted(between)).strip() == ""
     sections = "".join(section.text for section in lost_sections(text, lost))
     assert sections.split() == "".join(text[start:stop] for start, stop in lost).split() or len(lost) > 1
+
+
+def test_a_file_that_is_named_twice_is_counted_once(tmp_path: Path) -> None:
+    """However it is spelled."""
+    (tmp_path / "mem").mkdir()
+    memory = tmp_path / "mem" / "MEMORY.md"
+    memory.write_text("- One\n", encoding="utf-8")
+    twice = ("--host-file", memory, "--host-file", tmp_path / "mem" / ".." / "mem" / "MEMORY.md")
+    once = inside("check", "--host", "claude-code", "-w", tmp_path, *twice[:2])
+    assert inside("check", "--host", "claude-code", "-w", tmp_path, *twice).out == once.out

@@ -529,3 +529,18 @@ def test_path_in_a_message_keeps_its_names(tmp_path: Path) -> None:
 def test_hidden_character_in_a_name_is_shown() -> None:
     """Without it the message would say that a good name is none."""
     refused(inside("build", *LUNA[:2], "-a", "lu\u200bna"), "--agent: lu\\u200bna can't be a name")
+
+
+def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    """Not taken for an output."""
+    gone, root = tmp_path / "gone", fill(tmp_path / "w", {})
+    gone.mkdir()
+    result = shell(f"cd {gone} && rmdir {gone} && " + '"$@"', "build", "-w", root)
+    assert result.code == 2
+    assert "current folder: can't be read" in result.err
+
+
+@pytest.mark.parametrize("words", [("help", "build"), ("build", "--help")])
+def test_a_help_text_that_nobody_gets_is_an_error(words: tuple[str, ...]) -> None:
+    """Where standard output is closed, as with any other text."""
+    refused(shell('"$@" >&-', *words), "standard output: is closed")

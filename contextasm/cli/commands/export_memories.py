@@ -113,5 +113,6 @@ def _show_receipt(exported: ExportedMemories, owner: Owner) -> None:
     count, private = len(exported.memories), exported.private
     line = f"ctxasm: exported {count:,} memor{'y' if count == 1 else 'ies'} of {owner.path}"
     if private:
-        line += f"; left out {private:,} private part{'s' * (private != 1)} (--audience personal exports them)"
+        words = f"{private:,} private memor{'y' if private == 1 else 'ies'}"
+        line += f"; left out {words} (--audience personal exports {'it' if private == 1 else 'them'})"
     write_stderr(line)
