@@ -6,6 +6,7 @@ Every rule has its source and its date, because hosts change their limits. Nothi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from contextasm.config import values
@@ -131,8 +132,13 @@ def host_names(*, with_hook: bool = False) -> list[str]:
 
 def load_host(name: str, where: str) -> Host:
     """The host of this name; `where` is the option that names it. Raises `ContextasmError` for an unknown one."""
-    path = SHIPPED_HOSTS / f"{values.require_known(name, shipped_hosts(), where, 'host')}.yaml"
-    table = load_mapping(read_file(path, where), path.name)
+    return _load_shipped(values.require_known(name, shipped_hosts(), where, "host"))
+
+
+@cache
+def _load_shipped(name: str) -> Host:
+    path = SHIPPED_HOSTS / f"{name}.yaml"
+    table = load_mapping(read_file(path, path.name), path.name)
     table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "hook"))
     total = parse_mapping(table["total"], table.where("total")) if "total" in table else YamlMapping(path.name, 1)
     limits = total.parsed({"characters": values.parse_count, "least": values.parse_count})
