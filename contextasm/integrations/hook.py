@@ -62,7 +62,7 @@ class HookCall(NamedTuple):
     @property
     def unit(self) -> str:
         """Name of the counter of units; bytes, which are never fewer than code units, where hosts differ."""
-        return "chars" if {rule.unit for rule in self.rules} == {"utf-16"} else "bytes"
+        return "chars" if {rule.unit for rule in self.rules} == {"chars"} else "bytes"
 
     @property
     def max_units(self) -> int:

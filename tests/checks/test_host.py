@@ -275,13 +275,14 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
     text=st.text(st.sampled_from("ab\n# é😀")),
     cut=st.builds(
         Cut,
-        characters=st.integers(0, 40),
+        chars=st.integers(0, 40),
+        codepoints=st.sampled_from([0, 30]),
         bytes=st.integers(0, 40),
         lines=st.integers(0, 5),
         head=st.sampled_from([100, 70, 50]),
         tail=st.sampled_from([0, 20]),
         marker=st.sampled_from([0, 3, 50]),
-        trimmed=st.booleans(),
+        trimmed=st.sampled_from(["", "end", "both"]),
         digest=st.sampled_from([None, Digest(10, 4, ("a",), ("b",))]),
     ),
 )
@@ -291,7 +292,7 @@ def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None
         cut = cut._replace(tail=0, digest=None)
     kept = kept_runs(text, cut)
     letters = "".join(text[start:stop] for start, stop in kept)
-    assert not cut.characters or len(letters.encode("utf-16-le")) <= 2 * cut.characters
+    assert not cut.chars or len(letters.encode("utf-16-le")) <= 2 * cut.chars
     assert not cut.bytes or len(letters.encode()) <= cut.bytes
     assert not cut.lines or letters.count("\n") <= cut.lines
     lost = lost_runs(text, kept)

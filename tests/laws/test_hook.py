@@ -94,13 +94,12 @@ def test_any_event_gets_one_answer_or_an_error_for_the_person(
     assert set(json.loads(text)) <= {"hookSpecificOutput", "systemMessage"}
 
 
-LETTERS = [*"ab \n#`-é日😀\t", "e\u0301\u0302", "\u0302", "\r\n", "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}", "z" * 9]
-
-
 @given(
-    text=st.lists(st.sampled_from([*"ab \n#`-é日😀\t", "e\u0301\u0302", "\u0302", "\r\n", FAMILY, "z" * 9])).map(
-        "".join
-    ),
+    text=st.lists(
+        st.sampled_from(
+            [*"ab \n#`-é日😀\t", "e\u0301\u0302", "\u0302", "\r\n", "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}", "z" * 9]
+        )
+    ).map("".join),
     limit=st.integers(4, 60),
     name=st.sampled_from(sorted(LENGTHS)),
 )
