@@ -21,6 +21,7 @@ from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.model import Build, Context, ContextasmError, Problem, Profile
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
 from contextasm.text.cleaning import message_line
+from contextasm.text.graphemes import clipped
 from contextasm.text.json_reader import load_json
 from contextasm.text.templates import one_line
 
@@ -61,7 +62,11 @@ class HookCall(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Name of the counter of units; bytes, which are never fewer than code units, where hosts differ."""
+            """Name of the counter of units; bytes where hosts differ.
+
+        A text never has more code units than bytes, so what fits a limit in bytes fits the same limit in either unit.
+        One text is for all hosts then, and the least of their limits holds for it.
+        """
         return "chars" if {rule.unit for rule in self.rules} == {"chars"} else "bytes"
 
     @property
@@ -153,7 +158,7 @@ def _json_text(name: str, text: str, message: str) -> str:
     if text:
         answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if message:
-        answer["systemMessage"] = f"ctxasm: {one_line(message_line(message))}"[:_MAX_MESSAGE]
+        answer["systemMessage"] = clipped(f"ctxasm: {one_line(message_line(message))}", _MAX_MESSAGE)
     return json.dumps(answer, ensure_ascii=False) + "\n"
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -163,6 +165,70 @@ def test_parts_joined_are_one_context(host: str) -> None:
     assert len(whole) > 20_000
     assert whole.startswith("## Identity\n")
     assert whole.count("\n## ") >= 5
+
+
+@pytest.mark.parametrize(("host", "parts"), [("claude-code", 1), ("gemini", 2), ("gemini", 3)])
+def test_parts_joined_are_what_build_writes(host: str, parts: int) -> None:
+    """Byte for byte, with the budget of the parts, or the first lower one, by steps of 3 per cent, that they hold."""
+    texts = [start("--for", host, "--part", f"{number}/{parts}", *LUNA) for number in range(1, parts + 1)]
+    lead = len(f"Part 1 of {parts} of the context of this workspace:\n\n") if parts > 1 else 0
+    joined = "".join(text[lead:] for text in texts)
+    budget = (10_000 - lead) * parts // 4
+    built = []
+    for _ in range(8):
+        built.append(inside("build", "-q", "-b", str(budget), *LUNA).out)
+        budget = budget * 97 // 100
+    assert joined in built
+
+
+def test_prompt_is_answered_by_the_first_part_alone(tmp_path: Path) -> None:
+    """Or the same memories would come once for each hook."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry"}
+    assert "nine" in context(hook(event, "--part", "1/2", cwd=root))
+    assert hook(event, "--part", "2/2", cwd=root) == {}
+
+
+def test_message_is_of_the_first_part_alone(tmp_path: Path) -> None:
+    """A person reads it once."""
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a.\n", "agents/a/memories/m.md": "- [fact] A {pin=maybe}\n"})
+    (root / "ctxasm.yaml").write_text("profile: mine.yaml\n")
+    (root / "mine.yaml").write_text("extends: default\nlayers: [{id: L1, path: agents/a/MISSING.md, required: true}]\n")
+    event = {"hook_event_name": "SessionStart"}
+    assert "systemMessage" in hook(event, "--part", "1/2", cwd=root)
+    assert "systemMessage" not in hook(event, "--part", "2/2", cwd=root)
+
+
+def test_message_is_short_and_clean(tmp_path: Path) -> None:
+    """500 characters at most, without what a terminal would obey or a person does not see."""
+    value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/" + "such folder/" * 80, cwd=tmp_path)
+    assert 400 < len(value["systemMessage"]) <= 500
+    value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/\x1b[31mred\u202e\u200b\nfolder", cwd=tmp_path)
+    assert not set("\x1b\u202e\u200b\n") & set(value["systemMessage"])
+
+
+def test_hook_that_is_terminated_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It has no answer, so its exit code is not 0."""
+    monkeypatch.setattr("contextasm.cli.commands.hook.read_stdin", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        done = inside("hook", cwd=fill(tmp_path, {}), stdin="{}")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (done.code, done.out) == (143, "")
+
+
+def test_layer_within_one_that_the_host_loads_has_its_room(tmp_path: Path) -> None:
+    """The file of the outer layer is left out, and the inner one is sent."""
+    profile = """layers:
+  - {id: outer, source: file, path: AGENTS.md, max_tokens: 40}
+  - {id: inner, source: file, path: MORE.md, within: outer}
+"""
+    texts = {"AGENTS.md": "Be brief.\n", "MORE.md": "A long word. " * 100, "mine.yaml": profile}
+    root = fill(tmp_path, {**texts, "ctxasm.yaml": "profile: mine.yaml\n"}, base={})
+    text = start("--for", "codex", cwd=root)
+    assert "Be brief" not in text
+    assert 80 < len(text) <= 160
 
 
 def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> None:
