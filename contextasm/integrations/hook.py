@@ -62,7 +62,7 @@ class HookCall(NamedTuple):
 
     @property
     def unit(self) -> str:
-            """Name of the counter of units; bytes where hosts differ.
+        """Name of the counter of units; bytes where hosts differ.
 
         A text never has more code units than bytes, so what fits a limit in bytes fits the same limit in either unit.
         One text is for all hosts then, and the least of their limits holds for it.
