@@ -189,16 +189,6 @@ def test_prompt_is_answered_by_the_first_part_alone(tmp_path: Path) -> None:
     assert hook(event, "--part", "2/2", cwd=root) == {}
 
 
-def test_message_is_of_the_first_part_alone(tmp_path: Path) -> None:
-    """A person reads it once."""
-    root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a.\n", "agents/a/memories/m.md": "- [fact] A {pin=maybe}\n"})
-    (root / "ctxasm.yaml").write_text("profile: mine.yaml\n")
-    (root / "mine.yaml").write_text("extends: default\nlayers: [{id: L1, path: agents/a/MISSING.md, required: true}]\n")
-    event = {"hook_event_name": "SessionStart"}
-    assert "systemMessage" in hook(event, "--part", "1/2", cwd=root)
-    assert "systemMessage" not in hook(event, "--part", "2/2", cwd=root)
-
-
 def test_message_is_short_and_clean(tmp_path: Path) -> None:
     """500 characters at most, without what a terminal would obey or a person does not see."""
     value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/" + "such folder/" * 80, cwd=tmp_path)
@@ -221,14 +211,14 @@ def test_hook_that_is_terminated_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_layer_within_one_that_the_host_loads_has_its_room(tmp_path: Path) -> None:
     """The file of the outer layer is left out, and the inner one is sent."""
     profile = """layers:
-  - {id: outer, source: file, path: AGENTS.md, max_tokens: 40}
-  - {id: inner, source: file, path: MORE.md, within: outer}
+  - {id: outer, heading: Outer, source: files, path: AGENTS.md, max_tokens: 150}
+  - {id: inner, heading: Inner, source: files, path: MORE.md, within: outer}
 """
-    texts = {"AGENTS.md": "Be brief.\n", "MORE.md": "A long word. " * 100, "mine.yaml": profile}
+    texts = {"AGENTS.md": "Be brief.\n", "MORE.md": "Read more.\n", "mine.yaml": profile}
     root = fill(tmp_path, {**texts, "ctxasm.yaml": "profile: mine.yaml\n"}, base={})
     text = start("--for", "codex", cwd=root)
     assert "Be brief" not in text
-    assert 80 < len(text) <= 160
+    assert "Read more." in text
 
 
 def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> None:
