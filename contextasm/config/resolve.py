@@ -67,17 +67,27 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
     Where no folder has settings or agents, the nearest that some other tool keeps its files in counts. Raises
     `ContextasmError` if there is none.
     """
-    if name := options.workspace or process.environment.get("CTXASM_WORKSPACE"):
+    if name := named_workspace(options, process):
         return process.folder / name
+    if folder := nearest_workspace(options, process):
+        return folder
+    hint = "name one with -w DIR, or make one with `ctxasm init`"
+    raise ContextasmError(str(process.folder), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
+
+
+def named_workspace(options: Options, process: ProcessEnvironment) -> str:
+    """The path of the workspace that an option or the environment names, as typed; empty for none."""
+    return options.workspace or process.environment.get("CTXASM_WORKSPACE") or ""
+
+
+def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | None:
+    """The nearest folder upwards that is a workspace; None for none."""
     if folder := find_workspace(process.folder):
         return folder
     from contextasm.config.detection import find_detected  # here, as below: most workspaces have settings or agents
 
     profile = options.profile or process.environment.get("CTXASM_PROFILE", "")
-    if folder := find_detected(process.folder, process.environment, profile):
-        return folder
-    hint = "name one with -w DIR, or make one with `ctxasm init`"
-    raise ContextasmError(str(process.folder), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
+    return find_detected(process.folder, process.environment, profile)
 
 
 def prepare_build(
