@@ -134,7 +134,7 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
     """Reason that excludes each memory, given as id, status and superseded ids; None for an active one."""
     rows = [*memories]
     successors = {old: new for new, status, supersedes in rows if status in ACTIVE_STATUSES for old in supersedes}
-    return tuple(_exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
+    return tuple(exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
 
 
 def future_reason(created: str, today: date) -> Reason | None:
@@ -151,7 +151,7 @@ def past_rows(pool: MemoryPool, rows: Iterable[int], today: date) -> list[int]:
     return [row for row, inputs in zip(ordered, pool.score_inputs(ordered), strict=True) if inputs.created <= last_day]
 
 
-def _exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
+def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
     is_superseded = successor != memory_id and status == "superseded"
     if status not in ACTIVE_STATUSES and not is_superseded:
         return Reason.of("status", status=status)

@@ -11,16 +11,17 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contextasm.model import Document, EntryPool, StampedWorkspace, T
+from contextasm.model import Document, EntryPool, Problem, StampedWorkspace, T
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION
-from contextasm.retrieval.memory_index.updater import IndexedFile, update_index
+from contextasm.retrieval.memory_index.updater import update_index
 from contextasm.text.cleaning import hidden_problems
 
 _YOUNG = 2
@@ -45,21 +46,47 @@ class IndexInputs(NamedTuple):
     """Seconds since 1970."""
     kind: EntryKind
     paths: Sequence[str]
+    progress: Callable[[int, int], None] = lambda _done, _all: None
+    """Is told the number of files that are done, and of all files."""
+
+
+class _CurrentFile:
+    """A file as it is now; its entries are parsed when they are asked for (`updater.IndexedFile`)."""
+
+    def __init__(self, inputs: IndexInputs, path: str) -> None:
+        self._kind = inputs.kind
+        self._read = inputs.workspace.read(path)
+        is_document = isinstance(self._read, Document)
+        self.digest = self._read.digest if isinstance(self._read, Document) else str(self._read)
+        self.problems: Sequence[Problem] = (self._read,) if self._read and not is_document else ()
+
+    @cached_property
+    def entries(self) -> Sequence[Any]:
+        """Its entries, in order; its problems are complete after that."""
+        if not isinstance(self._read, Document):
+            return ()
+        entries, problems = self._kind.parse(self._read)
+        self.problems = (*problems, *hidden_problems(self._read))
+        return entries
 
 
 class _CurrentFiles:
-    """Stamps and contents of the files as they are now; each file is opened once at most."""
+    """Stamps and contents of the files as they are now (`updater.CurrentFiles`)."""
 
     def __init__(self, inputs: IndexInputs) -> None:
         self.stamps = _stamps(inputs.workspace, inputs.now, inputs.paths)
         self._inputs = inputs
-        self._files: dict[str, IndexedFile] = {}
+        self._files: dict[str, _CurrentFile] = {}
 
-    def read(self, path: str) -> IndexedFile:
-        """The content of a file."""
+    def read(self, path: str) -> _CurrentFile:
+        """The content of a file; it is opened once at most until it is forgotten."""
         if path not in self._files:
-            self._files[path] = _read_file(self._inputs, path)
+            self._files[path] = _CurrentFile(self._inputs, path)
         return self._files[path]
+
+    def forget(self, path: str) -> None:
+        """Hold the content of a file no longer."""
+        self._files.pop(path, None)
 
 
 def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
@@ -116,18 +143,36 @@ def _replace(
     start_from: Path | None,
 ) -> tuple[T, int]:
     _remove_abandoned(path, inputs.now)
-    handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
-    os.close(handle)
-    try:
+    with _temporary_file(path) as temporary:
         if start_from:
             shutil.copyfile(start_from, temporary)
         with closing(_hardened(sqlite3.connect(temporary, isolation_level=None))) as connection:
             connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away as a whole
-            connection.execute("BEGIN IMMEDIATE")
-            update_index(connection, inputs.kind, files.stamps, files.read, new=start_from is None)
-            connection.execute("COMMIT")
+
+            def store(left: int) -> None:
+                inputs.progress(len(inputs.paths) - left, len(inputs.paths))
+                if left:
+                    _store_copy(temporary, path)
+
+            update_index(connection, inputs.kind, files, store, new=start_from is None)
             os.replace(temporary, path)
             return _answer(connection, inputs, use)
+
+
+def _store_copy(made: str, path: Path) -> None:
+    """Store the index as far as it is made, so that the next run goes on from there."""
+    with _temporary_file(path) as temporary:
+        shutil.copyfile(made, temporary)
+        os.replace(temporary, path)
+
+
+@contextmanager
+def _temporary_file(path: Path) -> Iterator[str]:
+    """A new file beside `path`, which is removed at the end where it still has its name."""
+    handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
+    os.close(handle)
+    try:
+        yield temporary
     finally:
         with suppress(OSError):
             os.unlink(temporary)
@@ -170,11 +215,3 @@ def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> di
         is_settled = stamp is not None and max(stamp.modified, stamp.changed) < (now - _YOUNG) * 10**9
         stamps[path] = " ".join(map(str, stamp)) if stamp and is_settled else ""
     return stamps
-
-
-def _read_file(inputs: IndexInputs, path: str) -> IndexedFile:
-    read = inputs.workspace.read(path)
-    if isinstance(read, Document):
-        entries, problems = inputs.kind.parse(read)
-        return IndexedFile(read.digest, entries, (*problems, *hidden_problems(read)))
-    return IndexedFile(str(read), (), (read,) if read else ())

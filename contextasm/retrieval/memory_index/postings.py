@@ -1,0 +1,119 @@
+"""Postings of an index: for each term the rows that hold it and its number in each of them, in blocks.
+
+A change adds a block to each term of the new rows. Rows that are emptied stay in their blocks until so many blocks of
+a term are made one; `holders` counts the rows that are left. A block is named by its term and its first row.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
+
+_MOST_BLOCKS = 24
+"""Blocks of a term that are made one when another is added; up to half as many more, so that not all are at once."""
+
+Counted = tuple[Sequence[int], Sequence[int]]
+"""Rows, and the number of a term in each of them."""
+
+
+def read_postings(connection: sqlite3.Connection, term: str) -> tuple[Numbers, Numbers]:
+    """Rows that hold or held a term, and its number in each of them."""
+    row = connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
+    return _joined_blocks(connection, row[0]) if row else (array("I"), array("I"))
+
+
+def terms_between(connection: sqlite3.Connection, first: str, last: str) -> list[str]:
+    """Terms from `first` to `last` that a row holds, in order."""
+    query = "SELECT term FROM terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
+    return [term for (term,) in connection.execute(query, (first, last))]
+
+
+def _joined_blocks(connection: sqlite3.Connection, number: int) -> tuple[Numbers, Numbers]:
+    query = "SELECT held FROM postings WHERE place >= ? AND place < ? ORDER BY place"
+    rows, counts = array("I"), array("I")
+    for (held,) in connection.execute(query, (number << 32, (number + 1) << 32)):
+        numbers = unseal(held)
+        middle = len(numbers) // 2
+        rows.frombytes(numbers[:middle])
+        counts.frombytes(numbers[middle:])
+    return rows, counts
+
+
+class AddedPostings:
+    """Postings of new rows and the terms of lost ones, until `save` writes them."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._added: dict[str, tuple[Numbers, Numbers]] = {}
+        self._units: dict[int, Mapping[str, Counted]] = {}
+        self._lost: Counter[int] = Counter()
+
+    def add_unit(self, first: int, counted: Mapping[str, Counted]) -> None:
+        """Add the terms of a unit of rows that begins with row `first`; all its rows lie behind those added before."""
+        for term, (rows, counts) in counted.items():
+            if (added := self._added.get(term)) is None:
+                added = self._added[term] = (array("I"), array("I"))
+            added[0].extend(rows)
+            added[1].extend(counts)
+        self._units[first] = counted
+
+    def lose_unit(self, terms: bytes) -> None:
+        """Count the rows of a removed unit off its terms; `terms` is what `save` stored of it."""
+        numbers = array("I", terms)
+        middle = len(numbers) // 2
+        for number, holders in zip(numbers[:middle], numbers[middle:], strict=True):
+            self._lost[number] += holders
+
+    def save(self, is_empty: Callable[[int], bool]) -> None:
+        """Write blocks, and the terms of each unit. `is_empty` says whether a row holds no entry."""
+        lost = [(holders, number) for number, holders in self._lost.items()]
+        self._connection.executemany("UPDATE terms SET holders = holders - ? WHERE id = ?", lost)
+        ids = self._ids_of_added()
+        blocks = ((_place(ids[term], rows), _sealed(rows, counts)) for term, (rows, counts) in self._added.items())
+        self._connection.executemany("INSERT INTO postings VALUES (?, ?)", blocks)
+        more = ((len(rows), ids[term]) for term, (rows, _) in self._added.items())
+        self._connection.executemany("UPDATE terms SET holders = holders + ?, blocks = blocks + 1 WHERE id = ?", more)
+        self._join_blocks(ids.values(), is_empty)
+        for first, counted in self._units.items():
+            numbers = array("I", [ids[term] for term in counted])
+            numbers.extend(len(rows) for rows, _ in counted.values())
+            self._connection.execute("UPDATE units SET terms = ? WHERE first = ?", (numbers.tobytes(), first))
+        self._added, self._units, self._lost = {}, {}, Counter()
+
+    def _ids_of_added(self) -> dict[str, int]:
+        ids: dict[str, int] = {}
+        for term in self._added:
+            row = self._connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
+            if row is None:
+                insert = "INSERT INTO terms (term, holders, blocks) VALUES (?, 0, 0)"
+                ids[term] = self._connection.execute(insert, (term,)).lastrowid or 0
+            else:
+                ids[term] = row[0]
+        return ids
+
+    def _join_blocks(self, numbers: Iterable[int], is_empty: Callable[[int], bool]) -> None:
+        for number in numbers:
+            query = "SELECT blocks FROM terms WHERE id = ?"
+            if self._connection.execute(query, (number,)).fetchone()[0] <= _MOST_BLOCKS + number % (_MOST_BLOCKS // 2):
+                continue
+            rows, counts = _joined_blocks(self._connection, number)
+            kept = [at for at, row in enumerate(rows) if not is_empty(row)]
+            rows, counts = array("I", [rows[at] for at in kept]), array("I", [counts[at] for at in kept])
+            span = (number << 32, (number + 1) << 32)
+            self._connection.execute("DELETE FROM postings WHERE place >= ? AND place < ?", span)
+            self._connection.execute(
+                "INSERT INTO postings VALUES (?, ?)", (_place(number, rows), _sealed(rows, counts))
+            )
+            self._connection.execute("UPDATE terms SET blocks = 1 WHERE id = ?", (number,))
+
+
+def _place(number: int, rows: Sequence[int]) -> int:
+    return number << 32 | rows[0]
+
+
+def _sealed(rows: Numbers, counts: Numbers) -> bytes:
+    return seal(rows.tobytes() + counts.tobytes())
