@@ -62,8 +62,8 @@ class ReadLogs(NamedTuple):
         return [self.lines[row] for row in rows]
 
 
-def read_logs(workspace: Workspace, paths: Iterable[str]) -> ReadLogs:
-    """Read the lines of logs, in the order of the paths."""
+def read_logs(workspace: Workspace, paths: Iterable[str], most: int | None) -> ReadLogs | None:
+    """Read the lines of logs, in the order of the paths; None as soon as there are more than `most`."""
     lines: list[LogLine] = []
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -74,6 +74,8 @@ def read_logs(workspace: Workspace, paths: Iterable[str]) -> ReadLogs:
             lines += parse_log(read)
         elif read:
             problems.append(read)
+        if most is not None and len(lines) > most:
+            return None
     return ReadLogs(tuple(lines), tuple(documents), tuple(problems))
 
 

@@ -148,6 +148,8 @@ def _replace(
             shutil.copyfile(start_from, temporary)
         with closing(_hardened(sqlite3.connect(temporary, isolation_level=None))) as connection:
             connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away as a whole
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA cache_size = -32000")
 
             def store(left: int) -> None:
                 inputs.progress(len(inputs.paths) - left, len(inputs.paths))

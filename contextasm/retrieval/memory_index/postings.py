@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
 
 _MOST_BLOCKS = 24
 """Blocks of a term that are made one when another is added; up to half as many more, so that not all are at once."""
-
-Counted = tuple[Sequence[int], Sequence[int]]
-"""Rows, and the number of a term in each of them."""
 
 
 def read_postings(connection: sqlite3.Connection, term: str) -> tuple[Numbers, Numbers]:
@@ -48,41 +45,32 @@ class AddedPostings:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._added: dict[str, tuple[Numbers, Numbers]] = {}
-        self._units: dict[int, Mapping[str, Counted]] = {}
-        self._lost: Counter[int] = Counter()
+        self._added: defaultdict[str, tuple[Numbers, Numbers]] = defaultdict(_no_postings)
+        self._lost: Counter[str] = Counter()
 
-    def add_unit(self, first: int, counted: Mapping[str, Counted]) -> None:
-        """Add the terms of a unit of rows that begins with row `first`; all its rows lie behind those added before."""
-        for term, (rows, counts) in counted.items():
-            if (added := self._added.get(term)) is None:
-                added = self._added[term] = (array("I"), array("I"))
-            added[0].extend(rows)
-            added[1].extend(counts)
-        self._units[first] = counted
+    def add_row(self, row: int, counts: Mapping[str, int]) -> None:
+        """Add the terms of a row, which lies behind all others."""
+        for term, count in counts.items():
+            rows, row_counts = self._added[term]
+            rows.append(row)
+            row_counts.append(count)
 
-    def lose_unit(self, terms: bytes) -> None:
-        """Count the rows of a removed unit off its terms; `terms` is what `save` stored of it."""
-        numbers = array("I", terms)
-        middle = len(numbers) // 2
-        for number, holders in zip(numbers[:middle], numbers[middle:], strict=True):
-            self._lost[number] += holders
+    def lose_row(self, counts: Mapping[str, int]) -> None:
+        """Count a row that is emptied off its terms."""
+        self._lost.update(counts.keys())
 
     def save(self, is_empty: Callable[[int], bool]) -> None:
-        """Write blocks, and the terms of each unit. `is_empty` says whether a row holds no entry."""
-        lost = [(holders, number) for number, holders in self._lost.items()]
-        self._connection.executemany("UPDATE terms SET holders = holders - ? WHERE id = ?", lost)
+        """Write the blocks, and the numbers of holders. `is_empty` says whether a row holds no entry."""
+        lost = [(holders, term) for term, holders in self._lost.items()]
+        self._connection.executemany("UPDATE terms SET holders = holders - ? WHERE term = ?", lost)
         ids = self._ids_of_added()
         blocks = ((_place(ids[term], rows), _sealed(rows, counts)) for term, (rows, counts) in self._added.items())
         self._connection.executemany("INSERT INTO postings VALUES (?, ?)", blocks)
         more = ((len(rows), ids[term]) for term, (rows, _) in self._added.items())
         self._connection.executemany("UPDATE terms SET holders = holders + ?, blocks = blocks + 1 WHERE id = ?", more)
         self._join_blocks(ids.values(), is_empty)
-        for first, counted in self._units.items():
-            numbers = array("I", [ids[term] for term in counted])
-            numbers.extend(len(rows) for rows, _ in counted.values())
-            self._connection.execute("UPDATE units SET terms = ? WHERE first = ?", (numbers.tobytes(), first))
-        self._added, self._units, self._lost = {}, {}, Counter()
+        self._added.clear()
+        self._lost.clear()
 
     def _ids_of_added(self) -> dict[str, int]:
         ids: dict[str, int] = {}
@@ -109,6 +97,10 @@ class AddedPostings:
                 "INSERT INTO postings VALUES (?, ?)", (_place(number, rows), _sealed(rows, counts))
             )
             self._connection.execute("UPDATE terms SET blocks = 1 WHERE id = ?", (number,))
+
+
+def _no_postings() -> tuple[Numbers, Numbers]:
+    return array("I"), array("I")
 
 
 def _place(number: int, rows: Sequence[int]) -> int:

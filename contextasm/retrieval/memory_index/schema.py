@@ -24,9 +24,9 @@ VERSION = crc32(f"{_FORM} {__version__} {sys.byteorder}".encode()) & 0x7FFFFFFF
 SCHEMA = (
     """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, size INTEGER,
     problems TEXT, duplicates TEXT, excluded TEXT)""",
-    "CREATE TABLE units (first INTEGER PRIMARY KEY, file INTEGER, rows INTEGER, digest BLOB, terms BLOB)",
+    "CREATE TABLE units (first INTEGER PRIMARY KEY, file INTEGER, rows INTEGER, digest BLOB)",
     "CREATE INDEX units_of_files ON units (file)",
-    """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, root TEXT, given INTEGER, line INTEGER, status TEXT,
+    """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, root TEXT, line INTEGER, status TEXT,
     supersedes TEXT, final TEXT, out TEXT, PRIMARY KEY (file, place)) WITHOUT ROWID""",
     "CREATE INDEX roots ON entries (root)",
     """CREATE TABLE successions (old TEXT, file INTEGER, place INTEGER, PRIMARY KEY (old, file, place))

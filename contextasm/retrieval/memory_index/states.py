@@ -12,10 +12,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import Problem, Reason
+from contextasm.model import Reason
 from contextasm.retrieval.memory_index.kinds import EntryState
 from contextasm.retrieval.memory_pool import exclusion_reason
-from contextasm.text.memory_ids import duplicate_id_problem, unique_ids
+from contextasm.text.memory_ids import unique_ids
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 
 _NUMBERS = re.compile(r"(?:~\d+)+\Z")
@@ -35,8 +35,6 @@ class Decisions(NamedTuple):
 
     states: Mapping[str, Sequence[DecidedState]]
     """By path, in the order of the file."""
-    duplicates: Mapping[str, Sequence[Problem]]
-    """Problems of ids that an earlier entry has, by path; without paths that have none."""
     affected: frozenset[str]
     """Paths of unchanged files with an entry whose final id or exclusion is no longer as stored."""
 
@@ -95,10 +93,10 @@ class _Pool:
 
     def stored(self, roots: Iterable[str]) -> Iterator[_Member]:
         """Unchanged entries with one of these roots."""
-        query = "SELECT file, place, id, given, line, status, supersedes, final, out FROM entries WHERE root IN ({})"
-        for file, place, id_, given, line, status, supersedes, final_id, exclusion in self._selected(query, roots):
+        query = "SELECT file, place, id, line, status, supersedes, final, out FROM entries WHERE root IN ({})"
+        for file, place, id_, line, status, supersedes, final_id, exclusion in self._selected(query, roots):
             if path := self._unchanged.get(file):
-                facts = EntryState(id_, bool(given), line, status, tuple(json.loads(supersedes or "[]")))
+                facts = EntryState(id_, line, status, tuple(json.loads(supersedes or "[]")))
                 yield _Member(self._order[path], place, path, facts, final_id, exclusion)
 
     def stored_successors(self, olds: Iterable[str]) -> Iterator[tuple[str, tuple[int, int], str]]:
@@ -137,15 +135,11 @@ def decide(
             if exclusion_text(reason) != member.exclusion:
                 affected.add(member.path)
     states: dict[str, list[DecidedState]] = {path: [] for path in changed}
-    duplicates: dict[str, list[Problem]] = {}
     for member in pool.members:
         final_id, facts = own[member], member.facts
         reason = exclusion_reason(final_id, facts.status, successors.get(final_id, final_id))
         states[member.path].append(DecidedState(facts, final_id, reason))
-        if final_id != facts.id and facts.given:
-            problem = duplicate_id_problem(facts.id, member.path, facts.line)
-            duplicates.setdefault(member.path, []).append(problem)
-    return Decisions(states, duplicates, frozenset(affected))
+    return Decisions(states, frozenset(affected))
 
 
 def _final_ids(pool: _Pool) -> dict[_Member, str]:

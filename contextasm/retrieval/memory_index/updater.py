@@ -17,11 +17,12 @@ from contextasm.model import Problem
 from contextasm.retrieval.memory_index.columns import ColumnBlocks
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import AddedPostings
-from contextasm.retrieval.memory_index.schema import as_blob, create_tables, load_list, save_list
+from contextasm.retrieval.memory_index.schema import as_blob, create_tables, load_blob, load_list, save_list
 from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text, id_root
 from contextasm.retrieval.memory_pool import count_reasons
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, count_terms
+from contextasm.text.memory_ids import duplicate_id_problem
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 
 _HOLES = 1000
@@ -68,8 +69,16 @@ class _Unit(NamedTuple):
     """Active entries of a file that are written together."""
 
     digest: bytes
-    entries: Sequence[tuple[Any, IndexEntry, bytes]]
-    """Each entry with its text as a search sees it, and as it is stored."""
+    entries: Sequence[_ActiveEntry]
+
+
+class _ActiveEntry(NamedTuple):
+    """An entry with its text as a search sees it, and as it is stored."""
+
+    entry: Any
+    line: int
+    indexed: IndexEntry
+    held: bytes
 
 
 class _Stored(NamedTuple):
@@ -187,7 +196,12 @@ class _Update:
 
     def _write_file(self, path: str, decisions: Decisions) -> None:
         file, states = self._files.read(path), decisions.states[path]
-        duplicates = decisions.duplicates.get(path, ())
+        decided = [*zip(file.entries, states, strict=True)]
+        duplicates = [
+            duplicate_id_problem(state.facts.id, path, state.facts.line)
+            for entry, state in decided
+            if state.final_id != state.facts.id and self._kind.is_given(entry)
+        ]
         excluded = count_reasons([state.exclusion for state in states])
         facts = (
             self._files.stamps[path],
@@ -204,8 +218,8 @@ class _Update:
             number = self._connection.execute(insert, (path, *facts)).lastrowid or 0
         self._write_entries(number, states)
         active = [
-            self._kind.finish(entry, state.final_id)
-            for entry, state in zip(file.entries, states, strict=True)
+            (self._kind.finish(entry, state.final_id), state.facts.line)
+            for entry, state in decided
             if state.exclusion is None
         ]
         self._write_units(number, path, active)
@@ -217,52 +231,57 @@ class _Update:
         new = [_entry_values(number, place, state) for place, state in enumerate(states)]
         for values in {*old}.difference(new):
             self._connection.execute("DELETE FROM entries WHERE file = ? AND place = ?", values[:2])
-            if values[7]:
+            if values[6]:
                 self._connection.execute(
                     "DELETE FROM successions WHERE file = ? AND place = ? AND old IN (SELECT value FROM json_each(?))",
-                    (*values[:2], values[7]),
+                    (*values[:2], values[6]),
                 )
         added = [values for values in new if values not in {*old}] if old else new
-        self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
+        self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
         successions = [
             (old_id, number, values[1])
             for values in added
-            if values[7] and values[6] in ACTIVE_STATUSES
+            if values[6] and values[5] in ACTIVE_STATUSES
             for old_id in states[values[1]].facts.supersedes
         ]
         self._connection.executemany("INSERT OR IGNORE INTO successions VALUES (?, ?, ?)", successions)
 
-    def _write_units(self, number: int, path: str, active: Sequence[Any]) -> None:
+    def _write_units(self, number: int, path: str, active: Sequence[tuple[Any, int]]) -> None:
         """Write the units of a file that changed, behind all rows."""
-        query = "SELECT first, rows, digest, terms FROM units WHERE file = ? ORDER BY first"
-        old: dict[bytes, list[tuple[int, int, bytes]]] = {}
-        for first, rows, digest, terms in self._connection.execute(query, (number,)):
-            old.setdefault(digest, []).append((first, rows, terms))
+        query = "SELECT first, rows, digest FROM units WHERE file = ? ORDER BY first"
+        old: dict[bytes, list[tuple[int, int]]] = {}
+        for first, rows, digest in self._connection.execute(query, (number,)):
+            old.setdefault(digest, []).append((first, rows))
         for unit in self._units(active):
             if old.get(unit.digest):
                 old[unit.digest].pop()
             else:
                 self._add_unit(number, path, unit)
-        for first, rows, terms in (lost for units in old.values() for lost in units):
-            self._connection.execute("DELETE FROM units WHERE first = ?", (first,))
-            self._connection.execute("DELETE FROM rows WHERE row >= ? AND row < ?", (first, first + rows))
-            self._columns.clear(first, rows)
-            self._postings.lose_unit(terms)
+        for first, rows in (lost for units in old.values() for lost in units):
+            self._remove_unit(first, rows)
 
-    def _units(self, active: Sequence[Any]) -> Iterator[_Unit]:
-        entries = [(entry, self._kind.index_entry(entry), as_blob(entry)) for entry in active]
+    def _remove_unit(self, first: int, rows: int) -> None:
+        self._connection.execute("DELETE FROM units WHERE first = ?", (first,))
+        query = "DELETE FROM rows WHERE row >= ? AND row < ? RETURNING held"
+        for (held,) in self._connection.execute(query, (first, first + rows)).fetchall():
+            entry = self._kind.restore(load_blob(held))
+            self._postings.lose_row(count_terms(self._kind.index_entry(entry).text)[2])
+        self._columns.clear(first, rows)
+
+    def _units(self, active: Sequence[tuple[Any, int]]) -> Iterator[_Unit]:
+        index_entry = self._kind.index_entry
+        entries = [_ActiveEntry(entry, line, index_entry(entry), as_blob(entry)) for entry, line in active]
         for some in _split_units(entries):
             digest = blake2b(digest_size=16)
-            for _, _, blob in some:
-                digest.update(blob)
+            for each in some:
+                digest.update(each.held)
             yield _Unit(digest.digest(), some)
 
     def _add_unit(self, number: int, path: str, unit: _Unit) -> None:
         first = self._columns.end
-        counted: dict[str, tuple[list[int], list[int]]] = {}
         values, rows = [], []
         sections: dict[str, int] = {}
-        for row, (entry, indexed, blob) in enumerate(unit.entries, first):
+        for row, (entry, line, indexed, held) in enumerate(unit.entries, first):
             length, flag, counts = count_terms(indexed.text)
             inputs = self._kind.score_inputs(entry)
             section = sections.setdefault(indexed.section, row + 1)
@@ -270,18 +289,12 @@ class _Update:
             days = self._place("dates", inputs.last), self._place("dates", inputs.created)
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
-            rows.append((row, inputs.created, path, self._kind.state(entry).line, blob))
-            for term, count in counts.items():
-                if (pair := counted.get(term)) is None:
-                    counted[term] = ([row], [count])
-                else:
-                    pair[0].append(row)
-                    pair[1].append(count)
-        insert = "INSERT INTO units VALUES (?, ?, ?, ?, NULL)"
+            rows.append((row, inputs.created, path, line, held))
+            self._postings.add_row(row, counts)
+        insert = "INSERT INTO units VALUES (?, ?, ?, ?)"
         self._connection.execute(insert, (first, number, len(rows), unit.digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         self._columns.extend(values)
-        self._postings.add_unit(first, counted)
 
     def _place(self, name: str, text: str) -> int:
         places = self._places[name]
@@ -297,17 +310,17 @@ def _entry_values(number: int, place: int, state: DecidedState) -> tuple[Any, ..
     facts = state.facts
     supersedes = json.dumps(facts.supersedes) if facts.supersedes else ""
     decided = (supersedes, state.final_id, exclusion_text(state.exclusion))
-    return (number, place, facts.id, id_root(facts.id), int(facts.given), facts.line, facts.status, *decided)
+    return (number, place, facts.id, id_root(facts.id), facts.line, facts.status, *decided)
 
 
-def _split_units(entries: Sequence[tuple[Any, IndexEntry, bytes]]) -> Iterator[Sequence[tuple[Any, IndexEntry, bytes]]]:
+def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEntry]]:
     """The entries, split where no two that are `PADDING` or less apart are of one section."""
     first = 0
     for at in range(_LEAST_UNIT, len(entries)):
-        if at - first < _LEAST_UNIT:
+        if at - first < _LEAST_UNIT or entries[at - 1].indexed.section == entries[at].indexed.section:
             continue
-        before = {indexed.section for _, indexed, _ in entries[at - PADDING : at]}
-        if before.isdisjoint(indexed.section for _, indexed, _ in entries[at : at + PADDING]):
+        before = {each.indexed.section for each in entries[at - PADDING : at]}
+        if before.isdisjoint(each.indexed.section for each in entries[at : at + PADDING]):
             yield entries[first:at]
             first = at
     if entries:
