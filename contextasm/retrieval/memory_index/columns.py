@@ -18,7 +18,7 @@ BLOCK = 4096
 def load_columns(connection: sqlite3.Connection) -> dict[str, Numbers]:
     """Every column by its name. Raises `DamagedIndex` where one is not as long as the others."""
     columns: dict[str, Numbers] = {name: array(kind) for name, kind in COLUMN_TYPES.items()}
-    for name, held in connection.execute("SELECT name, held FROM columns ORDER BY block"):
+    for name, held in connection.execute("SELECT name, held FROM current_columns ORDER BY block"):
         columns[name].frombytes(unseal(held))
     if len({*map(len, columns.values())}) > 1:
         raise DamagedIndex("columns differ in length")
@@ -31,7 +31,7 @@ class ColumnBlocks:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._blocks: dict[int, dict[str, Numbers]] = {}
-        last = connection.execute("SELECT max(block) FROM columns").fetchone()[0]
+        last = connection.execute("SELECT max(block) FROM current_columns").fetchone()[0]
         self.end = 0 if last is None else BLOCK * last + len(self._block(last)["lengths"])
         """The row behind the last one."""
 
@@ -74,7 +74,7 @@ class ColumnBlocks:
 
     def _block(self, number: int) -> dict[str, Numbers]:
         if number not in self._blocks:
-            query = "SELECT name, held FROM columns WHERE block = ?"
+            query = "SELECT name, held FROM current_columns WHERE block = ?"
             stored = dict(self._connection.execute(query, (number,)))
             self._blocks[number] = {
                 name: array(kind, unseal(stored[name]) if name in stored else b"")

@@ -11,6 +11,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from contextasm.retrieval.memory_index.layers import has_base, last_term, own_terms
 from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
 
 _MOST_BLOCKS = 24
@@ -19,18 +20,20 @@ _MOST_BLOCKS = 24
 
 def read_postings(connection: sqlite3.Connection, term: str) -> tuple[Numbers, Numbers]:
     """Rows that hold or held a term, and its number in each of them."""
-    row = connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
+    row = connection.execute("SELECT id FROM current_terms WHERE term = ?", (term,)).fetchone()
     return _joined_blocks(connection, row[0]) if row else (array("I"), array("I"))
 
 
 def terms_between(connection: sqlite3.Connection, first: str, last: str) -> list[str]:
     """Terms from `first` to `last` that a row holds, in order."""
-    query = "SELECT term FROM terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
+    query = "SELECT term FROM current_terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
     return [term for (term,) in connection.execute(query, (first, last))]
 
 
-def _joined_blocks(connection: sqlite3.Connection, number: int) -> tuple[Numbers, Numbers]:
-    query = "SELECT held FROM postings WHERE place >= ? AND place < ? ORDER BY place"
+def _joined_blocks(
+    connection: sqlite3.Connection, number: int, table: str = "current_postings"
+) -> tuple[Numbers, Numbers]:
+    query = f"SELECT held FROM {table} WHERE place >= ? AND place < ? ORDER BY place"
     rows, counts = array("I"), array("I")
     for (held,) in connection.execute(query, (number << 32, (number + 1) << 32)):
         numbers = unseal(held)
@@ -61,6 +64,8 @@ class AddedPostings:
 
     def save(self, is_empty: Callable[[int], bool]) -> None:
         """Write the blocks, and the numbers of holders. `is_empty` says whether a row holds no entry."""
+        if has_base(self._connection):
+            own_terms(self._connection, [*{*self._lost, *self._added}])
         lost = [(holders, term) for term, holders in self._lost.items()]
         self._connection.executemany("UPDATE terms SET holders = holders - ? WHERE term = ?", lost)
         ids = self._ids_of_added()
@@ -74,13 +79,13 @@ class AddedPostings:
 
     def _ids_of_added(self) -> dict[str, int]:
         ids: dict[str, int] = {}
+        number = last_term(self._connection)
         for term in self._added:
             row = self._connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
             if row is None:
-                insert = "INSERT INTO terms (term, holders, blocks) VALUES (?, 0, 0)"
-                ids[term] = self._connection.execute(insert, (term,)).lastrowid or 0
-            else:
-                ids[term] = row[0]
+                number += 1
+                self._connection.execute("INSERT INTO terms VALUES (?, ?, 0, 0)", (number, term))
+            ids[term] = row[0] if row else number
         return ids
 
     def _join_blocks(self, numbers: Iterable[int], is_empty: Callable[[int], bool]) -> None:
@@ -88,7 +93,7 @@ class AddedPostings:
             query = "SELECT blocks FROM terms WHERE id = ?"
             if self._connection.execute(query, (number,)).fetchone()[0] <= _MOST_BLOCKS + number % (_MOST_BLOCKS // 2):
                 continue
-            rows, counts = _joined_blocks(self._connection, number)
+            rows, counts = _joined_blocks(self._connection, number, "main.postings")
             kept = [at for at, row in enumerate(rows) if not is_empty(row)]
             rows, counts = array("I", [rows[at] for at in kept]), array("I", [counts[at] for at in kept])
             span = (number << 32, (number + 1) << 32)

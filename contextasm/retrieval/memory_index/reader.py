@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs
@@ -91,8 +92,10 @@ class IndexedPool:
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
-        query = "SELECT row FROM rows ORDER BY created DESC, path, line DESC LIMIT ?"
-        return [row for (row,) in self._connection.execute(query, (count or -1,))]
+        query = "SELECT row FROM current_rows ORDER BY created DESC, path, line DESC"
+        sections = self._columns["sections"]
+        living = (row for (row,) in self._connection.execute(query) if sections[row])
+        return [*islice(living, count or None)]
 
     def marked(self) -> Sequence[int]:
         """Rows of the entries with the mark of their kind."""
@@ -107,7 +110,7 @@ class IndexedPool:
 
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
         """The entry of each row. Raises `DamagedIndex` for a row that is missing."""
-        query = "SELECT held FROM rows WHERE row = ?"
+        query = "SELECT held FROM current_rows WHERE row = ?"
         stored = [self._connection.execute(query, (row,)).fetchone() for row in rows]
         if None in stored:
             raise DamagedIndex("a row is missing")

@@ -37,9 +37,10 @@ SCHEMA = (
     "CREATE TABLE postings (place INTEGER PRIMARY KEY, held BLOB)",
     "CREATE TABLE columns (block INTEGER, name TEXT, held BLOB, PRIMARY KEY (block, name))",
     "CREATE TABLE lists (name TEXT PRIMARY KEY, held BLOB)",
+    "CREATE TABLE rewritten (file INTEGER PRIMARY KEY)",
 )
 
-TABLES = ("files", "units", "entries", "successions", "rows", "terms", "postings", "columns", "lists")
+TABLES = ("files", "units", "entries", "successions", "rows", "terms", "postings", "columns", "lists", "rewritten")
 
 COLUMN_TYPES = {
     "lengths": "I",
@@ -94,9 +95,9 @@ def load_blob(blob: object) -> Any:
     return json.loads(unseal(blob))
 
 
-def load_list(connection: sqlite3.Connection, name: str) -> Any:
-    """The list of texts that is stored under a name: its first text is empty, and stands for none."""
-    row = connection.execute("SELECT held FROM lists WHERE name = ?", (name,)).fetchone()
+def load_list(connection: sqlite3.Connection, name: str, layer: str = "main") -> Any:
+    """The list of texts that a layer stores under a name: its first text is empty, and stands for none."""
+    row = connection.execute(f"SELECT held FROM {layer}.lists WHERE name = ?", (name,)).fetchone()
     return json.loads(unseal(row[0])) if row else [""]
 
 

@@ -10,7 +10,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from contextasm.model import Reason
 from contextasm.retrieval.memory_index.kinds import EntryState
@@ -86,14 +86,14 @@ class _Pool:
         self.roots = {id_root(member.facts.id) for member in self.members}
         self.superseded = {old for member in self.members for old in member.facts.supersedes}
         for number in paths.keys() - self._unchanged.keys():
-            query = "SELECT root, supersedes FROM entries WHERE file = ?"
+            query = "SELECT root, supersedes FROM current_entries WHERE file = ?"
             for root, supersedes in connection.execute(query, (number,)):
                 self.roots.add(root)
                 self.superseded.update(json.loads(supersedes) if supersedes else ())
 
     def stored(self, roots: Iterable[str]) -> Iterator[_Member]:
         """Unchanged entries with one of these roots."""
-        query = "SELECT file, place, id, line, status, supersedes, final, out FROM entries WHERE root IN ({})"
+        query = "SELECT file, place, id, line, status, supersedes, final, out FROM current_entries WHERE root IN ({})"
         for file, place, id_, line, status, supersedes, final_id, exclusion in self._selected(query, roots):
             if path := self._unchanged.get(file):
                 facts = EntryState(id_, line, status, tuple(json.loads(supersedes or "[]")))
@@ -101,12 +101,12 @@ class _Pool:
 
     def stored_successors(self, olds: Iterable[str]) -> Iterator[tuple[str, tuple[int, int], str]]:
         """Superseded ids among `olds`, with place and final id of each unchanged entry that supersedes them."""
-        query = "SELECT old, file, place, final FROM successions JOIN entries USING (file, place) WHERE old IN ({})"
+        query = "SELECT old, file, place, final FROM current_successions JOIN current_entries USING (file, place) WHERE old IN ({})"
         for old, file, place, final_id in self._selected(query, olds):
             if path := self._unchanged.get(file):
                 yield old, (self._order[path], place), final_id
 
-    def _selected(self, query: str, names: Iterable[str]) -> Iterator[tuple[object, ...]]:
+    def _selected(self, query: str, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         every = [*names] if self._unchanged else []
         for first in range(0, len(every), _MOST_PARAMETERS):
             some = every[first : first + _MOST_PARAMETERS]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from contextasm.model import Problem
 from contextasm.retrieval.memory_index.columns import ColumnBlocks
 from contextasm.retrieval.memory_index.kinds import EntryKind
+from contextasm.retrieval.memory_index.layers import has_base, mark_base
 from contextasm.retrieval.memory_index.postings import AddedPostings
 from contextasm.retrieval.memory_index.schema import as_blob, create_tables, load_blob, load_list, save_list
 from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text, id_root
@@ -30,6 +31,12 @@ _HOLES = 1000
 
 _BATCH = 1 << 15
 """Entries after which the index is whole for the files so far, and may be stored."""
+
+_LEAST_CHANGES = 2000
+"""Rows that the small file of an index may hold at least."""
+
+_SHARE_OF_CHANGES = 16
+"""One row in so many may lie in the small file: with more of them, the changes go to the large one."""
 
 _LEAST_UNIT = 32
 """Rows that a unit has at least, but for the last one of a file."""
@@ -99,6 +106,8 @@ def update_index(
 ) -> None:
     """Make the index hold exactly the files of `files`, in their order; `new` makes its tables first.
 
+    Of an index in two layers, the small file is written (`layers`).
+
     `store` is called with the number of files that are left to be done, outside of a transaction, whenever the index
     is whole for the others.
     """
@@ -106,14 +115,12 @@ def update_index(
         connection.execute("BEGIN")
         create_tables(connection)
         connection.execute("COMMIT")
+    is_whole = not has_base(connection)
+    if is_whole:
+        mark_base(connection)
     stored = _stored_files(connection)
     removed = stored.keys() - files.stamps.keys()
-    doubtful = [
-        path for path, stamp in files.stamps.items() if path not in stored or not stamp or stored[path][1] != stamp
-    ]
-    restamped = [path for path in doubtful if path in stored and files.read(path).digest == stored[path].digest]
-    changed = [*dict.fromkeys(doubtful).keys() - {*restamped}]
-    changed.sort(key=dict(zip(doubtful, range(len(doubtful)), strict=True)).__getitem__)
+    changed, restamped = _changed_files(stored, files)
     connection.execute("BEGIN")
     connection.executemany(
         "UPDATE files SET stamp = ? WHERE path = ?", [(files.stamps[path], path) for path in restamped]
@@ -127,8 +134,32 @@ def update_index(
         connection.execute("COMMIT")
         store(len(changed) - done)
         removed = set()
-    if not new and _is_mostly_holes(connection):
+    if is_whole and not new and _is_mostly_holes(connection):
         update_index(connection, kind, files, store, new=True)
+
+
+def is_small_change(connection: sqlite3.Connection, files: CurrentFiles) -> bool:
+    """Whether the small file of an index can hold its changes, and those that `files` bring."""
+    stored = _stored_files(connection)
+    size = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
+    left = max(_LEAST_CHANGES, size // _SHARE_OF_CHANGES)
+    if has_base(connection):
+        left -= connection.execute("SELECT count(*) FROM main.rows").fetchone()[0]
+    for path in _changed_files(stored, files)[0]:
+        left -= len(files.read(path).entries)
+        if left < 0:
+            return False
+    return True
+
+
+def _changed_files(stored: Mapping[str, _Stored], files: CurrentFiles) -> tuple[list[str], list[str]]:
+    """Paths of files whose content is another than in the index, and of those that have another stamp alone."""
+    doubtful = [
+        path for path, stamp in files.stamps.items() if path not in stored or not stamp or stored[path].stamp != stamp
+    ]
+    restamped = [path for path in doubtful if path in stored and files.read(path).digest == stored[path].digest]
+    same = {*restamped}
+    return [path for path in doubtful if path not in same], restamped
 
 
 def _stored_files(connection: sqlite3.Connection) -> dict[str, _Stored]:
@@ -226,17 +257,18 @@ class _Update:
 
     def _write_entries(self, number: int, states: Sequence[DecidedState]) -> None:
         """Write what changed of the entries of a file."""
+        self._connection.execute("INSERT OR IGNORE INTO rewritten VALUES (?)", (number,))
         query = "SELECT * FROM entries WHERE file = ? ORDER BY place"
-        old = self._connection.execute(query, (number,)).fetchall()
+        old = {*self._connection.execute(query, (number,))}
         new = [_entry_values(number, place, state) for place, state in enumerate(states)]
-        for values in {*old}.difference(new):
+        for values in old.difference(new):
             self._connection.execute("DELETE FROM entries WHERE file = ? AND place = ?", values[:2])
             if values[6]:
                 self._connection.execute(
                     "DELETE FROM successions WHERE file = ? AND place = ? AND old IN (SELECT value FROM json_each(?))",
                     (*values[:2], values[6]),
                 )
-        added = [values for values in new if values not in {*old}] if old else new
+        added = [values for values in new if values not in old] if old else new
         self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
         successions = [
             (old_id, number, values[1])
@@ -262,10 +294,11 @@ class _Update:
 
     def _remove_unit(self, first: int, rows: int) -> None:
         self._connection.execute("DELETE FROM units WHERE first = ?", (first,))
-        query = "DELETE FROM rows WHERE row >= ? AND row < ? RETURNING held"
-        for (held,) in self._connection.execute(query, (first, first + rows)).fetchall():
+        span = (first, first + rows)
+        for (held,) in self._connection.execute("SELECT held FROM current_rows WHERE row >= ? AND row < ?", span):
             entry = self._kind.restore(load_blob(held))
             self._postings.lose_row(count_terms(self._kind.index_entry(entry).text)[2])
+        self._connection.execute("DELETE FROM rows WHERE row >= ? AND row < ?", span)
         self._columns.clear(first, rows)
 
     def _units(self, active: Sequence[tuple[Any, int]]) -> Iterator[_Unit]:
