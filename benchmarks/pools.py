@@ -1,7 +1,7 @@
-"""Cost of an indexed pool and of changes to it: `python benchmarks/pools.py [--python ENV/bin/python] [--sizes 1000,...]`.
+"""Cost of an indexed pool and of changes to it: `python benchmarks/pools.py [--sizes 1000,10000]`.
 
-Each row is a command as a whole process, in milliseconds for each number of memories, with the ratio to the row that it
-is held against at the largest size, and the exponent of the fit: 1 is linear. Nothing is asserted.
+Each row is a command as a whole process, in milliseconds for each number of memories, with the ratio to the row that
+it is held against at the largest size, and the exponent of the fit: 1 is linear. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def drop_index(folder: Path, _chance: Random) -> None:
 
 def add_rule(folder: Path, _chance: Random) -> None:
     """A rule on memories."""
-    rule = "rules:\n  - name: facts\n    when: [{field: agent, op: eq, value: ada}]\n    then: {boost: [{type: decision, weight: 2}]}\n"
+    when, effect = "[{field: agent, op: eq, value: ada}]", "{boost: [{type: decision, weight: 2}]}"
+    rule = f"rules:\n  - name: facts\n    when: {when}\n    then: {effect}\n"
     (folder / "ctxasm.yaml").write_text(rule, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Indexes that change: after any edits, additions, moves and deletions, and any kill, a pool is as from a fresh index."""
+"""Indexes that change: after any edits, additions, moves, deletions and kills, a pool is as from a fresh index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from contextasm.model import EntryPool, Memory
 from contextasm.retrieval.memory_index import columns, index, postings, updater
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
-from contextasm.retrieval.memory_pool import read_pool
+from contextasm.retrieval.memory_index.reader import IndexedPool, StoredIndex
+from contextasm.retrieval.memory_pool import index_entry, read_pool
+from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
 from tests.retrieval.test_memory_index import TOPICS, indexes, page
 
@@ -28,7 +30,7 @@ SMALL = (
     (updater, "_BATCH", 20),
     (updater, "_HOLES", 30),
     (updater, "_LEAST_UNIT", 2),
-    (updater, "_LEAST_CHANGES", 25),
+    (updater, "_LEAST_CHANGES", 45),
 )
 """Limits so small that a few memories reach them."""
 
@@ -43,6 +45,12 @@ def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
     inputs = [*zip(names.values(), pool.score_inputs([*names]), strict=True)]
     marked = [names[row] for row in pool.marked()]
     return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar)
+
+
+def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
+    """What an indexed pool says, and the terms that its index knows."""
+    assert isinstance(pool, IndexedPool)
+    return (*facts(pool), StoredIndex(pool._connection, pool._columns).beginning(""))
 
 
 class ChangingPool(RuleBasedStateMachine):
@@ -116,10 +124,10 @@ class ChangingPool(RuleBasedStateMachine):
         """What the index says, which is made where there is none."""
         home = Folder(self.root)
         paths = home.list(PATTERNS[0])
-        answer = indexes(home).query("memories", PATTERNS, paths, facts)
+        answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
         if answer is None:
             indexes(home).store("memories", PATTERNS, paths)
-            answer = indexes(home).query("memories", PATTERNS, paths, facts)
+            answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
         return answer
 
     @rule()
@@ -130,7 +138,15 @@ class ChangingPool(RuleBasedStateMachine):
         answer = self.ask()
         assert (answer is None) == (pool.size == 0)
         if answer:
-            assert answer == facts(pool)
+            terms = build_index([index_entry(memory) for memory in pool.active]).vocabulary
+            assert answer == (*facts(pool), terms)
+
+    @invariant()
+    def ask_at_every_other_step(self) -> None:
+        """Hold the index against the files, and let it fall behind in between."""
+        self.steps = getattr(self, "steps", 0) + 1
+        if self.steps % 2 == 0:
+            self.compare()
 
     @invariant()
     def leaves_no_journal(self) -> None:
@@ -152,5 +168,5 @@ class ChangingPool(RuleBasedStateMachine):
 
 TestChangingPool = ChangingPool.TestCase
 TestChangingPool.settings = settings(
-    max_examples=40, stateful_step_count=15, deadline=None, suppress_health_check=[*HealthCheck]
+    max_examples=50, stateful_step_count=20, deadline=None, suppress_health_check=[*HealthCheck]
 )

@@ -14,7 +14,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,13 +143,12 @@ def _open_for_reading(path: Path) -> sqlite3.Connection:
 
 def _open_changes(changes: Path, path: Path) -> sqlite3.Connection:
     connection = _hardened(sqlite3.connect(read_only(changes), uri=True, isolation_level=None))
-    try:
+    with ExitStack() as on_error:
+        on_error.callback(connection.close)
         add_views(connection, path)
         if not (has_schema(connection, "main") and has_schema(connection, "base") and is_of_base(connection)):
             raise DamagedIndex("the changes are those of another index")
-    except BaseException:
-        connection.close()
-        raise
+        on_error.pop_all()
     return connection
 
 

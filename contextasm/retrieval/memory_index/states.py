@@ -101,7 +101,10 @@ class _Pool:
 
     def stored_successors(self, olds: Iterable[str]) -> Iterator[tuple[str, tuple[int, int], str]]:
         """Superseded ids among `olds`, with place and final id of each unchanged entry that supersedes them."""
-        query = "SELECT old, file, place, final FROM current_successions JOIN current_entries USING (file, place) WHERE old IN ({})"
+        query = (
+            "SELECT old, file, place, final FROM current_successions JOIN current_entries USING (file, place)"
+            " WHERE old IN ({})"
+        )
         for old, file, place, final_id in self._selected(query, olds):
             if path := self._unchanged.get(file):
                 yield old, (self._order[path], place), final_id
