@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from contextasm.model import EntryPool, Memory
-from contextasm.retrieval.memory_index import columns, index, postings, updater
+from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_index.reader import IndexedPool, StoredIndex
 from contextasm.retrieval.memory_pool import index_entry, read_pool
+from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
 from tests.retrieval.test_memory_index import TOPICS, indexes, page
@@ -29,7 +30,7 @@ SMALL = (
     (postings, "_MOST_BLOCKS", 2),
     (updater, "_BATCH", 20),
     (updater, "_HOLES", 30),
-    (updater, "_LEAST_UNIT", 2),
+    (writer, "_LEAST_UNIT", 2),
     (updater, "_LEAST_CHANGES", 45),
 )
 """Limits so small that a few memories reach them."""
@@ -105,7 +106,7 @@ class ChangingPool(RuleBasedStateMachine):
     def kill(self, after: int) -> None:
         """End a process that updates the index, after so many memories."""
         if not (child := os.fork()):
-            count = updater.count_terms
+            count = inverted_index.count_terms
             calls = iter(range(after))
 
             def counted(text: str) -> object:
@@ -113,7 +114,7 @@ class ChangingPool(RuleBasedStateMachine):
                     os._exit(0)
                 return count(text)
 
-            updater.count_terms = counted  # type: ignore[assignment]
+            self.patches.setattr(writer, "count_terms", counted)
             try:
                 self.ask()
             finally:

@@ -15,7 +15,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,12 +49,10 @@ class IndexInputs(NamedTuple):
     """Seconds since 1970."""
     kind: EntryKind
     paths: Sequence[str]
-    progress: Callable[[int, int], None] = lambda _done, _all: None
-    """Is told the number of files that are done, and of all files."""
 
 
 class _CurrentFile:
-    """A file as it is now; its entries are parsed when they are asked for (`updater.IndexedFile`)."""
+    """A file as it is now; its entries are parsed when they are asked for (`writer.IndexedFile`)."""
 
     def __init__(self, inputs: IndexInputs, path: str) -> None:
         self._kind = inputs.kind
@@ -73,7 +71,7 @@ class _CurrentFile:
 
 
 class _CurrentFiles:
-    """Stamps and contents of the files as they are now (`updater.CurrentFiles`)."""
+    """Stamps and contents of the files as they are now (`writer.CurrentFiles`)."""
 
     def __init__(self, inputs: IndexInputs) -> None:
         self.stamps = _stamps(inputs.workspace, inputs.now, inputs.paths)
@@ -183,14 +181,8 @@ def _replace(
         if start_from:
             shutil.copyfile(start_from, temporary)
         with closing(_open_for_writing(temporary)) as connection:
-
-            def store(left: int) -> None:
-                inputs.progress(len(inputs.paths) - left, len(inputs.paths))
-                if left:
-                    _store_copy(temporary, path)
-
             add_views(connection, None)
-            update_index(connection, inputs.kind, files, store, new=start_from is None)
+            update_index(connection, inputs.kind, files, partial(_store_copy, temporary, path), new=start_from is None)
             os.replace(temporary, path)
             with suppress(OSError):
                 changes_path(path).unlink()
@@ -216,7 +208,7 @@ def _write_changes(
                 add_views(connection, path)
             if not is_of_base(connection):
                 raise DamagedIndex("another index has taken the place of this one")
-            update_index(connection, inputs.kind, files, lambda _left: None, new=False)
+            update_index(connection, inputs.kind, files, lambda: None, new=False)
             os.replace(temporary, changes)
             return _answer(connection, inputs, use)
 
