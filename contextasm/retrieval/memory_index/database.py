@@ -2,7 +2,8 @@
 
 An index may have come with the workspace and say anything. It is opened without locks and journal, for reading alone.
 It is believed only if it knows a file by its inode and change time, which no other machine and no copy has. A new state
-is written to a temporary file that replaces the index, so that builds at the same time do not meet. Knows no postings.
+is written to a temporary file that replaces the index, or the small file with its changes (`layers`), so that builds at
+the same time do not meet. Knows no postings.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contextasm.model import Document, EntryPool, StampedWorkspace, T
+from contextasm.model import Document, EntryPool, Problem, StampedWorkspace, T
 from contextasm.retrieval.memory_index.kinds import EntryKind
+from contextasm.retrieval.memory_index.layers import add_views, begin_changes, has_schema, is_of_base, read_only
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION
-from contextasm.retrieval.memory_index.updater import IndexedFile, update_index
+from contextasm.retrieval.memory_index.schema import DamagedIndex, create_tables
+from contextasm.retrieval.memory_index.updater import is_small_change, update_index
 from contextasm.text.cleaning import hidden_problems
 
 _YOUNG = 2
@@ -47,19 +51,42 @@ class IndexInputs(NamedTuple):
     paths: Sequence[str]
 
 
+class _CurrentFile:
+    """A file as it is now; its entries are parsed when they are asked for (`writer.IndexedFile`)."""
+
+    def __init__(self, inputs: IndexInputs, path: str) -> None:
+        self._kind = inputs.kind
+        self._read = inputs.workspace.read(path)
+        self.digest = self._read.digest if isinstance(self._read, Document) else str(self._read)
+        self.problems: Sequence[Problem] = (self._read,) if isinstance(self._read, Problem) else ()
+
+    @cached_property
+    def entries(self) -> Sequence[Any]:
+        """Its entries, in order; its problems are complete after that."""
+        if not isinstance(self._read, Document):
+            return ()
+        entries, problems = self._kind.parse(self._read)
+        self.problems = (*problems, *hidden_problems(self._read))
+        return entries
+
+
 class _CurrentFiles:
-    """Stamps and contents of the files as they are now; each file is opened once at most."""
+    """Stamps and contents of the files as they are now (`writer.CurrentFiles`)."""
 
     def __init__(self, inputs: IndexInputs) -> None:
         self.stamps = _stamps(inputs.workspace, inputs.now, inputs.paths)
         self._inputs = inputs
-        self._files: dict[str, IndexedFile] = {}
+        self._files: dict[str, _CurrentFile] = {}
 
-    def read(self, path: str) -> IndexedFile:
-        """The content of a file."""
+    def read(self, path: str) -> _CurrentFile:
+        """The content of a file; it is opened once at most until it is forgotten."""
         if path not in self._files:
-            self._files[path] = _read_file(self._inputs, path)
+            self._files[path] = _CurrentFile(self._inputs, path)
         return self._files[path]
+
+    def forget(self, path: str) -> None:
+        """Hold the content of a file no longer."""
+        self._files.pop(path, None)
 
 
 def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
@@ -68,15 +95,24 @@ def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any
     `use` may be called twice. Raises `UnusableIndex`.
     """
     files = _CurrentFiles(inputs)
-    is_known = False
+    is_known = is_small = False
     with suppress(*_UNUSABLE), closing(_open_for_reading(path)) as connection:
-        is_known = _is_known(connection, files.stamps)
+        is_known = has_schema(connection, "main") and _is_known(connection, files.stamps)
         if is_known and not _is_outdated(connection, files):
             return _answer(connection, inputs, use)
+        is_small = is_known and is_small_change(connection, files)
+    if is_small:
+        with suppress(*_UNUSABLE):
+            return _write_changes(path, files, inputs, use)
     if is_known:
         with suppress(*_UNUSABLE):
             return _replace(path, files, inputs, use, start_from=path)
     return make_database(path, inputs, use, files)
+
+
+def changes_path(path: Path) -> Path:
+    """The file with the changes of an index since its file was written."""
+    return path.with_suffix(".changes")
 
 
 def make_database(
@@ -93,8 +129,33 @@ def make_database(
 
 
 def _open_for_reading(path: Path) -> sqlite3.Connection:
-    # `immutable`: a journal beside the file is not played back, since it could name other files to be deleted.
-    return _hardened(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None))
+    """The index with its changes, or the large file alone where these can't be used."""
+    changes = changes_path(path)
+    if is_regular_file(changes):
+        with suppress(*_UNUSABLE):
+            return _open_changes(changes, path)
+    connection = _hardened(sqlite3.connect(read_only(path), uri=True, isolation_level=None))
+    add_views(connection, None)
+    return connection
+
+
+def _open_changes(changes: Path, path: Path) -> sqlite3.Connection:
+    connection = _hardened(sqlite3.connect(read_only(changes), uri=True, isolation_level=None))
+    with ExitStack() as on_error:
+        on_error.callback(connection.close)
+        add_views(connection, path)
+        if not (has_schema(connection, "main") and has_schema(connection, "base") and is_of_base(connection)):
+            raise DamagedIndex("the changes are those of another index")
+        on_error.pop_all()
+    return connection
+
+
+def is_regular_file(path: Path) -> bool:
+    """Whether there is a file that no link leads to: neither the file nor a folder on the way is one."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode) and os.path.realpath(path) == str(path)
+    except OSError:
+        return False
 
 
 def _hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -116,18 +177,65 @@ def _replace(
     start_from: Path | None,
 ) -> tuple[T, int]:
     _remove_abandoned(path, inputs.now)
+    with _temporary_file(path) as temporary:
+        if start_from:
+            shutil.copyfile(start_from, temporary)
+        with closing(_open_for_writing(temporary)) as connection:
+            add_views(connection, None)
+            update_index(connection, inputs.kind, files, partial(_store_copy, temporary, path), new=start_from is None)
+            os.replace(temporary, path)
+            with suppress(OSError):
+                changes_path(path).unlink()
+            return _answer(connection, inputs, use)
+
+
+def _write_changes(
+    path: Path, files: _CurrentFiles, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]
+) -> tuple[T, int]:
+    """Result of `use` on the index with new changes, which a small file holds; the large one stays as it is."""
+    _remove_abandoned(path, inputs.now)
+    changes = changes_path(path)
+    with _temporary_file(path) as temporary:
+        if is_regular_file(changes):
+            with suppress(*_UNUSABLE), closing(_open_changes(changes, path)):
+                shutil.copyfile(changes, temporary)
+        with closing(_open_for_writing(temporary)) as connection:
+            if not os.path.getsize(temporary):
+                create_tables(connection)
+                add_views(connection, path)
+                begin_changes(connection)
+            else:
+                add_views(connection, path)
+            if not is_of_base(connection):
+                raise DamagedIndex("another index has taken the place of this one")
+            update_index(connection, inputs.kind, files, lambda: None, new=False)
+            os.replace(temporary, changes)
+            return _answer(connection, inputs, use)
+
+
+def _open_for_writing(path: str) -> sqlite3.Connection:
+    """A database that is thrown away as a whole if anything fails."""
+    connection = _hardened(sqlite3.connect(Path(path).as_uri(), uri=True, isolation_level=None))
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA cache_size = -32000")
+    return connection
+
+
+def _store_copy(made: str, path: Path) -> None:
+    """Store the index as far as it is made, so that the next run goes on from there."""
+    with _temporary_file(path) as temporary:
+        shutil.copyfile(made, temporary)
+        os.replace(temporary, path)
+
+
+@contextmanager
+def _temporary_file(path: Path) -> Iterator[str]:
+    """A new file beside `path`, which is removed at the end where it still has its name."""
     handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
     os.close(handle)
     try:
-        if start_from:
-            shutil.copyfile(start_from, temporary)
-        with closing(_hardened(sqlite3.connect(temporary, isolation_level=None))) as connection:
-            connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away as a whole
-            connection.execute("BEGIN IMMEDIATE")
-            update_index(connection, inputs.kind, files.stamps, files.read, new=start_from is None)
-            connection.execute("COMMIT")
-            os.replace(temporary, path)
-            return _answer(connection, inputs, use)
+        yield temporary
     finally:
         with suppress(OSError):
             os.unlink(temporary)
@@ -142,11 +250,6 @@ def _remove_abandoned(path: Path, now: float) -> None:
 
 def _is_known(connection: sqlite3.Connection, stamps: Mapping[str, str]) -> bool:
     """Whether the index was made by this program, on this machine, of at least one of these files as it is now."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-        return False
-    schema = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql}
-    if schema != set(SCHEMA):
-        return False
     stored = connection.execute("SELECT path, stamp FROM files")
     return any(stamp and stamps.get(path) == stamp for path, stamp in stored)
 
@@ -170,11 +273,3 @@ def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> di
         is_settled = stamp is not None and max(stamp.modified, stamp.changed) < (now - _YOUNG) * 10**9
         stamps[path] = " ".join(map(str, stamp)) if stamp and is_settled else ""
     return stamps
-
-
-def _read_file(inputs: IndexInputs, path: str) -> IndexedFile:
-    read = inputs.workspace.read(path)
-    if isinstance(read, Document):
-        entries, problems = inputs.kind.parse(read)
-        return IndexedFile(read.digest, entries, (*problems, *hidden_problems(read)))
-    return IndexedFile(str(read), (), (read,) if read else ())

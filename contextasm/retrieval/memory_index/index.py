@@ -7,7 +7,6 @@ without. Answers are those of a pool that is read from its files: nothing here d
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -43,18 +42,27 @@ class MemoryIndexes:
         None where there is no index, or it can't be used, or the pool is no longer large; `use` may have been called.
         """
         path = self._path(kind, patterns)
-        if not _is_regular_file(path):
+        if not os.path.lexists(path):
             return None
-        from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, query_database
+        from contextasm.retrieval.memory_index.database import (
+            IndexInputs,
+            UnusableIndex,
+            changes_path,
+            is_regular_file,
+            query_database,
+        )
         from contextasm.retrieval.memory_index.kinds import KINDS
 
+        if not is_regular_file(path):
+            return None
         try:
             answer, size = query_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), use)
         except UnusableIndex:
             return None
         if size <= MANY:
-            with suppress(OSError):
-                path.unlink()
+            for file in (path, changes_path(path)):
+                with suppress(OSError):
+                    file.unlink()
             return None
         return answer
 
@@ -72,11 +80,3 @@ class MemoryIndexes:
     def _path(self, kind: str, patterns: Sequence[str]) -> Path:
         name = sha256("\0".join((kind, *patterns)).encode(errors="surrogatepass")).hexdigest()[:16]
         return Path(self._workspace.root, INDEX_FOLDER, f"{name}.sqlite")
-
-
-def _is_regular_file(path: Path) -> bool:
-    """Whether there is a file that no link leads to: neither the file nor a folder on the way is one."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode) and os.path.realpath(path) == str(path)
-    except OSError:
-        return False

@@ -1,0 +1,173 @@
+"""Indexes that change: after any edits, additions, moves, deletions and kills, a pool is as from a fresh index."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from contextasm.model import EntryPool, Memory
+from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
+from contextasm.retrieval.memory_index.index import INDEX_FOLDER
+from contextasm.retrieval.memory_index.reader import IndexedPool, StoredIndex
+from contextasm.retrieval.memory_pool import index_entry, read_pool
+from contextasm.retrieval.search import inverted_index
+from contextasm.retrieval.search.inverted_index import build_index
+from contextasm.workspace.folder import Folder
+from tests.retrieval.test_memory_index import TOPICS, indexes, page
+
+PATTERNS = ("memories/*.md",)
+SMALL = (
+    (index, "MANY", 0),
+    (columns, "BLOCK", 8),
+    (postings, "_MOST_BLOCKS", 2),
+    (updater, "_BATCH", 20),
+    (updater, "_HOLES", 30),
+    (writer, "_LEAST_UNIT", 2),
+    (updater, "_LEAST_CHANGES", 45),
+)
+"""Limits so small that a few memories reach them."""
+
+
+def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
+    """What a pool says, by its memories in place of rows."""
+    every = [*pool.newest(0)]
+    names = dict(zip(every, pool.entries(every), strict=True))
+    similar = [
+        sorted((names[row], value) for row, value in pool.similar(topic, 0.1).items()) for topic in TOPICS if topic
+    ]
+    inputs = [*zip(names.values(), pool.score_inputs([*names]), strict=True)]
+    marked = [names[row] for row in pool.marked()]
+    return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar)
+
+
+def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
+    """What an indexed pool says, and the terms that its index knows."""
+    assert isinstance(pool, IndexedPool)
+    return (*facts(pool), StoredIndex(pool._connection, pool._columns).beginning(""))
+
+
+class ChangingPool(RuleBasedStateMachine):
+    """A folder of memories with an index that is asked now and then."""
+
+    @initialize(seed=st.integers(0, 10**6), files=st.integers(1, 6))
+    def start(self, seed: int, files: int) -> None:
+        """Some files, and limits that they reach."""
+        self.patches = pytest.MonkeyPatch()
+        for module, name, value in SMALL:
+            self.patches.setattr(module, name, value)
+        self.root = Path(os.path.realpath(tempfile.mkdtemp()))
+        (self.root / "memories").mkdir()
+        for number in range(files):
+            self.file(number).write_text(page(Random(seed + number), 12))
+
+    def file(self, number: int) -> Path:
+        """A file by its number."""
+        return self.root / "memories" / f"{number:02}.md"
+
+    @rule(number=st.integers(0, 8), seed=st.integers(0, 10**6), size=st.integers(0, 30))
+    def write(self, number: int, seed: int, size: int) -> None:
+        """Write a file anew."""
+        self.file(number).write_text(page(Random(seed), size))
+
+    @rule(number=st.integers(0, 8), seed=st.integers(0, 10**6))
+    def append(self, number: int, seed: int) -> None:
+        """Add memories to the end of a file, some with an id that others have or replace."""
+        with self.file(number).open("a") as file:
+            file.write(page(Random(seed), 2) + f"- new {{id=x{seed % 9} supersedes=x{seed % 7},x{seed % 5}~2}}\n")
+
+    @rule(number=st.integers(0, 8), keep=st.floats(0, 1))
+    def cut(self, number: int, keep: float) -> None:
+        """Take lines off the top or the end of a file."""
+        if self.file(number).exists():
+            lines = self.file(number).read_text().splitlines(keepends=True)
+            at = int(keep * len(lines))
+            self.file(number).write_text("".join(lines[at:] if number % 2 else lines[:at]))
+
+    @rule(number=st.integers(0, 8), other=st.integers(0, 8))
+    def move(self, number: int, other: int) -> None:
+        """Give a file another name."""
+        if self.file(number).exists():
+            self.file(number).rename(self.file(other))
+
+    @rule(number=st.integers(0, 8))
+    def remove(self, number: int) -> None:
+        """Remove a file."""
+        self.file(number).unlink(missing_ok=True)
+
+    @rule(after=st.integers(0, 60))
+    def kill(self, after: int) -> None:
+        """End a process that updates the index, after so many memories."""
+        if not (child := os.fork()):
+            count = inverted_index.count_terms
+            calls = iter(range(after))
+
+            def counted(text: str) -> object:
+                if next(calls, None) is None:
+                    os._exit(0)
+                return count(text)
+
+            self.patches.setattr(writer, "count_terms", counted)
+            try:
+                self.ask()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+
+    def ask(self) -> tuple[object, ...] | None:
+        """What the index says, which is made where there is none."""
+        home = Folder(self.root)
+        paths = home.list(PATTERNS[0])
+        answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
+        if answer is None:
+            indexes(home).store("memories", PATTERNS, paths)
+            answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
+        return answer
+
+    @rule()
+    def compare(self) -> None:
+        """Hold the index against the files."""
+        home = Folder(self.root)
+        pool = read_pool(home, home.list(PATTERNS[0]))
+        answer = self.ask()
+        assert (answer is None) == (pool.size == 0)
+        if answer:
+            terms = build_index([index_entry(memory) for memory in pool.active]).vocabulary
+            assert answer == (*facts(pool), terms)
+
+    @invariant()
+    def ask_at_every_other_step(self) -> None:
+        """Hold the index against the files, and let it fall behind in between."""
+        self.steps = getattr(self, "steps", 0) + 1
+        if self.steps % 2 == 0:
+            self.compare()
+
+    @invariant()
+    def leaves_no_journal(self) -> None:
+        """Beside an index lie its changes, and what a killed process left."""
+        if hasattr(self, "root"):
+            names = {path.suffix for path in (self.root / INDEX_FOLDER).glob("*")}
+            assert names <= {".sqlite", ".changes", ".tmp"}
+
+    def teardown(self) -> None:
+        """Compare once more, and clean up."""
+        if hasattr(self, "root"):
+            try:
+                self.compare()
+                self.compare()
+            finally:
+                self.patches.undo()
+                shutil.rmtree(self.root)
+
+
+TestChangingPool = ChangingPool.TestCase
+TestChangingPool.settings = settings(
+    max_examples=50, stateful_step_count=20, deadline=None, suppress_health_check=[*HealthCheck]
+)
