@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 
@@ -21,7 +23,8 @@ from contextasm.retrieval.memory_pool import index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
-from tests.retrieval.test_memory_index import TOPICS, indexes, page
+from tests.retrieval.test_memory_index import TOPICS, indexes
+from tests.workspaces import DAY
 
 PATTERNS = ("memories/*.md",)
 SMALL = (
@@ -31,9 +34,32 @@ SMALL = (
     (updater, "_BATCH", 20),
     (updater, "_HOLES", 30),
     (writer, "_LEAST_UNIT", 2),
-    (updater, "_LEAST_CHANGES", 45),
+    (updater, "_LEAST_CHANGES", 90),
 )
 """Limits so small that a few memories reach them."""
+
+WORDS = ("ban", "dors", "bandors", "fun", "mavedr", "kars", "lut", "gun", "日本語", "Ana")
+
+
+def line(chance: Random) -> str:
+    """A memory of few words, often with an id that others have, too, or replace."""
+    stated = [f"importance=0.{chance.randrange(10)}"]
+    for share, attribute in (
+        (0.3, f"id=x{chance.randrange(9)}{chance.choice(('', '', '~2'))}"),
+        (0.3, f"supersedes=x{chance.randrange(9)},x{chance.randrange(5)}~2"),
+        (0.1, f"status={chance.choice(('draft', 'superseded', 'verified'))}"),
+        (0.1, "pin=true"),
+    ):
+        if chance.random() < share:
+            stated.append(attribute)
+    text = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
+    return f"- [fact] {text} {{{' '.join(stated)}}}\n"
+
+
+def page(chance: Random, size: int) -> str:
+    """A file of memories under some dates."""
+    day = f"\n## {DAY - timedelta(days=chance.randrange(9))}\n\n"
+    return "".join(day if chance.random() < 0.1 else line(chance) for _ in range(size))
 
 
 def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
@@ -52,6 +78,18 @@ def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
     """What an indexed pool says, and the terms that its index knows."""
     assert isinstance(pool, IndexedPool)
     return (*facts(pool), StoredIndex(pool._connection, pool._columns).beginning(""))
+
+
+def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:
+    """The same call, which ends the process after so many times."""
+    times = iter(range(after))
+
+    def counted(*given: object, **named: object) -> object:
+        if next(times, None) is None:
+            os._exit(0)
+        return call(*given, **named)
+
+    return counted
 
 
 class ChangingPool(RuleBasedStateMachine):
@@ -79,9 +117,17 @@ class ChangingPool(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 8), seed=st.integers(0, 10**6))
     def append(self, number: int, seed: int) -> None:
-        """Add memories to the end of a file, some with an id that others have or replace."""
+        """Add two memories to the end of a file."""
         with self.file(number).open("a") as file:
-            file.write(page(Random(seed), 2) + f"- new {{id=x{seed % 9} supersedes=x{seed % 7},x{seed % 5}~2}}\n")
+            file.write(page(Random(seed), 2))
+
+    @rule(number=st.integers(0, 8), at=st.floats(0, 1, exclude_max=True), seed=st.integers(0, 10**6))
+    def edit(self, number: int, at: float, seed: int) -> None:
+        """Write another memory in place of one."""
+        if self.file(number).exists():
+            lines = self.file(number).read_text().splitlines(keepends=True) or [""]
+            lines[int(at * len(lines))] = line(Random(seed))
+            self.file(number).write_text("".join(lines))
 
     @rule(number=st.integers(0, 8), keep=st.floats(0, 1))
     def cut(self, number: int, keep: float) -> None:
@@ -103,19 +149,29 @@ class ChangingPool(RuleBasedStateMachine):
         self.file(number).unlink(missing_ok=True)
 
     @rule(after=st.integers(0, 60))
-    def kill(self, after: int) -> None:
+    def kill_while_writing(self, after: int) -> None:
         """End a process that updates the index, after so many memories."""
+
+        def die_at_a_memory() -> None:
+            self.patches.setattr(writer, "count_terms", _dying(inverted_index.count_terms, after))
+
+        self.ask_in_another_process(die_at_a_memory)
+
+    @rule(after=st.integers(0, 2))
+    def kill_beside_a_new_file(self, after: int) -> None:
+        """End a process that updates the index, right before a file is put in place or removed."""
+
+        def die_at_a_file() -> None:
+            self.patches.setattr(os, "replace", _dying(os.replace, after))
+            self.patches.setattr(Path, "unlink", _dying(Path.unlink, 0))
+
+        self.ask_in_another_process(die_at_a_file)
+
+    def ask_in_another_process(self, begin: Callable[[], None]) -> None:
+        """Fork a process that calls `begin`, asks the index, and ends."""
         if not (child := os.fork()):
-            count = inverted_index.count_terms
-            calls = iter(range(after))
-
-            def counted(text: str) -> object:
-                if next(calls, None) is None:
-                    os._exit(0)
-                return count(text)
-
-            self.patches.setattr(writer, "count_terms", counted)
             try:
+                begin()
                 self.ask()
             finally:
                 os._exit(0)
@@ -169,5 +225,5 @@ class ChangingPool(RuleBasedStateMachine):
 
 TestChangingPool = ChangingPool.TestCase
 TestChangingPool.settings = settings(
-    max_examples=50, stateful_step_count=20, deadline=None, suppress_health_check=[*HealthCheck]
+    max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[*HealthCheck]
 )

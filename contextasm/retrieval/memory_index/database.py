@@ -12,26 +12,30 @@ import os
 import shutil
 import sqlite3
 import stat
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextasm.model import Document, EntryPool, Problem, StampedWorkspace, T
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.layers import add_views, begin_changes, has_schema, is_of_base, read_only
+from contextasm.retrieval.memory_index.layers import (
+    add_views,
+    begin_changes,
+    has_schema,
+    is_of_base,
+    mark_base,
+    read_only,
+)
 from contextasm.retrieval.memory_index.reader import IndexedPool
+from contextasm.retrieval.memory_index.replacement import remove_abandoned, replacement
 from contextasm.retrieval.memory_index.schema import DamagedIndex, create_tables
 from contextasm.retrieval.memory_index.updater import is_small_change, update_index
 from contextasm.text.cleaning import hidden_problems
 
 _YOUNG = 2
 """Seconds in which a changed file may change again without new times."""
-
-_ABANDONED = 3600
-"""Seconds after which a temporary file belongs to no process any more."""
 
 _UNUSABLE = (sqlite3.Error, OSError, ValueError, LookupError)
 """Errors of an index that is damaged or can't be made; damaged numbers lead to the last two."""
@@ -176,14 +180,14 @@ def _replace(
     use: Callable[[EntryPool[Any]], T],
     start_from: Path | None,
 ) -> tuple[T, int]:
-    _remove_abandoned(path, inputs.now)
-    with _temporary_file(path) as temporary:
+    remove_abandoned(path, inputs.now)
+    with replacement(path) as made:
         if start_from:
-            shutil.copyfile(start_from, temporary)
-        with closing(_open_for_writing(temporary)) as connection:
+            shutil.copyfile(start_from, made.name)
+        with closing(_open_for_writing(made.name)) as connection:
             add_views(connection, None)
-            update_index(connection, inputs.kind, files, partial(_store_copy, temporary, path), new=start_from is None)
-            os.replace(temporary, path)
+            update_index(connection, inputs.kind, files, partial(_store_copy, made.name, path), new=start_from is None)
+            made.put_in_place(path)
             with suppress(OSError):
                 changes_path(path).unlink()
             return _answer(connection, inputs, use)
@@ -193,14 +197,14 @@ def _write_changes(
     path: Path, files: _CurrentFiles, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]
 ) -> tuple[T, int]:
     """Result of `use` on the index with new changes, which a small file holds; the large one stays as it is."""
-    _remove_abandoned(path, inputs.now)
+    remove_abandoned(path, inputs.now)
     changes = changes_path(path)
-    with _temporary_file(path) as temporary:
+    with replacement(path) as made:
         if is_regular_file(changes):
             with suppress(*_UNUSABLE), closing(_open_changes(changes, path)):
-                shutil.copyfile(changes, temporary)
-        with closing(_open_for_writing(temporary)) as connection:
-            if not os.path.getsize(temporary):
+                shutil.copyfile(changes, made.name)
+        with closing(_open_for_writing(made.name)) as connection:
+            if not os.path.getsize(made.name):
                 create_tables(connection)
                 add_views(connection, path)
                 begin_changes(connection)
@@ -209,12 +213,12 @@ def _write_changes(
             if not is_of_base(connection):
                 raise DamagedIndex("another index has taken the place of this one")
             update_index(connection, inputs.kind, files, lambda: None, new=False)
-            os.replace(temporary, changes)
+            made.put_in_place(changes)
             return _answer(connection, inputs, use)
 
 
 def _open_for_writing(path: str) -> sqlite3.Connection:
-    """A database that is thrown away as a whole if anything fails."""
+    """A database that is thrown away as a whole if anything fails, and is on the disk when it is put in place."""
     connection = _hardened(sqlite3.connect(Path(path).as_uri(), uri=True, isolation_level=None))
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
@@ -224,28 +228,11 @@ def _open_for_writing(path: str) -> sqlite3.Connection:
 
 def _store_copy(made: str, path: Path) -> None:
     """Store the index as far as it is made, so that the next run goes on from there."""
-    with _temporary_file(path) as temporary:
-        shutil.copyfile(made, temporary)
-        os.replace(temporary, path)
-
-
-@contextmanager
-def _temporary_file(path: Path) -> Iterator[str]:
-    """A new file beside `path`, which is removed at the end where it still has its name."""
-    handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
-    os.close(handle)
-    try:
-        yield temporary
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
-
-
-def _remove_abandoned(path: Path, now: float) -> None:
-    for temporary in path.parent.glob(f".{path.name}.*.tmp"):
-        with suppress(OSError):
-            if temporary.lstat().st_mtime < now - _ABANDONED:
-                temporary.unlink()
+    with replacement(path) as copy:
+        shutil.copyfile(made, copy.name)
+        with closing(_open_for_writing(copy.name)) as connection:
+            mark_base(connection)  # changes of the copy are not those of the whole index
+        copy.put_in_place(path)
 
 
 def _is_known(connection: sqlite3.Connection, stamps: Mapping[str, str]) -> bool:
