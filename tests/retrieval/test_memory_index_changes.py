@@ -44,9 +44,11 @@ WORDS = ("ban", "dors", "bandors", "fun", "mavedr", "kars", "lut", "gun", "æ—¥æœ
 def line(chance: Random) -> str:
     """A memory of few words, often with an id that others have, too, or replace."""
     stated = [f"importance=0.{chance.randrange(10)}"]
+    most = chance.choice((4, 40))  # of few ids nearly all are replaced, and of many a few
     for share, attribute in (
-        (0.3, f"id=x{chance.randrange(9)}{chance.choice(('', '', '~2'))}"),
-        (0.3, f"supersedes=x{chance.randrange(9)},x{chance.randrange(5)}~2"),
+        (0.4, f"id=x{chance.randrange(most)}{chance.choice(('', '', '~2'))}"),
+        (0.2, f"supersedes=x{chance.randrange(most)},x{chance.randrange(most)}~2"),
+        (0.2, f"created={DAY - timedelta(days=chance.randrange(3))}"),
         (0.1, f"status={chance.choice(('draft', 'superseded', 'verified'))}"),
         (0.1, "pin=true"),
     ):

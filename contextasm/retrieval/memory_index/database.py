@@ -78,7 +78,7 @@ class _CurrentFiles:
     """Stamps and contents of the files as they are now (`writer.CurrentFiles`)."""
 
     def __init__(self, inputs: IndexInputs) -> None:
-        self.stamps = _stamps(inputs.workspace, inputs.now, inputs.paths)
+        self.stamps = settled_stamps(inputs.workspace, inputs.now, inputs.paths)
         self._inputs = inputs
         self._files: dict[str, _CurrentFile] = {}
 
@@ -184,7 +184,7 @@ def _replace(
     with replacement(path) as made:
         if start_from:
             shutil.copyfile(start_from, made.name)
-        with closing(_open_for_writing(made.name)) as connection:
+        with closing(open_for_writing(made.name)) as connection:
             add_views(connection, None)
             update_index(connection, inputs.kind, files, partial(_store_copy, made.name, path), new=start_from is None)
             made.put_in_place(path)
@@ -203,7 +203,7 @@ def _write_changes(
         if is_regular_file(changes):
             with suppress(*_UNUSABLE), closing(_open_changes(changes, path)):
                 shutil.copyfile(changes, made.name)
-        with closing(_open_for_writing(made.name)) as connection:
+        with closing(open_for_writing(made.name)) as connection:
             if not os.path.getsize(made.name):
                 create_tables(connection)
                 add_views(connection, path)
@@ -217,7 +217,7 @@ def _write_changes(
             return _answer(connection, inputs, use)
 
 
-def _open_for_writing(path: str) -> sqlite3.Connection:
+def open_for_writing(path: str) -> sqlite3.Connection:
     """A database that is thrown away as a whole if anything fails, and is on the disk when it is put in place."""
     connection = _hardened(sqlite3.connect(Path(path).as_uri(), uri=True, isolation_level=None))
     connection.execute("PRAGMA journal_mode = OFF")
@@ -230,7 +230,7 @@ def _store_copy(made: str, path: Path) -> None:
     """Store the index as far as it is made, so that the next run goes on from there."""
     with replacement(path) as copy:
         shutil.copyfile(made, copy.name)
-        with closing(_open_for_writing(copy.name)) as connection:
+        with closing(open_for_writing(copy.name)) as connection:
             mark_base(connection)  # changes of the copy are not those of the whole index
         copy.put_in_place(path)
 
@@ -252,8 +252,8 @@ def _is_outdated(connection: sqlite3.Connection, files: _CurrentFiles) -> bool:
     return any(files.stamps[path] or files.read(path).digest != stored[path][1] for path in doubtful)
 
 
-def _stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
-    # Empty where an equal stamp would not prove a file unchanged.
+def settled_stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
+    """Stamp of each file; empty where an equal stamp would not prove it unchanged. `now` is in seconds since 1970."""
     stamps = {}
     for path in paths:
         stamp = workspace.stamp(path)

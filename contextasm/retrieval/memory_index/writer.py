@@ -254,7 +254,7 @@ def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEn
     for at in range(_LEAST_UNIT, len(entries)):
         if at - first < _LEAST_UNIT or entries[at - 1].indexed.section == entries[at].indexed.section:
             continue
-        before = {each.indexed.section for each in entries[at - PADDING : at]}
+        before = {each.indexed.section for each in entries[max(at - PADDING, 0) : at]}
         if before.isdisjoint(each.indexed.section for each in entries[at : at + PADDING]):
             yield entries[first:at]
             first = at
