@@ -229,3 +229,28 @@ TestChangingPool = ChangingPool.TestCase
 TestChangingPool.settings = settings(
     max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[*HealthCheck]
 )
+
+
+@pytest.mark.parametrize("least", [0, 100])
+def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    """The other one stays active when its file changes later; in the large file of an index, and in the small one."""
+    monkeypatch.setattr(index, "MANY", 0)
+    monkeypatch.setattr(updater, "_LEAST_CHANGES", least)
+    monkeypatch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)
+    home = Folder(Path(os.path.realpath(tmp_path)))
+    (tmp_path / "memories").mkdir()
+
+    def active(**files: str) -> list[str]:
+        for name, text in files.items():
+            (tmp_path / f"memories/{name}.md").write_text(text)
+        paths = home.list(PATTERNS[0])
+        if not (tmp_path / INDEX_FOLDER).exists():
+            indexes(home).store("memories", PATTERNS, paths)
+        said = indexes(home).query("memories", PATTERNS, paths, lambda pool: pool.entries(sorted(pool.newest(0))))
+        assert said is not None
+        return sorted(memory.text for memory in said)
+
+    assert active(a="- ban {supersedes=x1}\n", b="- fun {id=x1}\n", c="- kars\n") == ["ban", "kars"]
+    assert active(a="- ban {supersedes=x1}\n- lut\n") == ["ban", "kars", "lut"]
+    assert active(a="- ban\n- lut\n") == ["ban", "fun", "kars", "lut"]
+    assert active(b="- more fun {id=x1}\n") == ["ban", "kars", "lut", "more fun"]
