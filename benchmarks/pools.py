@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from run import command_of, install
 
+FEW = 100
 DAY = date(2025, 3, 14)
 PAGE = 256
 MEMORIES = "agents/ada/memories"
@@ -48,6 +49,8 @@ class Row(NamedTuple):
     runs: int = 7
     is_settled: bool = False
     """Whether a run of the search comes before, with times that have settled."""
+    memories: int = 0
+    """Number of memories of the workspace; 0 for the size of the column."""
 
 
 def words_of(chance: Random) -> Callable[[], str]:
@@ -105,6 +108,15 @@ def add_rule(folder: Path, _chance: Random) -> None:
     (folder / "ctxasm.yaml").write_text(rule, encoding="utf-8")
 
 
+def add_rule_on_document(folder: Path, _chance: Random) -> None:
+    """A rule on a file that is no memory."""
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "docs/tides.md").write_text("High at noon.\n", encoding="utf-8")
+    when = "[{field: agent, op: eq, value: ada}]"
+    rule = f"rules:\n  - name: tides\n    when: {when}\n    then: {{include: [{{path: docs/tides.md}}]}}\n"
+    (folder / "ctxasm.yaml").write_text(rule, encoding="utf-8")
+
+
 def drop_rule(folder: Path, _chance: Random) -> None:
     """No rule any more."""
     (folder / "ctxasm.yaml").unlink(missing_ok=True)
@@ -123,7 +135,9 @@ ROWS = (
     Row("search, one changed page", SEARCH, change_page, "search, warm", 2, is_settled=True),
     Row("build, warm", BUILD),
     Row("build, a rule on memories", BUILD, add_rule, "build, warm", 1.5),
-    Row("remember", REMEMBER, drop_rule),
+    Row("build, a rule on a document", BUILD, add_rule_on_document, "build, warm", 1.5),
+    Row("remember, of 100", REMEMBER, drop_rule, memories=FEW),
+    Row("remember", REMEMBER, drop_rule, "remember, of 100", 2),
 )
 
 
@@ -159,16 +173,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--python", type=Path, help="the interpreter of an environment that has ctxasm")
     parser.add_argument("--sizes", default="1000,10000,100000")
+    parser.add_argument("--smoke", action="store_true", help="run each row once in this environment, at 1,500 memories")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds this text")
     given = parser.parse_args()
-    sizes = [int(size) for size in given.sizes.split(",")]
-    rows = [row for row in ROWS if given.only in row.name]
+    sizes = [1500] if given.smoke else [int(size) for size in given.sizes.split(",")]
+    rows = [row._replace(runs=1) if given.smoke else row for row in ROWS if given.only in row.name]
     figures: dict[str, list[tuple[float, float]]] = {row.name: [] for row in rows}
     with tempfile.TemporaryDirectory() as name:
-        command = command_of((given.python or install(Path(name))).absolute())
+        python = Path(sys.executable) if given.smoke else (given.python or install(Path(name)))
+        command = command_of(python.absolute())
+        few = make(Path(name) / "few" / "workspace", FEW)
         for size in sizes:
-            folder = make(Path(name) / str(size) / "workspace", size)
+            large = make(Path(name) / str(size) / "workspace", size)
             for row in rows:
+                folder = few if row.memories else large
                 figures[row.name].append(measure(row, command, folder, Random(size)))  # noqa: S311 - as above
     print(f"{'':28}" + "".join(f"{size:>11,}" for size in sizes) + f"{'MB':>7}{'ratio':>8}{'bar':>6}{'exponent':>10}")
     for row in rows:

@@ -31,6 +31,7 @@ from contextasm.retrieval.memory_index.layers import (
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_index.replacement import remove_abandoned, replacement
 from contextasm.retrieval.memory_index.schema import DamagedIndex, create_tables
+from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_index.updater import is_small_change, update_index
 from contextasm.text.cleaning import hidden_problems
 
@@ -53,6 +54,8 @@ class IndexInputs(NamedTuple):
     """Seconds since 1970."""
     kind: EntryKind
     paths: Sequence[str]
+    steps: IndexingSteps
+    """Those of the files that are indexed."""
 
 
 class _CurrentFile:
@@ -79,6 +82,7 @@ class _CurrentFiles:
 
     def __init__(self, inputs: IndexInputs) -> None:
         self.stamps = settled_stamps(inputs.workspace, inputs.now, inputs.paths)
+        self.steps = inputs.steps
         self._inputs = inputs
         self._files: dict[str, _CurrentFile] = {}
 

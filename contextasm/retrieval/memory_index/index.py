@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from contextasm.model import ContextasmError, EntryPool, StampedWorkspace, T
+from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_pool import MANY
 
 INDEX_FOLDER = ".ctxasm/memories"
@@ -31,6 +32,8 @@ class MemoryIndexes:
         self._workspace = workspace
         self._now = now
         self._make_folder = make_folder
+        self.steps = IndexingSteps()
+        """Steps of the index that is being made."""
 
     def query(
         self, kind: str, patterns: Sequence[str], paths: Sequence[str], use: Callable[[EntryPool[Any]], T]
@@ -56,7 +59,8 @@ class MemoryIndexes:
         if not is_regular_file(path):
             return None
         try:
-            answer, size = query_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), use)
+            inputs = IndexInputs(self._workspace, self._now(), KINDS[kind], paths, self.steps)
+            answer, size = query_database(path, inputs, use)
         except UnusableIndex:
             return None
         if size <= MANY:
@@ -75,7 +79,8 @@ class MemoryIndexes:
         with suppress(ContextasmError, UnusableIndex):
             self._make_folder()
             if not path.is_dir():
-                make_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), lambda _pool: None)
+                inputs = IndexInputs(self._workspace, self._now(), KINDS[kind], paths, self.steps)
+                make_database(path, inputs, lambda _pool: None)
 
     def _path(self, kind: str, patterns: Sequence[str]) -> Path:
         name = sha256("\0".join((kind, *patterns)).encode(errors="surrogatepass")).hexdigest()[:16]

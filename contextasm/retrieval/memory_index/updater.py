@@ -51,6 +51,7 @@ def update_index(
     stored = stored_files(connection)
     removed = stored.keys() - files.stamps.keys()
     changed, restamped = _changed_files(stored, files)
+    files.steps.begin(len(changed))
     connection.execute("BEGIN")
     connection.executemany(
         "UPDATE files SET stamp = ? WHERE path = ?", [(files.stamps[path], path) for path in restamped]
@@ -65,6 +66,7 @@ def update_index(
         if done < len(changed):
             store()
         removed = set()
+    files.steps.begin(0)
     if is_whole and not new and _is_mostly_holes(connection):
         update_index(connection, kind, files, store, new=True)
 
@@ -100,6 +102,7 @@ def _batches(paths: Sequence[str], files: CurrentFiles) -> Iterator[Sequence[str
     for path in paths:
         batch.append(path)
         entries += len(files.read(path).entries)
+        files.steps.step()
         if entries >= _BATCH:
             yield batch
             batch, entries = [], 0

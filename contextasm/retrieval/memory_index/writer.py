@@ -18,6 +18,7 @@ from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import AddedPostings
 from contextasm.retrieval.memory_index.schema import as_blob, load_blob, load_list, save_list
 from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text, id_root
+from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_pool import count_reasons
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, count_terms
@@ -50,6 +51,10 @@ class CurrentFiles(Protocol):
     @property
     def stamps(self) -> Mapping[str, str]:
         """Stamp of each path, in the order of the pool; empty where an equal stamp would prove nothing."""
+
+    @property
+    def steps(self) -> IndexingSteps:
+        """Steps of indexing them."""
 
     def read(self, path: str) -> IndexedFile:
         """The content of a file; it is opened once at most until it is forgotten."""
@@ -116,6 +121,7 @@ class FileWriter:
         for path in paths:
             self._write_file(path, decisions)
             self._files.forget(path)
+            self._files.steps.step()
         self._columns.save()
         self._postings.save(self._columns.is_empty)
         for name, places in self._places.items():
