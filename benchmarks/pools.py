@@ -113,7 +113,7 @@ def add_rule_on_document(folder: Path, _chance: Random) -> None:
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs/tides.md").write_text("High at noon.\n", encoding="utf-8")
     when = "[{field: agent, op: eq, value: ada}]"
-    rule = f"rules:\n  - name: tides\n    when: {when}\n    then: {{include: [{{path: docs/tides.md}}]}}\n"
+    rule = f"rules:\n  - name: tides\n    when: {when}\n    then: {{always_include: [{{path: docs/tides.md}}]}}\n"
     (folder / "ctxasm.yaml").write_text(rule, encoding="utf-8")
 
 

@@ -36,7 +36,7 @@ def build_progress(
             return f"{doing}: {len(reads):,} files read{also}"
         return f"{doing}: indexing memories {_bar(share)} {share:.0%}"
 
-    return progress_line(describe, quiet=quiet)
+    return progress_line(describe, quiet=quiet, after=SILENT_SECONDS)
 
 
 def _bar(share: float) -> str:

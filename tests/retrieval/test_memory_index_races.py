@@ -13,7 +13,7 @@ from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import database, updater
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.workspace.folder import Folder
-from tests.retrieval.test_memory_index import built, medium, memory, pools, same
+from tests.retrieval.test_memory_index import built, indexes, medium, memory, pools, same
 
 __all__ = ["medium"]
 
@@ -106,6 +106,18 @@ def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch:
     of_memories = {path for path in opened if "memories" in path}
     assert {f"agents/a/memories/{number:03}.md" for number in range(5, 12)} <= of_memories
     assert len(of_memories) < 12
+
+
+def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More of them are done each time, and none are left to show in the end."""
+    monkeypatch.setattr(updater, "_BATCH", 300)
+    shares: list[float] = []
+    used = indexes(Folder(medium))
+    assert used.steps.share is None
+    after_each(monkeypatch, lambda: shares.append(used.steps.share or 0.0))
+    used.store("memories", ["agents/a/memories/*.md"], Folder(medium).list("agents/a/memories/*.md"))
+    assert 0 < shares[0] < shares[1] < shares[2] < 1
+    assert used.steps.share is None
 
 
 @pytest.mark.parametrize("least", [0, 100_000])

@@ -6,7 +6,6 @@ that they were stored with. Whoever finds a text opens its file.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -18,7 +17,7 @@ from contextasm.retrieval.memory_index.database import is_regular_file, open_for
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_index.layers import read_only
 from contextasm.retrieval.memory_index.replacement import remove_abandoned, replacement
-from contextasm.retrieval.memory_index.schema import VERSION, seal, unseal
+from contextasm.retrieval.memory_index.schema import VERSION, as_blob, load_blob
 
 _TABLE = "CREATE TABLE texts (path TEXT PRIMARY KEY, stamp TEXT, supersedes INTEGER, held BLOB)"
 
@@ -51,7 +50,7 @@ class FoldedTexts:
             if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
                 stored = connection.execute("SELECT path, stamp, supersedes, held FROM texts").fetchall()
                 return {
-                    path: FileTexts(json.loads(unseal(held)), supersedes=bool(supersedes))
+                    path: FileTexts(load_blob(held), supersedes=bool(supersedes))
                     for path, stamp, supersedes, held in stored
                     if stamp and self._stamps.get(path) == stamp
                 }
@@ -63,7 +62,7 @@ class FoldedTexts:
         Those of files that have changed a moment ago are left out.
         """
         rows = [
-            (path, self._stamps[path], file.supersedes, seal(json.dumps(file.texts).encode()))
+            (path, self._stamps[path], file.supersedes, as_blob(file.texts))
             for path, file in texts.items()
             if self._stamps.get(path)
         ]

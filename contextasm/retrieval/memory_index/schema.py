@@ -98,22 +98,22 @@ def unseal(blob: object) -> bytes:
     return blob[4:]
 
 
-def as_blob(entry: tuple[Any, ...]) -> bytes:
-    """An entry as a sealed blob."""
-    return seal(json.dumps(entry).encode())
+def as_blob(values: Sequence[Any]) -> bytes:
+    """The values of an entry, or a list of texts, as a sealed blob."""
+    return seal(json.dumps(values).encode())
 
 
 def load_blob(blob: object) -> Any:
-    """The values of the entry in a sealed blob, tuples as lists. Raises `DamagedIndex`."""
+    """The values in a sealed blob, tuples as lists. Raises `DamagedIndex`."""
     return json.loads(unseal(blob))
 
 
 def load_list(connection: sqlite3.Connection, name: str, layer: str = "main") -> Any:
     """The list of texts that a layer stores under a name: its first text is empty, and stands for none."""
     row = connection.execute(f"SELECT held FROM {layer}.lists WHERE name = ?", (name,)).fetchone()
-    return json.loads(unseal(row[0])) if row else [""]
+    return load_blob(row[0]) if row else [""]
 
 
 def save_list(connection: sqlite3.Connection, name: str, texts: list[str]) -> None:
     """Store a list of texts under a name."""
-    connection.execute("REPLACE INTO lists VALUES (?, ?)", (name, seal(json.dumps(texts).encode())))
+    connection.execute("REPLACE INTO lists VALUES (?, ?)", (name, as_blob(texts)))

@@ -49,13 +49,12 @@ def update_index(
     if is_whole:
         mark_base(connection)
     stored = stored_files(connection)
-    removed = stored.keys() - files.stamps.keys()
     changed, restamped = _changed_files(stored, files)
     files.steps.begin(len(changed))
     connection.execute("BEGIN")
-    connection.executemany(
-        "UPDATE files SET stamp = ? WHERE path = ?", [(files.stamps[path], path) for path in restamped]
-    )
+    query = "UPDATE files SET stamp = ? WHERE path = ?"
+    connection.executemany(query, [(files.stamps[path], path) for path in restamped])
+    removed = stored.keys() - files.stamps.keys()
     done = 0
     for batch in _batches(changed, files):
         if done:
