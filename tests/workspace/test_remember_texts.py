@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -145,6 +146,18 @@ def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:
     assert page.stat().st_size == status.st_size
     os.utime(page, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert remember(copy, new).what == "reinforced"
+
+
+def test_texts_with_another_schema_are_not_read(large: Path) -> None:
+    """A view that never ends would be evaluated by whoever reads it."""
+    remember(large, "the first lantern is lit")
+    (path,) = stored(large)
+    with sqlite3.connect(path) as texts_file:
+        endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
+        texts_file.execute("DROP TABLE texts")
+        row = "SELECT i AS path, i AS stamp, 0 AS supersedes, i AS held FROM n"
+        texts_file.execute(f"CREATE VIEW texts AS {endless} {row}")
+    assert remember(large, statement(4, 4)).what == "reinforced"
 
 
 @pytest.mark.parametrize(

@@ -142,13 +142,13 @@ def _open_for_reading(path: Path) -> sqlite3.Connection:
     if is_regular_file(changes):
         with suppress(*_UNUSABLE):
             return _open_changes(changes, path)
-    connection = _hardened(sqlite3.connect(read_only(path), uri=True, isolation_level=None))
+    connection = hardened(sqlite3.connect(read_only(path), uri=True, isolation_level=None))
     add_views(connection, None)
     return connection
 
 
 def _open_changes(changes: Path, path: Path) -> sqlite3.Connection:
-    connection = _hardened(sqlite3.connect(read_only(changes), uri=True, isolation_level=None))
+    connection = hardened(sqlite3.connect(read_only(changes), uri=True, isolation_level=None))
     with ExitStack() as on_error:
         on_error.callback(connection.close)
         add_views(connection, path)
@@ -166,7 +166,8 @@ def is_regular_file(path: Path) -> bool:
         return False
 
 
-def _hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
+def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection, which trusts neither the schema nor the pages of a file that may come from anybody."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
@@ -223,7 +224,7 @@ def _write_changes(
 
 def open_for_writing(path: str) -> sqlite3.Connection:
     """A database that is thrown away as a whole if anything fails, and is on the disk when it is put in place."""
-    connection = _hardened(sqlite3.connect(Path(path).as_uri(), uri=True, isolation_level=None))
+    connection = hardened(sqlite3.connect(Path(path).as_uri(), uri=True, isolation_level=None))
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA cache_size = -32000")

@@ -7,17 +7,17 @@ that they were stored with. Whoever finds a text opens its file.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from hashlib import sha256
 from pathlib import Path
 
 from contextasm.model import ContextasmError, FileTexts, StampedWorkspace
-from contextasm.retrieval.memory_index.database import is_regular_file, open_for_writing, settled_stamps
+from contextasm.retrieval.memory_index.database import hardened, is_regular_file, open_for_writing, settled_stamps
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_index.layers import read_only
 from contextasm.retrieval.memory_index.replacement import remove_abandoned, replacement
-from contextasm.retrieval.memory_index.schema import VERSION, as_blob, load_blob
+from contextasm.retrieval.memory_index.schema import VERSION, DamagedIndex, as_blob, load_blob
 
 _TABLE = "CREATE TABLE texts (path TEXT PRIMARY KEY, stamp TEXT, supersedes INTEGER, held BLOB)"
 
@@ -46,15 +46,15 @@ class FoldedTexts:
         self._stamps = settled_stamps(self._workspace, self._now(), paths)
         if not is_regular_file(self._path):
             return {}
-        with suppress(*_UNUSABLE), closing(sqlite3.connect(read_only(self._path), uri=True)) as connection:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-                stored = connection.execute("SELECT path, stamp, supersedes, held FROM texts").fetchall()
-                return {
-                    path: FileTexts(load_blob(held), supersedes=bool(supersedes))
-                    for path, stamp, supersedes, held in stored
-                    if stamp and self._stamps.get(path) == stamp
-                }
+        with suppress(*_UNUSABLE), closing(_open(self._path)) as connection:
+            return dict(self._believed(connection))
         return {}
+
+    def _believed(self, connection: sqlite3.Connection) -> Iterator[tuple[str, FileTexts]]:
+        query = "SELECT supersedes, held FROM texts WHERE path = ? AND stamp = ?"
+        for path, stamp in self._stamps.items():
+            if stamp and (row := connection.execute(query, (path, stamp)).fetchone()):
+                yield path, FileTexts(load_blob(row[1]), supersedes=bool(row[0]))
 
     def store(self, texts: Mapping[str, FileTexts]) -> None:
         """Store the texts of these files, read since `load` was called, in place of all others, where that can be done.
@@ -77,3 +77,15 @@ class FoldedTexts:
                     connection.execute(f"PRAGMA user_version = {VERSION}")
                     connection.execute("COMMIT")
                 made.put_in_place(self._path)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The stored texts. Raises `sqlite3.DatabaseError` where this version of the program did not make the file."""
+    connection = hardened(sqlite3.connect(read_only(path), uri=True))
+    with ExitStack() as on_error:
+        on_error.callback(connection.close)
+        schema = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+        if schema != [_TABLE] or connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            raise DamagedIndex("the texts are those of another version")
+        on_error.pop_all()
+    return connection
