@@ -6,21 +6,32 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date as day
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
-from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
-from contextasm.config.options import Options
-from contextasm.config.owners import OwnerKind, owner_names
+from contextasm.config.new_memories import NewMemoryReader
+from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
+from contextasm.config.parameters import (
+    options_of_parameters,
+    parse_count_parameter,
+    parse_flag_parameter,
+    parse_number_parameter,
+    parse_path_parameter,
+    parse_text_parameter,
+    parse_texts_parameter,
+)
 from contextasm.config.resolve import open_workspace, prepare_build, process_environment
+from contextasm.config.values import require_known
 from contextasm.config.yaml_loader import load_yaml
-from contextasm.model import SHARED, Context, Memory
+from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
+from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
 from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.files import append_log
@@ -30,7 +41,8 @@ from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, Remem
 class RequestOptions(TypedDict, total=False):
     """The options of `ctxasm build` that say what the context is made of; man page ctxasm(1) describes each.
 
-    One that is missing or None is left to the environment, the settings and the profile.
+    One that is missing or None is left to the environment, the settings and the profile. A text where several are
+    wanted is one of them.
     """
 
     agent: str | None
@@ -42,7 +54,7 @@ class RequestOptions(TypedDict, total=False):
     tokenizer: str | None
     date: day | str | None
     tz: str | None
-    layers: Mapping[str, int] | None
+    layers: Mapping[str, int | str] | None
     """Most tokens of a layer, by its id."""
     strategy: str | None
     scope: Iterable[str] | None
@@ -57,7 +69,7 @@ class RequestOptions(TypedDict, total=False):
     deadline: int | None
     """Milliseconds."""
     additional: str | None
-    variables: Mapping[str, str] | None
+    variables: Mapping[str, str | float] | None
     format: str | None
     """Format whose counts the budget holds; `contextasm.render` writes it."""
     privacy: str | None
@@ -65,6 +77,28 @@ class RequestOptions(TypedDict, total=False):
     workspace: str | os.PathLike[str] | None
 
 
+class LogOutcome(NamedTuple):
+    """Result of an entry in a log."""
+
+    path: str
+    """The log's path in the workspace."""
+    made: bool
+    """Whether the log is new."""
+    problems: tuple[Problem, ...]
+    """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
+
+
+@contextmanager
+def _mendable_errors() -> Iterator[None]:
+    """Raise an error of the machine, such as a full disk, as the `ContextasmError` that the command line prints."""
+    try:
+        yield
+    except OSError as error:
+        where = str(error.filename or "output")
+        raise ContextasmError(where, error.strerror or str(error), "correct this and try again") from error
+
+
+@_mendable_errors()
 def build(**options: Unpack[RequestOptions]) -> Context:
     """The context that `ctxasm build` would write: text, tokens, decisions, problems.
 
@@ -78,18 +112,23 @@ def build(**options: Unpack[RequestOptions]) -> Context:
     return prepared.run(prepared.build)
 
 
+@_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
     """The same context as `build`, with a decision for each memory, shown or not."""
     return _prepare(options).run()
 
 
+@_mendable_errors()
 def render(context: Context) -> str:
     """The text of a context in the format that it was built for, as `ctxasm build` writes it."""
     from contextasm.rendering.formats import FORMATS
 
+    if not isinstance(context, Context):
+        raise ContextasmError("context", f"is of the type {type(context).__name__}", "give a result of `build`")
     return FORMATS[context.request.format](context)
 
 
+@_mendable_errors()
 def search(text: str, *, everywhere: bool = False, top: int = 5, **options: Unpack[RequestOptions]) -> SearchResult:
     """The `top` memories that match a text best, with the parts of their scores; see `ctxasm search`.
 
@@ -98,20 +137,34 @@ def search(text: str, *, everywhere: bool = False, top: int = 5, **options: Unpa
     >>> result = contextasm.search("the demo date", agent="luna", team="q1", workspace="sample_workspace")
     >>> memory, score = result.hits[0]
     """
-    given = _options(options)
-    return best_memories(given, text, process_environment(), everywhere=everywhere, top=top)
+    return best_memories(
+        options_of_parameters(options),
+        parse_text_parameter(text, "text"),
+        process_environment(),
+        everywhere=parse_flag_parameter(everywhere, "everywhere"),
+        top=parse_count_parameter(top, "top"),
+    )
 
 
+@_mendable_errors()
 def find_memory(name: str, *, everywhere: bool = False, **options: Unpack[RequestOptions]) -> Memory:
     """The memory with this id among those that `search` would search with the same options, active or not."""
-    return memory_of_id(_options(options), name, process_environment(), everywhere=everywhere)
+    return memory_of_id(
+        options_of_parameters(options),
+        parse_text_parameter(name, "name"),
+        process_environment(),
+        everywhere=parse_flag_parameter(everywhere, "everywhere"),
+    )
 
 
+@_mendable_errors()
 def owners(kind: OwnerKind, workspace: str | os.PathLike[str] | None = None) -> Sequence[str]:
-    """Names of all agents, or of all teams, of a workspace."""
-    return owner_names(open_workspace(_options({"workspace": workspace}), process_environment()), kind)
+    """Names of all agents, or of all teams, of a workspace; `kind` is `agent` or `team`."""
+    require_known(parse_text_parameter(kind, "kind"), OWNER_FILES, "kind")
+    return owner_names(open_workspace(options_of_parameters({"workspace": workspace}), process_environment()), kind)
 
 
+@_mendable_errors()
 def remember(
     text: str,
     *,
@@ -120,7 +173,7 @@ def remember(
     tags: Iterable[str] = (),
     key: str = "",
     supersedes: Iterable[str] = (),
-    file: str | None = None,
+    file: str | os.PathLike[str] | None = None,
     writer: str = "",
     force: bool = False,
     audience: str | None = None,
@@ -136,25 +189,21 @@ def remember(
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are as if they were not.
     """
     process = process_environment()
-    fields = NewMemory(
-        text="",
-        type=parse_type(type, "type"),
-        importance=None if importance is None else parse_importance(importance, "importance"),
-        tags=tuple(parse_list_item(tag, "tags") for tag in tags),
-        key=parse_value(key, "key") if key else "",
-        supersedes=tuple(parse_list_item(name, "supersedes") for name in supersedes),
-        writer=parse_value(writer, "writer") if writer else "",
-    )
-    reader = NewMemoryReader(fields)
-    memory = reader.from_text(text, "text")
-    named = _options({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
-    owner = find_owner(named, process, needed=file is None)
-    place = place_for_memories(owner, file, process)
+    reader = NewMemoryReader(_shared_fields(type, importance, tags, key, supersedes, writer))
+    memory = reader.from_text(parse_text_parameter(text, "text"), "text")
+    is_forced = parse_flag_parameter(force, "force")
+    if audience is not None:
+        require_known(parse_text_parameter(audience, "audience"), AUDIENCES, "audience")
+    path = None if file is None else parse_path_parameter(file, "file")
+    named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
+    owner = find_owner(named, process, needed=path is None)
+    place = place_for_memories(owner, path, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
-    (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=force, private_lines=hidden)
+    (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=is_forced, private_lines=hidden)
     return outcome._replace(problems=tuple(reader.problems))
 
 
+@_mendable_errors()
 def log(
     text: str,
     *,
@@ -163,31 +212,35 @@ def log(
     date: day | str | None = None,
     tz: str | None = None,
     workspace: str | os.PathLike[str] | None = None,
-) -> str:
-    """Append an entry to the log of the day of an agent, or of a team; returns the log's path in the workspace."""
-    named = _options({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
+) -> LogOutcome:
+    """Append an entry to the log of the day of an agent, or of a team.
+
+    Hidden characters are removed, secrets stay; both are problems of the outcome.
+    """
+    named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
+    entry = storable_text(parse_text_parameter(text, "text"), "text")
     owner = find_owner(named, process_environment())
     path = f"{owner.path}/daily/{owner.day}.md"
-    append_log(owner.workspace, path, storable_text(text, "text").text)
-    return path
+    made = append_log(owner.workspace, path, entry.text)
+    return LogOutcome(path, made, entry.problems)
 
 
 def _prepare(given: RequestOptions) -> PreparedBuild:
     process = process_environment()
-    return prepare_build(_options(given), process).with_lock(process.environment, locked=False)
+    return prepare_build(options_of_parameters(given), process).with_lock(process.environment, locked=False)
 
 
-def _options(given: RequestOptions) -> Options:
-    """The options as a person would type them."""
-    typed = {name: _typed(value) for name, value in given.items() if value is not None}
-    if isinstance(scope := typed.get("scope"), tuple):
-        typed["scope"] = ",".join(scope)
-    return Options()._replace(**typed)
-
-
-def _typed(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return tuple(f"{key}={each}" for key, each in value.items())
-    if isinstance(value, str | int | day):
-        return str(value)
-    return os.fspath(value) if isinstance(value, os.PathLike) else tuple(map(os.fspath, value))
+def _shared_fields(
+    type_: str, importance: float | str | None, tags: Iterable[str], key: str, supersedes: Iterable[str], writer: str
+) -> NewMemory:
+    """The fields of a memory without its text. Raises `ContextasmError`."""
+    number = None if importance is None else parse_number_parameter(importance, "importance")
+    return NewMemory(
+        text="",
+        type=parse_type(parse_text_parameter(type_, "type"), "type"),
+        importance=None if number is None else parse_importance(number, "importance"),
+        tags=parse_items(parse_texts_parameter(tags, "tags"), "tags"),
+        key=parse_value(key, "key") if parse_text_parameter(key, "key") else "",
+        supersedes=parse_items(parse_texts_parameter(supersedes, "supersedes"), "supersedes"),
+        writer=parse_value(writer, "writer") if parse_text_parameter(writer, "writer") else "",
+    )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import doctest
-from collections.abc import Mapping
-from datetime import date
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from enum import Enum
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -14,7 +17,12 @@ import pytest
 import contextasm
 from contextasm.api import RequestOptions
 from contextasm.config.options import Options
-from tests.command import ROOT, SAMPLE, fill, inside, python
+from contextasm.model import Context
+from tests.command import ROOT, SAMPLE, SMALL_TEXT, fill, inside, python
+
+
+class _Format(str, Enum):  # noqa: UP042 - the older kind, whose own text is `_Format.JSON`
+    JSON = "json"
 
 
 @pytest.fixture(autouse=True)
@@ -41,12 +49,87 @@ def test_every_option_of_a_request_has_its_parameter() -> None:
         ),
         (("--var", "phase=beta", "--deadline", "60000"), {"variables": {"phase": "beta"}, "deadline": 60000}),
         (("--topic", "", "--since", "2025-03-10"), {"topic": "", "since": date(2025, 3, 10)}),
+        (("--exclude", "teams/q1/daily/*"), {"exclude": "teams/q1/daily/*"}),
+        (("--open", "game/ui/menu.tide"), {"open": Path("game/ui/menu.tide")}),
+        (("--scope", "L3,L7"), {"scope": "L3,L7"}),
+        (("--scope", "L3,L7", "-b", "4000"), {"scope": {"L7", "L3"}, "budget": 4000.0}),
+        (("--date", "2025-03-10"), {"date": datetime(2025, 3, 10, 23, 59, tzinfo=UTC)}),
+        (("-f", "json", "--layer", "L3=2k"), {"format": _Format.JSON, "layers": {"L3": "2k"}}),
+        (("--var", "phase=3"), {"variables": {"phase": 3}}),
     ],
 )
 def test_build_gives_the_bytes_of_the_command(words: tuple[str, ...], options: Mapping[str, Any]) -> None:
     """With options as a program has them: numbers, dates, lists, mappings."""
     context = contextasm.build(agent="luna", team="q1", workspace=SAMPLE, **options)
     assert contextasm.render(context) == inside("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", *words).out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"budget": True}, "budget: is of the type bool: give a number"),
+        ({"budget": 4000.5}, "4000.5 is no number of tokens"),
+        ({"budget": float("nan")}, "budget: the number is out of range"),
+        ({"agent": 5}, "agent: is of the type int: give a text"),
+        ({"exclude": ["a", 1]}, "exclude: is of the type int: give a text"),
+        ({"exclude": {"a": 1}}, "exclude: is of the type dict: give a text, or a list of texts"),
+        ({"exclude": b"a"}, "exclude: is of the type bytes"),
+        ({"open": 7}, "open: is of the type int: give a path, or a list of paths"),
+        ({"layers": "L3=300"}, "layers: is of the type str: give a mapping"),
+        ({"layers": {"L3": [1]}}, "layers: L3: is of the type list: give a number"),
+        ({"variables": {"a=b": "c"}}, "variables: has a name that is empty or has a `=` in it"),
+        ({"workspace": "a\0b"}, "workspace: contains a NUL character"),
+        ({"topic": "\ud800"}, "topic: character 1 is not valid Unicode"),
+        ({"date": 20250310}, "date: is of the type int"),
+        ({"workspace": "x" * 5000}, "File name too long"),
+    ],
+)
+def test_value_of_the_wrong_type_is_refused_in_one_line(options: Mapping[str, Any], words: str) -> None:
+    """Under the name of its parameter."""
+    with pytest.raises(contextasm.ContextasmError, match=re.escape(words)) as raised:
+        contextasm.build(**{"agent": "luna", "workspace": SAMPLE, **options})
+    assert "\n" not in str(raised.value)
+
+
+def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
+    """Those of each function; nothing is written."""
+    fill(tmp_path, {})
+    remember = partial(contextasm.remember, workspace=tmp_path)
+    for call, words in (
+        (lambda: contextasm.owners("agnt", tmp_path), "kind: unknown value agnt: did you mean agent?"),  # type: ignore[arg-type]
+        (lambda: contextasm.search("x", top=0, workspace=tmp_path), "top: the number is out of range"),
+        (lambda: contextasm.search("x", everywhere=1, workspace=tmp_path), "everywhere: is of the type int"),  # type: ignore[arg-type]
+        (lambda: contextasm.find_memory(7, workspace=tmp_path), "name: is of the type int"),  # type: ignore[arg-type]
+        (lambda: contextasm.render("text"), "context: is of the type str"),  # type: ignore[arg-type]
+        (lambda: remember("a", audience="Shraed"), "audience: unknown value Shraed: did you mean shared?"),
+        (lambda: remember("a", audience=""), "audience: unknown value"),
+        (lambda: remember("a", force="no"), "force: is of the type str: give True or False"),  # type: ignore[arg-type]
+        (lambda: remember("a", tags=["b", None]), "tags: is of the type NoneType"),  # type: ignore[list-item]
+        (lambda: remember("a", supersedes="m-1"), "m-1"),
+        (lambda: remember(b"a"), "text: is of the type bytes"),  # type: ignore[arg-type]
+        (lambda: contextasm.log(5, workspace=tmp_path), "text: is of the type int"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(contextasm.ContextasmError, match=re.escape(words)):
+            call()
+    assert not (tmp_path / "agents/a/memories").exists()
+    assert not (tmp_path / "agents/a/daily").exists()
+
+
+def test_unknown_parameter_is_a_type_error_with_the_known_ones() -> None:
+    """As of any function, with the nearest name."""
+    with pytest.raises(
+        TypeError, match=r"unexpected keyword argument 'agnt': did you mean agent\? \(there are: agent, "
+    ):
+        contextasm.build(agnt="luna")  # type: ignore[call-arg]
+
+
+def test_one_tag_is_one_tag(tmp_path: Path) -> None:
+    """And one id that is superseded is one id."""
+    fill(tmp_path, {})
+    old = contextasm.remember("The demo is at noon", tags="art", workspace=tmp_path).memory
+    assert old.tags == ("art",)
+    contextasm.remember("The demo is at six", supersedes=old.id, workspace=tmp_path)
+    assert contextasm.find_memory(old.id, workspace=tmp_path).status == "superseded"
 
 
 def test_option_that_is_none_is_as_if_it_were_missing() -> None:
@@ -56,14 +139,20 @@ def test_option_that_is_none_is_as_if_it_were_missing() -> None:
     )
 
 
-def test_build_with_a_lock_in_the_environment_reads_approved_files_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("function", [contextasm.build, contextasm.explain])
+def test_lock_in_the_environment_lets_approved_files_in_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: Callable[..., Context]
 ) -> None:
-    """As the command does."""
+    """As the commands do."""
     fill(tmp_path, {})
     monkeypatch.setenv("CTXASM_LOCKED", "1")
     with pytest.raises(contextasm.ContextasmError, match=r"ctxasm\.lock"):
-        contextasm.build(workspace=tmp_path)
+        function(workspace=tmp_path)
+    assert inside("lock", "-w", tmp_path).code == 0
+    assert function(workspace=tmp_path).text == SMALL_TEXT
+    (tmp_path / "agents/a/INSTRUCTIONS.md").write_text("Do something else.\n")
+    with pytest.raises(contextasm.ContextasmError, match=r"agents/a/INSTRUCTIONS\.md"):
+        function(workspace=tmp_path)
 
 
 def test_text_to_remember_is_checked_as_that_of_the_command(tmp_path: Path) -> None:
@@ -83,6 +172,31 @@ def test_text_to_remember_is_checked_as_that_of_the_command(tmp_path: Path) -> N
     for fields in ({"file": "notes.md"}, {"type": "a]b"}, {"importance": 7.0}, {"tags": ["a,b"]}):
         with pytest.raises(contextasm.ContextasmError):
             contextasm.remember("Other words", workspace=tmp_path, **fields)
+
+
+def test_text_of_a_log_is_checked_as_that_of_the_command(tmp_path: Path) -> None:
+    """A hidden character goes, a secret is told, and what no file can hold is refused."""
+    fill(tmp_path, {})
+    text = "Token ghp_016C7mB4nQw8eXyZ12345678abcdefABCD1234 is\u200b here"
+    outcome = contextasm.log(text, workspace=tmp_path, date="2025-03-14")
+    assert (outcome.path, outcome.made) == ("agents/a/daily/2025-03-14.md", True)
+    assert {problem.code for problem in outcome.problems} == {"hidden-text", "secret"}
+    assert "\u200b" not in (tmp_path / outcome.path).read_text()
+    assert contextasm.log("Calm.", workspace=tmp_path, date="2025-03-14") == (outcome.path, False, ())
+    stored = (tmp_path / outcome.path).read_bytes()
+    for bad in ("", " \n", "a\0b"):
+        with pytest.raises(contextasm.ContextasmError, match="text: "):
+            contextasm.log(bad, workspace=tmp_path, date="2025-03-14")
+    assert (tmp_path / outcome.path).read_bytes() == stored
+
+
+def test_error_of_the_machine_is_the_line_that_the_command_prints(tmp_path: Path) -> None:
+    """A disk, or a folder that can't be one."""
+    fill(tmp_path, {"agents/a/daily": "no folder\n"})
+    printed = inside("log", "Calm.", "-w", tmp_path, "--date", "2025-03-14")
+    with pytest.raises(contextasm.ContextasmError) as raised:
+        contextasm.log("Calm.", workspace=tmp_path, date="2025-03-14")
+    assert printed.err == f"ctxasm: error: {raised.value}\n"
 
 
 def test_importing_the_package_loads_none_of_its_rooms() -> None:

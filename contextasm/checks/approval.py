@@ -29,6 +29,6 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
 
 def _instructing_files(inspection: Inspection) -> Sequence[str]:
     try:
-        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process)
+        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process).paths
     except ContextasmError:  # The checks `config` and `stale-output` report it.
         return ()

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from contextasm.checks.host_cuts import (
     LostSection,
-    Run,
     common_runs,
     kept_runs,
     lost_runs,
     lost_sections,
 )
+from contextasm.checks.host_digest import Run
 from contextasm.config.host_loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.selection.tokens import LENGTHS
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
 
@@ -37,8 +37,10 @@ class LoadedFile(NamedTuple):
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
-        """The parts that never reach the model, each as its sections."""
-        return [lost_sections(self.text, [run]) for run in lost_runs(self.text, self.kept)]
+        """The parts that never reach the model, each as its sections; those between the lines of a digest are one."""
+        lost = lost_runs(self.text, self.kept)
+        parts = [lost] if lost and self.rule.each.digest else [[run] for run in lost]
+        return [lost_sections(self.text, part) for part in parts]
 
 
 class UnreadFile(NamedTuple):
@@ -79,8 +81,9 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
     Raises `ContextasmError` for a folder that is none, for a file that can't be read, and for one that the host loads
     from no place outside the folder.
     """
-    root = repository_top(folder)
-    reader = _FolderReader(Folder(root), os.path.relpath(os.path.realpath(folder), os.path.realpath(root)))
+    real = Path(os.path.realpath(folder))
+    root = repository_top(real) or real
+    reader = _FolderReader(Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads(host)
     named = [(_outside_rule(host, path), _read_outside(path)) for path in outside]
     for rule, file in named:
@@ -101,12 +104,6 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
         reader.problems,
         [*places, *host.not_looked_at],
     )
-
-
-def repository_top(folder: Path) -> Path:
-    """The nearest folder upwards that holds `.git`; the folder itself where none does."""
-    real = Path(os.path.realpath(folder))
-    return next((place for place in (real, *real.parents) if (place / ".git").exists()), real)
 
 
 class _FolderReader:
@@ -237,8 +234,18 @@ def _within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFil
     result = []
     for file in files:
         result.append(_cut_to(file, left if left >= host.least else 0, host.total))
-        left -= _kept_units(result[-1])
+        left -= _used_units(result[-1])
     return result
+
+
+def _used_units(file: LoadedFile) -> int:
+    """Units of the total that a file takes, with the host's marker, and with a digest in full."""
+    kept, cut = _kept_units(file), file.rule.each
+    if not (kept and file.limit):
+        return kept
+    if cut.digest and cut.characters:
+        return max(kept, cut.characters * (cut.head + cut.digest.share + cut.tail) // 100)
+    return kept + cut.marker
 
 
 def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:

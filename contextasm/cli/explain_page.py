@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contextasm.cli.commands.replay import replay_record, show_differences
 from contextasm.cli.options import prepare_context, run_build
-from contextasm.cli.output import show_problems
+from contextasm.cli.output import show_problems, show_taken
 from contextasm.cli.page_file import PageFile, load_style, refuse_personal
 from contextasm.config.options import Options
 from contextasm.config.values import parse_budgets
@@ -27,6 +27,7 @@ def write_build_page(options: Options, path: str, budgets: str | None, *, locked
     sizes = _page_budgets(budgets)
     job = prepare_context(options, [file.target], locked=locked)
     file.refuse_inputs([job])
+    show_taken(job.taken)
     requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
     _write(file, [run_build(job, job.in_full._replace(request=request)) for request in requests])
 

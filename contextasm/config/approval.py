@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.layers import with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.outputs import parse_outputs
-from contextasm.config.overrides import resolve_profile, with_detected_profile
-from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, Setting, load_settings_file, resolve_settings
+from contextasm.config.overrides import with_detected_profile
+from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, load_settings_file, resolve_settings
+from contextasm.config.workspace_profiles import workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.instruction_files import read_all_instruction_files, read_instruction_files
 from contextasm.retrieval.registry import OPEN_SOURCES
@@ -57,23 +57,29 @@ def require_approved(workspace: Workspace) -> dict[str, str]:
     return approved
 
 
-def instructing_files(workspace: Folder | GitWorkspace, options: Options, process: ProcessEnvironment) -> Sequence[str]:
-    """Paths of the files that instruct any agent of the workspace, in code point order.
+class InstructingFiles(NamedTuple):
+    """The files that instruct any agent of a workspace."""
+
+    paths: Sequence[str]
+    """In code point order."""
+    taken: str
+    """Why this profile was taken, in a folder without settings; empty where the settings or the options name it."""
+
+
+def instructing_files(
+    workspace: Folder | GitWorkspace, options: Options, process: ProcessEnvironment
+) -> InstructingFiles:
+    """The files that instruct any agent of the workspace.
 
     The profiles are those of the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all
     strategies. Raises `ContextasmError` for settings and profiles that can't be used.
     """
     settings_file = load_settings_file(workspace)
     typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    settings, _ = with_detected_profile(typed, settings_file, workspace)
-    outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
-    listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
+    _, detection = with_detected_profile({**typed}, settings_file, workspace)
     files: dict[str, str] = {}
     layers: list[Layer] = []
-    named_in_file = resolve_settings({}, {}, settings_file)["profile"]
-    for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
-        named = {**settings, "profile": setting, "strategy": Setting("", "default")}
-        profile = resolve_profile(named, settings_file, workspace, process, files)
+    for profile in workspace_profiles(typed, settings_file, workspace, process, files):
         layers += profile.layers
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
     locked = [layer for layer in layers if is_locked(layer)]
@@ -84,7 +90,8 @@ def instructing_files(workspace: Folder | GitWorkspace, options: Options, proces
         if OPEN_SOURCES.intersection(layer.query.sources):
             read = read_all_instruction_files(workspace, _templates(layer))
             paths |= {file.document.path for file in read.files}
-    return sorted({*paths, *(path for path in files if not os.path.isabs(path))})
+    instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
+    return InstructingFiles(instructing, detection.words if detection else "")
 
 
 def _strategies(profile: Profile, changes: object) -> Iterator[Profile]:

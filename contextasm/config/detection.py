@@ -1,7 +1,8 @@
 """Detection: the profile for a folder that has no settings and no agents, by the files that other tools leave in it.
 
 The kinds of folders and their signs are data, in `kinds.yaml`. Names alone are looked at; no file of the user's is
-opened, and nothing below the top of the git repository or the home folder is passed on the way up.
+opened. The way up ends at the top of the git repository or at the home folder, whichever comes first: no folder above
+these is looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contextasm.config import values
 from contextasm.config.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.text.templates import is_pattern
-from contextasm.workspace.folder import MARKS, Folder
+from contextasm.workspace.folder import MARKS, Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
 if TYPE_CHECKING:
@@ -88,14 +89,16 @@ def _has_sign(workspace: Folder | GitWorkspace, sign: str) -> bool:
 
 
 def _has_path(workspace: Folder | GitWorkspace, path: str) -> bool:
+    if path.endswith("/"):
+        return workspace.exists(path[:-1]) and not workspace.is_file(path[:-1])
     if not is_pattern(path):
-        return workspace.exists(path)
+        return workspace.is_file(path)
     return any(workspace.is_file(found) for found in workspace.list(path))
 
 
 def _sign_words(sign: str) -> str:
     """A sign with the folder in place of a pattern."""
-    parts = [f"{part[: part.index('/')]}/" if is_pattern(part) else part for part in sign.split(" + ")]
+    parts = [f"{part[: part.index('/')]}/" if is_pattern(part) else part.rstrip("/") for part in sign.split(" + ")]
     return " + ".join(parts)
 
 
@@ -103,8 +106,11 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     """The folder, from `start` upwards, that is of a known kind; None where there is none.
 
     The search ends at the top of the git repository or at the home folder; outside of both, `start` alone is looked at.
-    If `profile` is the one of a kind, other kinds do not count. The nearest folder is taken, but where all that it
-    has is of a kind whose outermost folder counts, the topmost such folder of the git repository.
+    If `profile` is the one of a kind, other kinds do not count.
+
+    The nearest folder is taken, but one that is only of kinds with `outermost` does not end the search: a folder of
+    another kind above it is taken before it. Where there is none, the topmost such folder of the git repository is
+    taken, and outside of a repository the nearest.
     """
     folders, is_repository = _folders_upwards(start, environment.get("HOME", ""))
     outermost: Path | None = None
@@ -123,10 +129,9 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
 
 def _folders_upwards(start: Path, home: str) -> tuple[Sequence[Path], bool]:
     """The folders to look at, from `start` on, and whether the last one is the top of a git repository."""
-    folders = (start, *start.parents)
+    folders, top = (start, *start.parents), repository_top(start)
     home = os.path.realpath(home) if os.path.isabs(home) else ""
-    for number, folder in enumerate(folders):
-        is_repository = os.path.lexists(folder / ".git")
-        if is_repository or os.path.realpath(folder) == home:
-            return folders[: number + 1], is_repository
+    for number, folder in enumerate(folders, 1):
+        if folder == top or os.path.realpath(folder) == home:
+            return folders[:number], folder == top
     return (start,), False

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextasm.config.values import require_known
 from contextasm.model import ContextasmError, Problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
-from contextasm.text.memory_writer import is_type, is_value
+from contextasm.text.memory_fields import CONFIDENCE
+from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.remember import NewMemory
 
@@ -69,7 +69,7 @@ class NewMemoryReader:
         return memory._replace(
             type=parse_type(_required_text(data, "type", where), f"{where}: type") if "type" in data else memory.type,
             importance=importance,
-            tags=tuple(parse_list_item(tag, f"{where}: tags") for tag in tags),
+            tags=parse_items(tags, f"{where}: tags"),
             key=parse_value(_required_text(data, "key", where), f"{where}: key") if "key" in data else memory.key,
         )
 
@@ -80,38 +80,3 @@ def _required_text(data: Mapping[str, object], key: str, where: str) -> str:
         what = "is missing" if value is None else "is not text"
         raise ContextasmError(f"{where}: {key}", what, "give it in quotes")
     return value
-
-
-def parse_importance(value: object, where: str) -> float:
-    """The importance from 0 to 1 of a number or a word. Raises `ContextasmError`."""
-    if isinstance(value, str) and value.casefold() in IMPORTANCE:
-        return IMPORTANCE[value.casefold()]
-    try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
-    except (ValueError, OverflowError):
-        number = -1.0
-    if not 0 <= number <= 1:
-        words = ", ".join(IMPORTANCE)
-        raise ContextasmError(where, f"{value} is not an importance", f"give 0 to 1, or one of {words}")
-    return number
-
-
-def parse_type(word: str, where: str) -> str:
-    """The type of a memory, a word. Raises `ContextasmError` for one that can't be written in brackets."""
-    if not is_type(word):
-        raise ContextasmError(where, f"{word!r} can't be a type", "give a word such as fact, without brackets")
-    return word
-
-
-def parse_value(word: str, where: str) -> str:
-    """A value of a field, without blanks around it. Raises `ContextasmError` for one that braces can't hold."""
-    if not is_value(word):
-        raise ContextasmError(where, f"{word!r} can't be written in braces", "leave out quotes and braces")
-    return word.strip()
-
-
-def parse_list_item(word: str, where: str) -> str:
-    """A value among several of a field. Raises `ContextasmError`."""
-    if "," in word:
-        raise ContextasmError(where, f"{word!r} contains a comma", "give the words one by one")
-    return parse_value(word, where)

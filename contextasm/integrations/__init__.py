@@ -1,1 +1,1 @@
-"""Where agents live: thin adapters over the functions of `api`, none of which a build loads."""
+"""Where agents live: adapters that no build loads. MCP server and plug-in of `llm` use `api`, hooks use `config`."""

@@ -39,6 +39,20 @@ class ServedWorkspace(NamedTuple):
         """Parameters that clients do not have, since the server has them."""
         return {name for name in ("agent", "team") if getattr(self, name) is not None}
 
+    @property
+    def pinned_owners(self) -> set[str]:
+        """Parameters that clients do not have where they write: a server that names an owner writes for that one."""
+        has_owner = bool(self.agent or self.team)
+        return {"agent", "team"} if has_owner else self.pinned
+
+    def owner(self, agent: str, team: str) -> tuple[str | None, str | None]:
+        """Agent and team to write for, as `api` takes them; the agent where the server names both."""
+        if self.agent:
+            return self.agent, None
+        if self.team:
+            return None, self.team
+        return agent or None, team or None
+
 
 class Explanation(BaseModel):
     """Decisions on the fragments of a context."""
@@ -82,6 +96,7 @@ class Remembered(BaseModel):
 
 
 class Logged(BaseModel):
-    """The log that holds the entry."""
+    """The log that holds the entry, and the problems of its text."""
 
     path: str
+    problems: list[str]

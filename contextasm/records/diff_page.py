@@ -11,7 +11,7 @@ from contextasm.rendering.context_page import owner_words, problem_section, requ
 from contextasm.rendering.fragment_texts import FragmentTexts
 from contextasm.rendering.page import element, lines_of_text, page, words
 from contextasm.rendering.page_files import MAX_FILES_BYTES, MAX_LINE
-from contextasm.rendering.page_fragments import MAX_BEGINNING, MAX_FRAGMENT_BYTES, MAX_FRAGMENTS
+from contextasm.rendering.page_fragments import MAX_BEGINNING, MAX_FRAGMENT_BYTES, MAX_FRAGMENTS, limit_words
 from contextasm.rendering.page_layers import NamedContext, layer_bars, layer_table
 from contextasm.text.cleaning import clean_text
 from contextasm.text.graphemes import beginning, clipped
@@ -59,9 +59,7 @@ def _shift_list(difference: Difference) -> Iterator[str]:
         items.append(item)
     yield "\n".join(('<ol class="fragments">', *items, "</ol>"))
     if rest := len(difference.shifts) - len(items):
-        yield element(
-            "p", f"{rest:,} more changes are not listed: a page lists {MAX_FRAGMENTS:,} at most", class_="more"
-        )
+        yield element("p", f"{rest:,} more changes are not listed: {limit_words(len(items))}", class_="more")
 
 
 def _shift_item(shift: Shift, before: FragmentTexts, after: FragmentTexts) -> str:

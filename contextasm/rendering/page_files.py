@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby, takewhile
 from typing import NamedTuple
 
 from contextasm.model import Decision, Span
@@ -25,7 +25,7 @@ SHOWN, LOST, NO_FRAGMENT = "shown", "lost", "in no fragment"
 
 
 class _State(NamedTuple):
-    """What becomes of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the contexts that show it."""
+    """The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the contexts that show it."""
 
     kind: str
     names: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> FileLis
 def _states(
     start: int, lines: Sequence[str], decisions: Sequence[Sequence[Decision]], names: Sequence[str]
 ) -> Sequence[_State]:
-    """What becomes of each line; a blank line goes with the line above it."""
+    """The outcome of each line; a blank line goes with the line above it."""
     first, stop = start, start + len(lines)
     covered = _numbers((decision.lines for own in decisions for decision in own), first, stop)
     shown = [_numbers((span for decision in own for span in decision.kept), first, stop) for own in decisions]
@@ -86,19 +86,32 @@ def _numbers(spans: Iterator[Span], first: int, stop: int) -> set[int]:
 
 
 def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room: int) -> str:
-    """The runs of lines with one fate as HTML, as many as `room` bytes hold."""
+    """The runs of lines with one fate as HTML, as many lines as `room` bytes hold."""
     runs: list[str] = []
-    size = number = 0
+    number = 0
     for state, group in groupby(zip(states, lines, strict=True), key=lambda pair: pair[0]):
-        members = [line for _, line in group]
-        html = _run(start + number, [clipped(line, MAX_LINE) for line in members], state)
-        if size + len(html.encode()) > room:
+        members = [clipped(line, MAX_LINE) for _, line in group]
+        room -= len(_run(start + number, [], state).encode()) + 2 * len(str(len(lines)))
+        fitting = _lines_that_fit(members, room)
+        if fitting:
+            runs.append(_run(start + number, members[:fitting], state))
+            room -= sum(map(_size, members[:fitting]))
+            number += fitting
+        if fitting < len(members):
             rest = f"{len(lines) - number:,} more lines are not on this page"
             return "\n".join((*runs, element("p", rest, class_="more")))
-        runs.append(html)
-        size += len(html.encode())
-        number += len(members)
     return "\n".join(runs)
+
+
+def _lines_that_fit(lines: Sequence[str], room: int) -> int:
+    """The number of lines, from the first on, that `room` bytes of HTML hold."""
+    sizes = accumulate(map(_size, lines))
+    return sum(1 for _ in takewhile(lambda size: size <= room, sizes))
+
+
+def _size(line: str) -> int:
+    """Bytes of a line in HTML, with its line end."""
+    return len(lines_of_text(line).encode()) + 1
 
 
 def _run(number: int, lines: Sequence[str], state: _State) -> str:

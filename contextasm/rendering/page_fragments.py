@@ -14,11 +14,10 @@ from contextasm.rendering.wording import decision_words
 from contextasm.text.graphemes import beginning
 
 MAX_FRAGMENTS = 2000
-"""Number of fragments that a page shows; those beyond are counted, the fragments that are shown last of all."""
+"""Number of fragments that a page lists; those beyond are counted. Fragments that a context shows are listed first."""
 
 MAX_FRAGMENT_BYTES = 3_000_000
 """Number of bytes of all fragments on a page."""
-
 
 MAX_BEGINNING = 200
 """Number of characters of a fragment's text on a page."""
@@ -53,7 +52,7 @@ def fragment_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchor
     titles = layer_headings([each.context for each in contexts])
     parts = [f"{_layer_title(layer, titles)}\n{_layer_part(own, items)}" for layer, own in layers.items()]
     if rest := [row for row in rows if id(row) not in items]:
-        parts.append(_rest_table(rest, names))
+        parts.append(_rest_table(rest, names, limit_words(len(items))))
     return "\n".join(parts)
 
 
@@ -115,7 +114,7 @@ def _item(row: _Row, names: Sequence[str], texts: FragmentTexts, anchors: Mappin
 
 
 def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
-    """What was decided, by context; once where all decided the same."""
+    """The decisions, by context; once where all decided the same."""
     first = row.decisions[0]
     if all(_same(first, decision) for decision in row.decisions):
         names = [""]
@@ -143,7 +142,14 @@ def _token_words(decision: Decision) -> str:
     return f" ({after:,} of {before:,} tokens)"
 
 
-def _rest_table(rows: Sequence[_Row], names: Sequence[str]) -> str:
+def limit_words(listed: int) -> str:
+    """The limit that ended a list of this many fragments or changes: their number, or the room of a page."""
+    if listed >= MAX_FRAGMENTS:
+        return f"a page lists {MAX_FRAGMENTS:,} at most"
+    return f"a page has room for {MAX_FRAGMENT_BYTES:,} bytes of them"
+
+
+def _rest_table(rows: Sequence[_Row], names: Sequence[str], limit: str) -> str:
     """The numbers of fragments that are not listed, by layer, and by outcome in each context."""
     layers: dict[str, list[_Row]] = {}
     for row in rows:
@@ -152,7 +158,7 @@ def _rest_table(rows: Sequence[_Row], names: Sequence[str]) -> str:
         (words(layer), f"{len(own):,}", *(words(_outcomes(own, place)) for place in range(len(names))))
         for layer, own in layers.items()
     ]
-    caption = f"{len(rows):,} more fragments are not listed: a page lists {MAX_FRAGMENTS:,} at most"
+    caption = f"{len(rows):,} more fragments are not listed: {limit}"
     return table(caption, ("layer", "fragments", *names), cells)
 
 

@@ -62,7 +62,7 @@ def _comment_end(
     lines: Sequence[str], code: set[int], at: int, start: int, open_ends: _OpenEnds
 ) -> tuple[int, int] | None:
     """Line and character behind the comment that begins there; None where it is never closed."""
-    is_block = not lines[at][:start].strip(" ") and start < 4
+    is_block = start < 4 and not lines[at][:start].strip(" ")
     if open_ends.text or (not is_block and at < open_ends.paragraph):
         return None
     begin = start + 4

@@ -13,6 +13,7 @@ from contextasm.text.literals import fence_opening, literal_at
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 
 
@@ -103,6 +104,11 @@ def _interrupts_paragraph(lines: Sequence[str], at: int) -> bool:
         return True
     part = literal_at(lines, at)
     return part is not None and (part.kind == "fence" or (part.kind in {"comment", "raw"} and part.stop > at + 1))
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line is a rule, such as `---` or `* * *`; below a text, `---` is an underline, too."""
+    return bool(_RULE.match(line))
 
 
 def is_underline(line: str) -> bool:

@@ -18,7 +18,7 @@ from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end, states_o
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
 _PLAIN = re.compile(r"[\w./:+-][\w./:+, -]*")
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}]")
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}\ud800-\udfff]")
 
 
 def clean_lines(text: str) -> str:

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from contextasm.text.literals import Literal, fence_opening, indent_of, literal_at
-from contextasm.text.markdown import heading, is_underline
+from contextasm.text.markdown import heading, is_rule, is_underline
 
 DEEPEST = 6
 """Level of the deepest heading."""
 
 _MARKS = re.compile(r"( {0,3})(#{1,6})")
-_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _SURE_ITEM = re.compile(r" {0,3}(?:[-*+]|1[.)])[ \t]+\S")
 _CONTAINER = re.compile(r"[ \t]*(?:[-*+>]|\d{1,9}[.)])")
 _SUSPECT = re.compile(r"^[ \t]*(?:[=-]+[ \t]*$|<)", re.MULTILINE)
@@ -84,7 +83,7 @@ class _Outline:
                 continue
             if part:
                 self.changes[at] = _escaped(lines[at])
-            if not lines[at].strip(" \t") or (_RULE.match(lines[at]) and not is_underline(lines[at])):
+            if not lines[at].strip(" \t") or (is_rule(lines[at]) and not is_underline(lines[at])):
                 run = at + 1
             elif title := heading(lines[at]):
                 self.headings.append(_Heading(at, title[0], is_visible=True))
@@ -116,9 +115,9 @@ class _Outline:
     def _underline(self, run: int, at: int) -> bool:
         """Note a line that may make a heading of the lines above it; whether these end there."""
         lines, above = self._lines, self._lines[run:at]
-        is_rule = bool(_RULE.match(lines[at]))
+        rule = is_rule(lines[at])
         if not above or _SURE_ITEM.match(above[-1]):
-            return is_rule
+            return rule
         if all(map(_is_plain, above)) and not any("|" in line for line in above):
             level = 1 if "=" in lines[at] else 2
             self.headings.append(_Heading(run, level, is_visible=True))
@@ -128,14 +127,14 @@ class _Outline:
                 self.changes[at] = ""
             return True
         self._neutralize(at)
-        return is_rule
+        return rule
 
     def _neutralize(self, at: int) -> None:
         # A rule of other marks is the same rule.
         line = self._lines[at]
         mark = line.strip(" \t")
         indent = line[: len(line) - len(line.lstrip(" "))]
-        self.changes[at] = indent + ("***" if _RULE.match(line) else "\\" + mark)
+        self.changes[at] = indent + ("***" if is_rule(line) else "\\" + mark)
 
 
 def _is_plain(line: str) -> bool:

@@ -20,6 +20,11 @@ MARKS = ("ctxasm.yaml", "agents")
 """Names that make a folder a workspace."""
 
 
+def repository_top(folder: Path) -> Path | None:
+    """The nearest folder, from this one upwards, that holds `.git`; None where none does. Links in its path stay."""
+    return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
+
+
 def find_workspace(start: Path) -> Path | None:
     """The nearest folder, upwards from `start`, with settings or agents; None if there is none."""
     for folder in (start, *start.parents):

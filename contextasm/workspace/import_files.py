@@ -17,7 +17,7 @@ def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile
     Raises `ContextasmError` where there is nothing to read, or anything can't be read as UTF-8.
     """
     if not os.path.isdir(path):
-        return [_source_file(path)]
+        return [source_file(path, _file_text(path))]
     if not folder_files:
         raise ContextasmError(path, "is a folder", "name the file in it")
     try:
@@ -27,15 +27,17 @@ def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile
     matching = [name for name in names if any(fnmatchcase(name, pattern) for pattern in folder_files)]
     if not matching:
         raise ContextasmError(path, f"has no file {' or '.join(folder_files)}", "name the folder or the file to import")
-    return [_source_file(f"{path.rstrip('/')}/{name}") for name in matching]
+    files = [(f"{path.rstrip('/')}/{name}", _file_text(f"{path.rstrip('/')}/{name}")) for name in matching]
+    # An empty file among others has nothing to lose; where all are empty, the first is refused.
+    return [source_file(*file) for file in files if file[1].strip()] or [source_file(*files[0])]
 
 
-def _source_file(path: str) -> SourceFile:
+def _file_text(path: str) -> str:
     data = file_bytes(path)
     if not isinstance(data, bytes):
         raise ContextasmError(path, data.message, "name a file that can be read")
     try:
-        return source_file(path, data.decode("utf-8-sig"))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ContextasmError(path, f"byte {error.start} is not UTF-8", "save it as UTF-8") from error
 

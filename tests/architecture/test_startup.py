@@ -20,8 +20,16 @@ HEAVY = (
     "sqlite3",
     "logging",
     "contextasm.retrieval.search",
+    "contextasm.api",
+    "contextasm.config.detection",
+    "contextasm.config.parameters",
+    "contextasm.integrations",
+    "contextasm.text.exchange",
 )
 """What `build` does not load (docs/architecture.md, Start-up)."""
+
+SCRIPTS = ("ctxasm", "contextasm")
+"""Names of the command: `uvx contextasm` looks for the package's own."""
 
 SCRIPT = """
 import atexit, os, sys
@@ -181,11 +189,11 @@ def test_exact_build_needs_no_network_and_writes_nothing_in_the_workspace(tmp_pa
 
 
 def test_command_is_the_module() -> None:
-    """`python -m contextasm` is what these tests run; the script `ctxasm` calls the same function."""
+    """`python -m contextasm` is what these tests run; the scripts `ctxasm` and `contextasm` call the same function."""
     from importlib.metadata import entry_points
 
-    (script,) = entry_points(group="console_scripts", name="ctxasm")
-    assert (script.value, COMMAND[1:]) == ("contextasm.__main__:main", ("-m", "contextasm"))
+    values = {name: [script.value for script in entry_points(group="console_scripts", name=name)] for name in SCRIPTS}
+    assert (values, COMMAND[1:]) == ({name: ["contextasm.__main__:main"] for name in SCRIPTS}, ("-m", "contextasm"))
 
 
 def test_only_a_locked_build_loads_the_approval_lock(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import CASES, SMALL, inside
+from tests.command import CASES, SMALL, inside, refused
 from tests.workspaces import write
 
 PRIVATE = "The locker opens with the spare key"
@@ -144,3 +144,8 @@ def test_the_receipts_of_a_context_are_as_they_were_read_and_found_right(audienc
     if os.environ.get("UPDATE_CASES"):
         target.write_text(text, encoding="utf-8")
     assert text == target.read_text(encoding="utf-8")
+
+
+def test_server_does_not_start_for_an_audience_that_is_none(folder: Path) -> None:
+    """A slip of the pen would serve everything."""
+    refused(inside("mcp", "-w", folder, "--audience", "shraed"), "--audience", "did you mean shared?")

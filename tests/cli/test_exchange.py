@@ -161,14 +161,13 @@ def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(work
         ),
         ("claude-export", '[{"chat_messages": []}]', "standard input: [0]", "has neither conversations_memory"),
         ("claude-export", '{"conversations_memory": 1}', "standard input: conversations_memory", "is not text"),
-        ("claude-code", "---\nname: x\n", "standard input:1", "front matter that is never closed"),
         ("claude-code", "---\nname: [\n---\nx\n", "standard input:3", "not valid YAML"),
         ("openclaw", "<!-- observed: soon -->\n- x\n", "standard input:1: observed", "is no date"),
         ("jsonl", '{"text": "x"}\n[1]', "standard input:2", "is no JSON object"),
         ("jsonl", '{"text": "x"}\n{"text": "y"', "standard input:2", "not valid JSON"),
         ("jsonl", '{"text": "x", "creatd": "2025-01-01"}', "standard input:1", "did you mean created?"),
         ("jsonl", '{"text": " "}', "standard input:1: text", "is empty"),
-        ("jsonl", '{"text": "x", "importance": 2}', "standard input:1: importance", "2 can't be used"),
+        ("jsonl", '{"text": "x", "importance": 2}', "standard input:1: importance", "2 is not an importance"),
         ("jsonl", '{"text": "x", "tags": ["a,b"]}', "standard input:1: tags", "contains a comma"),
         ("jsonl", '{"text": "x", "id": "a\\"b"}', "standard input:1: id", "can't be written in braces"),
         ("jsonl", '{"text": "x", "id": "1"}\n{"text": "y", "id": "1"}', "standard input:2: id", "another entry"),
@@ -185,6 +184,195 @@ def test_broken_input_is_one_line_that_names_its_place(
     before = files(workspace)
     refused(run(workspace, "import", name, "-", stdin=text), f"error: {where}: ", what)
     assert files(workspace) == before
+
+
+def left_out(done: Result) -> dict[str, str]:
+    """The lines of a receipt that name what is in no memory: the kind by its place."""
+    lines = [line.removeprefix("left out ") for line in done.out.splitlines() if line.startswith("left out ")]
+    return {line.rpartition(": ")[0]: line.rpartition(": ")[2] for line in lines}
+
+
+def texts(workspace: Path) -> list[str]:
+    """The texts of all memories, as they are exported."""
+    return [json.loads(line)["text"] for line in export(workspace, "--audience", "personal").out.splitlines()]
+
+
+OLD, NEW = "<!-- observed: 2025-03-01 | status: superseded -->", "<!-- observed: 2025-03-08 | status: active -->"
+
+
+@pytest.mark.parametrize(
+    ("comments", "expected"),
+    [
+        ([OLD, NEW], "created=2025-03-08 tags"),
+        ([NEW, OLD], "created=2025-03-08 tags"),
+        (["<!-- observed: 2025-03-09 -->", OLD.replace("01", "10")], "created=2025-03-09 tags"),
+        ([NEW, NEW.replace("08", "07")], "created=2025-03-08 tags"),
+        ([OLD, OLD.replace("01", "02")], "created=2025-03-02 status=superseded tags"),
+        ([OLD, OLD.replace("superseded", "draft")], "created=2025-03-01 status=draft tags"),
+        ([OLD, ""], "tags"),
+    ],
+)
+def test_of_two_states_of_an_entry_the_one_that_holds_is_taken_and_the_other_told(
+    tmp_path: Path, comments: list[str], expected: str
+) -> None:
+    """An active one first, then the later day, then the lower place; in one file or in two."""
+    entries = [f"{comment}\n- Call her Hana\n" for comment in comments]
+    fill(tmp_path / "one", {"MEMORY.md": "# People\n\n" + "\n# People\n".join(entries)}, base={})
+    fill(
+        tmp_path / "two",
+        {"MEMORY.md": f"# People\n{entries[0]}", "USER.md": f"# People\n{entries[1]}"},
+        base={},
+    )
+    for name in ("one", "two"):
+        root = fill(tmp_path / f"w-{name}", {})
+        done = run(root, "import", "openclaw", tmp_path / name)
+        assert done.out.startswith("1 added")
+        assert f" {expected}=People}}" in imported(root, "openclaw")
+        assert [what.partition(" at ")[0] for what in left_out(done).values()] == ["other state of the entry"]
+        assert run(root, "import", "openclaw", tmp_path / name).out.startswith("0 added; 1 left as they are\n")
+
+
+def test_an_entry_that_is_there_again_is_taken_once(workspace: Path) -> None:
+    """Nothing is lost, so nothing is told."""
+    done = run(workspace, "import", "openclaw", "-", stdin="- One\n- Two\n- One\n")
+    assert done.out == "2 added to agents/a/memories/imported-openclaw.md\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        ("- [DB](db.md) - always use port 5433", "DB - always use port 5433"),
+        ("- [DB](db.md): port 5433\n  and [user](<user.md>)", "DB: port 5433\nand user"),
+        ("- See [DB](db.md)", "See DB"),
+        ("- [Guide](https://host/guide.md)", "[Guide](https://host/guide.md)"),
+        ("- [Code](db.py)", "[Code](db.py)"),
+        ("- [DB](db.md)", ""),
+        ("- [DB](./db.md#ports), [user](user.md).", ""),
+        ("- [DB](db.md)\n  - [user](user.md)", ""),
+    ],
+)
+def test_an_entry_of_the_index_is_left_out_if_it_is_links_to_files_alone(
+    workspace: Path, tmp_path: Path, entry: str, text: str
+) -> None:
+    """Any other has the words of its links; what is left out is told."""
+    path = tmp_path / "MEMORY.md"
+    path.write_text(f"{entry}\n- Tea is green\n")
+    done = run(workspace, "import", "claude-code", path)
+    assert texts(workspace) == [*([text] if text else []), "Tea is green"]
+    assert left_out(done) == ({} if text else {f"{path}:1": f"link to a file{', and 1 more' * entry.count(chr(10))}"})
+
+
+@pytest.mark.parametrize("name", ["claude-code", "claude-export", "openclaw"])
+def test_rules_are_no_memories(workspace: Path, name: str) -> None:
+    """Wherever they stand and however they are written; but one in a text of code belongs to it."""
+    text = "One\n---\n- two\n---\n\n* * *\n___\nThree\n - - -\n```\n---\n```\n- four\n  ```\n---\n  ```\n"
+    given = json.dumps({"conversations_memory": text}) if name == "claude-export" else text
+    done = run(workspace, "import", name, "-", stdin=given)
+    assert texts(workspace) == ["One", "two", "Three", "```\n---\n```", "four\n```\n---\n```"]
+    assert done.out.splitlines()[1:] == [
+        f"left out {done.out.split('left out ')[1].rsplit(':', 1)[0]}: rule, and 4 more"
+    ]
+
+
+@pytest.mark.parametrize("name", ["claude-code", "openclaw"])
+def test_a_file_may_begin_with_a_rule(workspace: Path, tmp_path: Path, name: str) -> None:
+    """Front matter is what every file of ours has for it; the other files are read."""
+    folder = fill(tmp_path / "memory", {"MEMORY.md": "---\n\n- One\n", "USER.md": "- Two\n"}, base={})
+    done = run(workspace, "import", name, folder)
+    assert texts(workspace) == ["One", "Two"]
+    assert left_out(done) == {f"{folder}/MEMORY.md:1": "rule"}
+
+
+def test_front_matter_of_no_known_key_is_text(workspace: Path) -> None:
+    """Between two rules may stand what a person wrote."""
+    run(workspace, "import", "claude-code", "-", stdin="---\nPorts: 5433\nare: in: use\n---\n- One\n")
+    assert texts(workspace) == ["Ports: 5433\nare: in: use", "One"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("mem0", '{"results": [{"id": "1", "memory": "x", "metadata": {"a": 1}, "hash": ""}], "relations": [1]}',
+         {"": "key relations", ": results[0]": "key metadata"}),
+        ("mem0", '[{"id": "1", "memory": "x", "categories": "food"}]', {"[0]": "key categories"}),
+        ("memory-server", '{"type": "entity", "name": "A", "entityType": "[a]", "observations": ["x"], "more": 1}',
+         {":1": "key entityType", ":1 ": "key more"}),
+        ("claude-export", '{"conversations_memory": "# A\\n# B\\nx\\n\\n**C**\\n", "account_uuid": "1"}',
+         {": conversations_memory: line 1": "heading with nothing below it", "": "key account_uuid"}),
+        ("openclaw", "---\na: b\n---\nx <!-- y -->\n# E\n<!-- observed: 2025-03-01 -->\n<!-- observed: 2025-03-02 -->",
+         {":1": "front matter", ":4": "comment", ":6": "comment with no entry behind it, and 1 more",
+          ":5": "heading with nothing below it"}),
+        ("claude-code", "---\nname: a\ndescription: d\ntype: '[t]'\nmetadata:\n  id: 1\n---\nx\n",
+         {"": "key description", " ": "key type", ": metadata": "key id"}),
+    ],
+)  # fmt: skip
+def test_what_is_in_no_memory_is_told(workspace: Path, name: str, text: str, told: dict[str, str]) -> None:
+    """Each kind once, with its first place and the number of the others; JSON has every one."""
+    done = run(workspace, "import", name, "-", stdin=text)
+    lines = [line for line in done.out.splitlines() if line.startswith("left out ")]
+    assert sorted(lines) == sorted(f"left out standard input{place.strip()}: {what}" for place, what in told.items())
+    data = json.loads(run(workspace, "import", name, "-", "--json", stdin=text).out)
+    assert {part["what"] for part in data["left_out"]} == {what.removesuffix(", and 1 more") for what in told.values()}
+
+
+def test_a_bold_line_with_nothing_below_it_is_a_memory(workspace: Path) -> None:
+    """It is a heading for what stands below it."""
+    run(workspace, "import", "openclaw", "-", stdin="**Never push on Friday.**\n\n**People**\n\n- Hana\n")
+    assert texts(workspace) == ["**Never push on Friday.**", "Hana"]
+    assert "tags=People" in imported(workspace, "openclaw")
+
+
+def test_an_empty_file_of_a_folder_stops_nothing(workspace: Path, tmp_path: Path) -> None:
+    """It has nothing to lose; a folder of empty files is a slip."""
+    folder = fill(tmp_path / "memory", {"MEMORY.md": "- One\n", "a.md": "", "b.md": " \n"}, base={})
+    assert run(workspace, "import", "claude-code", folder).out.startswith("1 added")
+    (folder / "MEMORY.md").write_text("")
+    refused(run(workspace, "import", "claude-code", folder), "MEMORY.md: is empty")
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mem0", json.dumps([{"id": "1", "memory": "x", "created_at": LONG}])),
+        ("memory-server", json.dumps({"type": LONG})),
+        ("openclaw", f"<!-- observed: {LONG} -->\n- x\n"),
+        ("jsonl", json.dumps({"text": "x", "created": LONG})),
+        ("jsonl", json.dumps({"text": "x", "importance": LONG})),
+        ("jsonl", json.dumps({"text": "x", "importance": [LONG]})),
+        ("jsonl", json.dumps({"text": "x", "tags": [f"{LONG},"]})),
+        ("jsonl", json.dumps({"text": "x", "type": f"{LONG}]"})),
+        ("jsonl", json.dumps({"text": "x", "key": f"{LONG}}}"})),
+    ],
+)
+def test_an_error_quotes_the_beginning_of_a_long_value(workspace: Path, name: str, text: str) -> None:
+    """A log of messages stays readable."""
+    done = run(workspace, "import", name, "-", stdin=text)
+    refused(done, "...")
+    assert len(done.err) < 300
+
+
+def test_a_key_that_is_not_read_is_one_short_line(workspace: Path) -> None:
+    """Nothing that it spells is a line of the receipt, or leaves a secret in it."""
+    data = [{"id": "1", "memory": "x", "a\n9 added to b": 1, TOKEN: 1, LONG: 1}]
+    done = run(workspace, "import", "mem0", "-", stdin=json.dumps(data))
+    assert done.out.splitlines()[1:] == [
+        "left out standard input[0]: key a 9 added to b",
+        "left out standard input[0]: key [masked:github-token]",
+        f"left out standard input[0]: key {LONG[:80]}",
+    ]
+
+
+def test_no_part_of_a_secret_is_left_where_a_quote_is_cut(workspace: Path) -> None:
+    """It is masked before."""
+    long = f"{'x' * 60} {TOKEN}"
+    error = run(
+        workspace, "import", "mem0", "-", stdin=json.dumps([{"id": "1", "memory": "x", "created_at": long}])
+    ).err
+    done = run(workspace, "import", "mem0", "-", stdin=json.dumps([{"id": "1", "memory": "x", long: 1}])).out
+    assert TOKEN[:8] not in error + done
 
 
 def test_files_that_cannot_be_read_are_refused(workspace: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from tests.workspace.test_watch import watching
 
 OTHERWISE = {
     "build": "-f json",
-    "check": "-f json",
     "edit": "opens an editor",
     "completion": "prints a script",
     "export": "-f jsonl",
@@ -29,6 +29,12 @@ OTHERWISE = {
 def test_command_has_json(command: str) -> None:
     """By the same name everywhere."""
     assert "--json" in inside(command, "--help").out
+
+
+def test_every_other_command_has_none() -> None:
+    """A command that gets `--json` leaves the list, and one that is gone as well."""
+    assert {*OTHERWISE} <= {*COMMANDS}
+    assert [name for name in OTHERWISE if re.search(r"--json\b", inside(name, "--help").out)] == []
 
 
 def told(*words: str | Path, cwd: Path, code: int = 0) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from contextasm.cli.app import COMMANDS
 from tests.command import ctxasm, fill, inside
+from tests.workspace.test_watch import watching
 
 make = partial(fill, base={})
 """Makes a folder of these files alone: no agents."""
@@ -111,7 +115,63 @@ Test.
 Always.
 """
 
+ALONE = {
+    "AGENTS.md": "Be brief.\n",
+    "CLAUDE.md": "Be brief.\n",
+    "GEMINI.md": "Be brief.\n",
+    ".cursorrules": "Be brief.\n",
+    ".cursor/rules/all.mdc": "---\nalwaysApply: true\n---\nBe brief.\n",
+    ".github/copilot-instructions.md": "Be brief.\n",
+    ".github/instructions/a.instructions.md": '---\napplyTo: "**"\n---\nBe brief.\n',
+}
+"""Files each of which alone makes a folder a repository with instructions, with the sign that the receipt names."""
+SIGNS = {".cursor/rules/all.mdc": ".cursor/rules", ".github/instructions/a.instructions.md": ".github/"}
+
+CLAW = {
+    "AGENTS.md": "Ask first.\n",
+    "memory/2025-03-13.md": "- Shipped.\n",
+}
+CLAW_TEXT = """\
+## Agents
+Ask first.
+
+## Recent Notes
+### 2025-03-13
+- Shipped.
+"""
+CLAW_WORDS = "profile openclaw, for AGENTS.md + memory/ is here; also found: -p repo (AGENTS.md)"
+EVERYTHING = {**OPENCLAW, **LOGSEQ, **OBSIDIAN, "CLAUDE.md": "Order.\n"}
+EVERYTHING_WORDS = (
+    "profile openclaw, for SOUL.md is here; also found: -p logseq (logseq/config.edn), -p obsidian (.obsidian), "
+    "-p repo (AGENTS.md)"
+)
+
 LAYOUTS = {
+    **{
+        f"repo-{path}": (
+            {path: text},
+            f"## Instructions\n### {path}\nBe brief.\n",
+            f"profile repo, for {SIGNS.get(path, path)} is here",
+        )
+        for path, text in ALONE.items()
+    },
+    "openclaw-agents": (CLAW, CLAW_TEXT, CLAW_WORDS),
+    "openclaw-memory": (
+        {"AGENTS.md": "Ask first.\n", "MEMORY.md": "Tea.\n", "memory/topics.md": "- T\n"},
+        "## Agents\nAsk first.\n\n## Memory\nTea.\n",
+        "profile openclaw, for AGENTS.md + memory + MEMORY.md is here; also found: -p repo (AGENTS.md)",
+    ),
+    "everything": (EVERYTHING, OPENCLAW_TEXT, EVERYTHING_WORDS),
+    "logseq-obsidian": (
+        {**LOGSEQ, **OBSIDIAN, "GEMINI.md": "G.\n"},
+        LOGSEQ_TEXT,
+        "profile logseq, for logseq/config.edn is here; also found: -p obsidian (.obsidian), -p repo (GEMINI.md)",
+    ),
+    "obsidian-repo": (
+        {**OBSIDIAN, "CLAUDE.md": "C.\n"},
+        f"## Instructions\n### CLAUDE.md\nC.\n\n{OBSIDIAN_TEXT}",
+        "profile obsidian, for .obsidian is here; also found: -p repo (CLAUDE.md)",
+    ),
     "openclaw": (OPENCLAW, OPENCLAW_TEXT, "profile openclaw, for SOUL.md is here; also found: -p repo (AGENTS.md)"),
     "obsidian": (OBSIDIAN, OBSIDIAN_TEXT, "profile obsidian, for .obsidian is here"),
     "logseq": (LOGSEQ, LOGSEQ_TEXT, "profile logseq, for logseq/config.edn is here"),
@@ -138,6 +198,163 @@ def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command
     result = inside(command, cwd=tmp_path, env=DAY)
     assert result.code == 0, result
     assert words in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("openclaw-agents", "memory/2025-03-14.md", "- Sailed.\n"),
+        ("repo", "docs/style.md", "Spaces.\n"),
+        ("obsidian", "Daily/2025/03/14-03-2025 Friday.md", "- Sailed.\n"),
+        ("logseq", "journals/2025_03_14.md", "- Sailed.\n"),
+    ],
+)
+def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, text: str) -> None:
+    """It writes what a build writes, and again when a file of the layout changes, be it new or only imported."""
+    files, whole, words = LAYOUTS[name]
+    (tmp_path / "ws").mkdir()
+    make(tmp_path / "ws", files)
+    with watching(tmp_path, "--date", "2025-03-14") as watch:
+        assert watch.out.read_text() == whole
+        assert words in watch.log
+        make(tmp_path / "ws", {path: text})
+        watch.shows(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("openclaw", "`ctxasm build --topic WORDS` shows the lines of its logs that match"),
+        ("repo", "name a profile of memories with -p"),
+    ],
+)
+def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
+    """With and without `--all`; the build that is named finds the line."""
+    files, _, _ = LAYOUTS[name]
+    make(tmp_path, {**files, "memory/2024-05-05.md": "- The ferry sank.\n"} if name == "openclaw" else files)
+    for words in ((), ("--all",)):
+        result = inside("search", "ferry", *words, cwd=tmp_path, env=DAY)
+        assert (result.code, result.out) == (2, "")
+        assert f"profile {name}: searches no memories: {hint}" in result.err
+    if name == "openclaw":
+        assert "The ferry sank." in inside("build", "--topic", "ferry", cwd=tmp_path, env=DAY).out
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_show_finds_no_memory_and_says_so(tmp_path: Path, name: str) -> None:
+    """In one line, with what lists the ids."""
+    files, _, _ = LAYOUTS[name]
+    make(tmp_path, files)
+    result = inside("show", "m-1", cwd=tmp_path, env=DAY)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("ctxasm: error: id: there is no memory m-1")
+
+
+@pytest.mark.parametrize("folder", ["/home/ana/notes", "../notes", "a/../../b", "~/notes", "C:\\\\notes"])
+def test_daily_notes_outside_of_the_vault_are_refused_in_one_clear_line(tmp_path: Path, folder: str) -> None:
+    """With the file, the folder and what to do."""
+    make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}'})
+    result = inside("build", cwd=tmp_path, env=DAY)
+    shown = folder.replace("\\\\", "\\")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"ctxasm: error: .obsidian/daily-notes.json: the folder of daily notes, {shown}, is not inside this workspace: "
+        "choose a folder of the workspace there, such as Daily\n"
+    )
+
+
+@pytest.mark.parametrize("folder", ["/Daily", "Daily/", " /Daily/ "])
+def test_slashes_around_a_folder_of_daily_notes_mean_nothing(tmp_path: Path, folder: str) -> None:
+    """Obsidian takes them off, too."""
+    make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}', "Daily/2025-03-14.md": "- Today.\n"})
+    assert "Today." in inside("build", "-q", cwd=tmp_path, env=DAY).out
+
+
+SAYING = (
+    *("build", "build -f json", "build --locked", "explain", "explain --json", "explain --id SOUL.md"),
+    *("explain --line SOUL.md:1", "explain --html {page}", "explain --html {page} --budgets 1k,2k"),
+    *("plan", "plan --json", "stats", "stats --json", "check", "check --json", "diff @1k", "diff @1k @2k --json"),
+    *("diff HEAD --html {page}", "diff --text HEAD", "rules eval", "config", "config --json", "lock"),
+    "search x --archive",
+)
+"""Commands whose result goes by the profile that is taken; `search` without archives needs one that has memories."""
+
+NOT_SAYING = frozenset(
+    {
+        *("watch", "hook", "mcp"),  # they go on, and have tests of their own
+        *("remember", "feedback", "show", "edit", "memory", "log", "tidy", "task", "import", "export"),  # no build
+        *("replay", "init", "profiles", "tokenizers", "completion"),
+    }
+)
+
+
+@pytest.mark.parametrize("words", SAYING)
+def test_profile_that_is_taken_is_named_on_standard_error(tmp_path: Path, words: str) -> None:
+    """Once, in the same words, whatever is asked for; a profile that is named is not."""
+    make(tmp_path / "w", OPENCLAW)
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    for git in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm first"):
+        subprocess.run(["git", *git.split()], cwd=tmp_path / "w", env=environment, check=True)
+    assert inside("lock", "-q", cwd=tmp_path / "w", env=DAY).code == 0
+    typed = words.format(page=tmp_path / "page.html").split()
+    result = inside(*typed, cwd=tmp_path / "w", env=DAY)
+    assert result.err.count(LAYOUTS["openclaw"][2]) == 1, result
+    assert LAYOUTS["openclaw"][2] not in result.out
+    named = inside(*typed, "-p", "openclaw", cwd=tmp_path / "w", env=DAY)
+    assert "profile openclaw, for" not in named.err
+
+
+def test_every_command_says_it_or_takes_no_profile() -> None:
+    """A new command has to choose."""
+    saying = {words.split()[0] for words in (*SAYING, "search")}
+    assert {*COMMANDS} == saying | NOT_SAYING
+    assert not saying & NOT_SAYING
+
+
+def test_order_of_all_kinds_at_once(tmp_path: Path) -> None:
+    """The most particular first; the others are named in their order."""
+    make(tmp_path, {**REPO, **OBSIDIAN, **LOGSEQ, **OPENCLAW})
+    words = "profile openclaw, for SOUL.md is here; also found: "
+    words += "-p logseq (logseq/config.edn), -p obsidian (.obsidian), -p repo (AGENTS.md)"
+    assert inside("build", cwd=tmp_path, env=DAY).err.rstrip().endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("files", "sign"),
+    [
+        ({"AGENTS.md": "Top.\n", "memory/2025-03-13.md": "- Shipped.\n"}, "AGENTS.md + memory/"),
+        (
+            {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n", "MEMORY.md": "Tea.\n"},
+            "AGENTS.md + memory + MEMORY.md",
+        ),
+    ],
+)
+def test_instructions_with_a_folder_memory_need_a_day_or_a_memory(
+    tmp_path: Path, files: dict[str, str], sign: str
+) -> None:
+    """A folder `memory` alone may be anything of a repository's."""
+    make(tmp_path / "w", {"AGENTS.md": "Top.\n", **files})
+    assert f"profile openclaw, for {sign} is here" in inside("build", cwd=tmp_path / "w", env=DAY).err
+    make(tmp_path / "r", {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n"})
+    assert "profile repo, for AGENTS.md is here" in inside("build", cwd=tmp_path / "r", env=DAY).err
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "SOUL.md", "CLAUDE.md", ".cursorrules", "logseq/config.edn"])
+def test_folder_with_the_name_of_a_file_is_no_sign(tmp_path: Path, name: str) -> None:
+    """Nor is a file with the name of a folder."""
+    make(tmp_path / "w", {f"{name}/x.md": "Text.\n", ".obsidian": "", ".cursor/rules": ""})
+    result = inside("build", cwd=tmp_path / "w", env=DAY)
+    assert (result.code, "no workspace here or above" in result.err) == (2, True)
+
+
+def test_nearest_folder_is_taken_outside_of_a_repository(tmp_path: Path) -> None:
+    """In a repository the topmost is: it counts as a whole."""
+    make(tmp_path, {"home/AGENTS.md": "Top.\n", "home/a/AGENTS.md": "Nested.\n", "home/a/b/x.py": ""})
+    home = {**DAY, "HOME": str(tmp_path / "home")}
+    assert "Nested." in inside("build", "-q", cwd=tmp_path / "home" / "a" / "b", env=home).out
+    (tmp_path / "home" / ".git").mkdir()
+    out = inside("build", "-q", cwd=tmp_path / "home" / "a" / "b", env=home).out
+    assert ("Top." in out, "Nested." in out) == (True, False)
 
 
 def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:

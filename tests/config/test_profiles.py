@@ -266,3 +266,22 @@ def test_row_90_layers_run_in_their_order_and_one_that_is_off_is_left_out(tmp_pa
     ]
     (folder / "ctxasm.yaml").write_text("layers:\n  - {id: L5, enabled: false}\n")
     assert "Personal Memories" not in inside("build", "-q", "-w", folder).out
+
+
+@pytest.mark.parametrize(("form", "name"), [("DD.MM.YYYY", "13.03.2025"), ("YYYY_MM_DD", "2025_03_13")])
+def test_profile_says_how_dates_are_written_in_names(tmp_path: Path, form: str, name: str) -> None:
+    """Its key `dates`: a name of another form is no log, and the day is the one that is meant."""
+    profile = f"""\
+layers:
+  - id: days
+    heading: Days
+    source: daily
+    dates: {form}
+    path: "days/*.md"
+    group: "### {{date}}"
+    max_age_days: 7
+    overflow: truncate
+"""
+    fill(tmp_path, {"p.yaml": profile, f"days/{name}.md": "- Shipped.\n", "days/2025-03-12.md": "- Other form.\n"})
+    result = inside("build", "-q", "-w", tmp_path, "-p", tmp_path / "p.yaml", "--date", "2025-03-14")
+    assert result.out == "## Days\n### 2025-03-13\n- Shipped.\n", result

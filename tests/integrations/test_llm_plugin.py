@@ -86,3 +86,27 @@ def test_tools_search_and_build() -> None:
 def test_loaders_say_what_they_take() -> None:
     """`llm fragments loaders` prints it."""
     assert "ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]" in run("fragments", "loaders")
+
+
+def test_nothing_private_gets_to_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`llm` stores what it sends: by every way, the audience is `shared`."""
+    text = "- [fact] The vault opens at noon\n- [fact] The vault code is moon {private=true}\n"
+    fill(tmp_path, {"agents/a/memories/m.md": text})
+    monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
+    words = ("Go on.", "--no-log", "-n")
+    told = [run("-m", "echo", option, "ctxasm:a?the vault", *words) for option in ("-f", "-t")]
+    told += [llm_plugin.ctxasm_build("a", topic="the vault"), llm_plugin.ctxasm_search("the vault")]
+    assert [("opens at noon" in each, "moon" in each) for each in told] == [(True, False)] * 4
+
+
+def test_problems_of_a_build_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, as `ctxasm build` tells them."""
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff\xfe\xff"})
+    monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
+    told = inside("build", "-w", tmp_path, "--audience", "shared").err.splitlines()
+    llm_plugin.load_fragment("a")
+    warnings = [line for line in told if line.startswith("ctxasm: warning: agents/a/KNOWLEDGE.md")]
+    assert warnings
+    assert [line for line in capsys.readouterr().err.splitlines() if line in warnings] == warnings

@@ -20,8 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Profile
-from contextasm.rendering.context_page import context_page
+from contextasm.rendering import page_fragments
+from contextasm.rendering.context_page import MAX_PROBLEMS, context_page
 from contextasm.rendering.page import words
+from contextasm.rendering.page_files import MAX_FILE_BYTES, MAX_LINE
 from contextasm.text.cleaning import clean_text
 from contextasm.text.graphemes import beginning, clipped
 from tests.command import LUNA, fill, inside
@@ -225,8 +227,70 @@ def test_ten_thousand_fragments_stay_below_five_megabytes(tmp_path: Path) -> Non
     assert listed <= 2000
     (rest,) = re.findall(r"([\d,]+) more fragments are not listed", page.text)
     assert listed + int(rest.replace(",", "")) == 10_002
-    shown = [text for text in page.texts if text == "included"]
-    assert len(shown) > 2  # the memories that the context shows are never the ones that are only counted
+    assert f"not listed: {page_fragments.limit_words(listed)}" in page.text
+
+
+@pytest.mark.parametrize("spare", [-1, 0, 1])
+def test_fragments_that_are_shown_are_listed_first(monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
+    """In every layer: what is only counted is what no context shows, as long as the page has room."""
+    files = {**agent(KNOWLEDGE="word " * 400, MEMORY="other " * 10), **log(ago(0), "A short day.")}
+    files |= {f"agents/luna/memories/m{n}.md": f"- [fact] Memory {n} of the lamp\n" for n in range(60)}
+    contexts = [build(files, budget=budget, topic="lamp") for budget in (200, 400)]
+    of_all = [decision for context in contexts for decision in context.decisions]
+    shown = {(each.layer, each.fragment) for each in of_all if each.tokens_after}
+    fragments = {(each.layer, each.fragment) for each in of_all}
+    assert 3 < len(shown) < len(fragments) - 2
+    monkeypatch.setattr(page_fragments, "MAX_FRAGMENTS", len(shown) + spare)
+    page = parsed(context_page(contexts, STYLE))
+    assert sizes(page).listed == len(shown) + spare
+    left_out = [int(number) for number in re.findall(r"(\d+) left out:", page.text)]
+    assert sum(left_out) == max(spare, 0)
+    counted = len(fragments) - len(shown) - spare
+    assert f"{counted} more fragments are not listed: a page lists {len(shown) + spare} at most" in page.text
+
+
+def test_caption_names_the_room_where_that_ended_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not the number of fragments, which was not reached."""
+    files = agent() | {f"agents/luna/memories/m{n}.md": f"- [fact] Memory {n}\n" for n in range(60)}
+    monkeypatch.setattr(page_fragments, "MAX_FRAGMENT_BYTES", 5000)
+    page = parsed(context_page([build(files, budget=4000)], STYLE))
+    assert 3 < sizes(page).listed < 50
+    assert f"{62 - sizes(page).listed} more fragments are not listed: a page has room for 5,000 bytes" in page.text
+
+
+def test_long_file_is_shown_up_to_its_room() -> None:
+    """The first lines of it, though all have one fate; the others are counted."""
+    context = build(agent(KNOWLEDGE="".join(f"{n:>5}\n\n" for n in range(40_000))), budget=100_000)
+    page = parsed(context_page([context], STYLE))
+    (rest,) = re.findall(r"([\d,]+) more lines are not on this page", page.text)
+    runs = [text for text in page.texts if re.search(r"^ +\d+\n\n", text)]
+    assert 0.9 * MAX_FILE_BYTES < len("".join(runs)) <= MAX_FILE_BYTES
+    assert sum(len(run.split("\n")) for run in runs) + int(rest.replace(",", "")) == 79_999
+
+
+def test_long_line_is_cut() -> None:
+    """After a number of characters that no reader misses."""
+    context = build(agent(KNOWLEDGE=f"{'x' * 5000}\n"), budget=4000)
+    longest = max(re.findall("x+", parsed(context_page([context], STYLE)).text), key=len)
+    assert len(longest) == MAX_LINE - 1
+
+
+def test_many_problems_are_counted(tmp_path: Path) -> None:
+    """Those beyond 200; each of several budgets' once."""
+    fill(tmp_path, {f"agents/a/memories/{n:03}.md": b"\xff\xfe\xff" for n in range(MAX_PROBLEMS + 7)})
+    inside("explain", "-w", str(tmp_path), "--html", tmp_path / "page.html", "--budgets", "1k,2k")
+    page = parsed((tmp_path / "page.html").read_text())
+    assert "7 more problems" in page.text
+    assert page.text.count("agents/a/memories/000.md") == 1
+
+
+def test_problem_of_one_budget_is_on_the_page_and_those_of_all_are_told_too(tmp_path: Path) -> None:
+    """On standard error each once: as `plan` tells them."""
+    fill(tmp_path, {"agents/a/IDENTITY.md": "I am a. " * 40, "agents/a/KNOWLEDGE.md": b"\xff\xfe\xff"})
+    told = inside("explain", "-w", str(tmp_path), "--html", tmp_path / "page.html", "--budgets", "10,4k")
+    page = parsed((tmp_path / "page.html").read_text())
+    assert told.err.count("KNOWLEDGE.md") == page.text.count("KNOWLEDGE.md: ") == 1
+    assert ("[over-budget]" in page.text, "over-budget" in told.err) == (True, False)
 
 
 def test_ten_thousand_files_stay_below_five_megabytes(tmp_path: Path) -> None:

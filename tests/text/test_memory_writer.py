@@ -182,8 +182,8 @@ def test_the_last_heading_tells_the_day() -> None:
 def test_a_type_is_what_the_brackets_can_hold(word: str, *, sound: bool) -> None:
     """Marks of tasks are no types."""
     assert is_type(word) is sound
-    assert not any(is_type(each) for each in ("", " a", "a]", "a(b", "-", "a\nb", 'a"b', "{a}"))
-    assert not any(is_value(each) for each in ("", " ", 'a"b', "a}", "a\n"))
+    assert not any(is_type(each) for each in ("", " a", "a]", "a(b", "-", "a\nb", 'a"b', "{a}", "\udcff"))
+    assert not any(is_value(each) for each in ("", " ", 'a"b', "a}", "a\n", "\udcff", "\ud800"))
 
 
 def _pair(changed: int) -> tuple[str, str]:

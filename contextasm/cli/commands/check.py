@@ -80,11 +80,11 @@ def check(
     """
     from contextasm.config.resolve import process_environment
 
-    _refuse_update(flags.baseline, paths, update=flags.update_baseline)
     refuse_host_files(flags.host, flags.host_file)
     process = process_environment()
     if flags.host is not None:
         return _check_host(options, flags, process, paths)
+    _refuse_update(flags.baseline, paths, update=flags.update_baseline)
     inspected = _inspect(options, process, paths or (), flags)
     if flags.baseline and flags.update_baseline:
         _write_baseline(Path(flags.baseline), inspected.findings)
@@ -102,7 +102,8 @@ def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment
     from contextasm.checks.host import check_host
     from contextasm.model import ContextasmError
 
-    typed = [f"--{name}" for name in ("baseline", "staged") if getattr(flags, name)]
+    own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline, "--staged": flags.staged}
+    typed = [name for name, value in own.items() if value not in {None, False}]
     if paths or typed:
         where = typed[0] if typed else str((paths or ())[0])
         raise ContextasmError(where, "does not go with --host", "leave it out; -w names another folder")
@@ -270,7 +271,7 @@ def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Findi
 
 def _from_repository(finding: Finding, root: str) -> Finding:
     """The finding with its path relative to the top of the git repository, as GitHub needs it."""
-    folders = (Path(root), *Path(root).parents)
-    top = next((str(folder) for folder in folders if (folder / ".git").exists()), root)
-    prefix = os.path.relpath(root, top)
+    from contextasm.workspace.folder import repository_top
+
+    prefix = os.path.relpath(root, repository_top(Path(root)) or root)
     return finding if prefix == "." or not finding.path else finding._replace(path=f"{prefix}/{finding.path}")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
-from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
 from contextasm.config.options import Options
 
 
@@ -18,8 +18,9 @@ def config(
     json: JsonOption = False,
 ) -> int:
     """Show the settings of a build with the same options."""
-    settings = prepare_request(options).settings
-    rows = [(key, setting.words or "-", setting.origin) for key, setting in settings.items()]
+    job = prepare_request(options)
+    show_taken(job.taken)
+    rows = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
         write_stdout(format_json([dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]))
     elif origin:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from contextasm.cli.options import record_argument, takes_options
-from contextasm.cli.output import format_json, format_table, shown, write_stdout
+from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def diff(
     file = _page_file(html, opened, options) if html is not None else None
     base = base._replace(targets=(file.target,) if file else ())
     sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]
+    for words in dict.fromkeys(job.taken for _, job in sides if job):
+        show_taken(words)
     difference = compare_contexts(*(side for side, _ in sides))
     if file:
         file.refuse_inputs([job for _, job in sides if job], opened)

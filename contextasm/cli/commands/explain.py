@@ -13,6 +13,7 @@ from contextasm.cli.output import (
     format_json,
     format_table,
     show_problems,
+    show_taken,
     shown,
     terminal_columns,
     write_stderr,
@@ -92,6 +93,7 @@ def show_decisions(
         if flags.line is not None:
             place = _workspace_line(folder, context, flags.line)
             layers = partial(_all_layers, job)
+            show_taken(taken)
             write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
             return 0
     known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
@@ -106,16 +108,11 @@ def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
     from contextasm.model import ContextasmError
 
-    typed = {
-        "RECORD": record,
-        "--line": flags.line,
-        "--id": flags.fragment,
-        "--locked": flags.locked,
-        "--html": flags.html,
-        "--budgets": flags.budgets,
-    }
-    if where := next((name for name, value in typed.items() if value), None):
-        raise ContextasmError(where, "does not go with --host", "leave it out: nothing is built")
+    of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
+    of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
+    for name, value in (of_build | of_views).items():
+        if value not in {None, False}:
+            raise ContextasmError(name, "does not go with --host", "leave it out: nothing is built")
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
@@ -147,6 +144,8 @@ def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_j
     from contextasm.rendering.receipt import receipt
     from contextasm.rendering.tables import decision_table, rule_trace_table
 
+    if as_json or fragment is not None:
+        show_taken(taken)
     if fragment is not None:
         context = _only_fragment(context, fragment)
     if as_json and fragment is not None:
@@ -176,10 +175,21 @@ def _beginnings(context: Context) -> Callable[[Decision], str] | None:
     if columns < MIN_COLUMNS_FOR_TEXT:
         return None
     from contextasm.rendering.fragment_texts import FragmentTexts
-    from contextasm.text.graphemes import beginning
 
     texts = FragmentTexts([context])
-    return lambda decision: beginning(texts.text(decision), columns // 4)
+    return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
+
+
+def _beginning_in_cells(text: str, most: int) -> str:
+    """The beginning of a text that takes `most` cells of a terminal, of which a wide letter takes two."""
+    from rich.cells import cell_len
+
+    from contextasm.text.graphemes import beginning
+
+    shown = beginning(text, most)
+    while len(shown) > 1 and cell_len(shown) > most:
+        shown = beginning(text, len(shown) - 1)
+    return shown
 
 
 def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:

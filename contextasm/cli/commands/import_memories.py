@@ -11,11 +11,14 @@ import typer
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
 from contextasm.cli.owner import OWNER
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
+from contextasm.text.exchange.formats import IMPORT_FORMATS
+from contextasm.text.matching import list_names
 
 if TYPE_CHECKING:
-    from contextasm.model import Problem
     from contextasm.text.exchange.checked import CheckedEntries
+    from contextasm.text.exchange.entry import LeftOutPart
     from contextasm.workspace.editing.import_memories import ImportOutcome
 
 MAX_LISTED = 20
@@ -45,7 +48,7 @@ def import_memories(
     options: Options,
     source: Annotated[
         str,
-        typer.Argument(metavar="FROM", help="claude-code, claude-export, mem0, memory-server, openclaw or jsonl."),
+        typer.Argument(metavar="FROM", help=f"The format: {list_names(IMPORT_FORMATS)}."),
     ],
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="The file, or the folder of memories; - reads standard input.")
@@ -71,11 +74,13 @@ def import_memories(
     place = place_for_memories(owner, flags.file, process)
     if flags.file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
+    if not flags.dry_run:
+        recover_first(owner.workspace)
     outcomes = store_entries(owner.workspace, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
-        write_receipt(format_json(_receipt_data(outcomes, checked.problems, flags)))
+        write_receipt(format_json(_receipt_data(outcomes, checked, flags)))
     elif not flags.quiet:
-        write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, flags)))
+        write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, checked.left_out, flags)))
     show_problems(checked.problems[:MAX_LISTED])
     if len(checked.problems) > MAX_LISTED:
         write_stderr(f"ctxasm: warning: {len(checked.problems) - MAX_LISTED:,} further problems of this kind (--json)")
@@ -91,7 +96,6 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
     from contextasm.config.yaml_loader import load_yaml
     from contextasm.model import ContextasmError
     from contextasm.text.exchange.checked import checked_entries
-    from contextasm.text.exchange.formats import IMPORT_FORMATS
     from contextasm.workspace.import_files import read_import_files, source_file
 
     form = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
@@ -105,8 +109,10 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
     return checked
 
 
-def _receipt_lines(outcomes: Sequence[ImportOutcome], flags: ImportFlags) -> Iterator[str]:
-    """The number of entries of each outcome, then those that a person may want to look at."""
+def _receipt_lines(
+    outcomes: Sequence[ImportOutcome], left_out: Sequence[LeftOutPart], flags: ImportFlags
+) -> Iterator[str]:
+    """The number of entries of each outcome, then what a person may want to look at."""
     counts = Counter(outcome.what for outcome in outcomes)
     places = dict.fromkeys(outcome.path for outcome in outcomes if outcome.what == "added")
     target = f" to {', '.join(places)}" if places else ""
@@ -116,6 +122,7 @@ def _receipt_lines(outcomes: Sequence[ImportOutcome], flags: ImportFlags) -> Ite
     hint = "" if flags.update else " (--update takes it over)"
     yield from _listed([_differing_line(outcome, hint) for outcome in outcomes if outcome.differing])
     yield from _listed([_alike_line(outcome) for outcome in outcomes if outcome.alike])
+    yield from _listed([*_left_out_lines(left_out)])
 
 
 def _listed(lines: Sequence[str]) -> Iterator[str]:
@@ -132,8 +139,17 @@ def _alike_line(outcome: ImportOutcome) -> str:
     return f"added {outcome.id} {outcome.path}:{outcome.line}: says the same as {outcome.alike}"
 
 
+def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
+    """A line for each kind of what is in no memory, with the first place of it."""
+    places: dict[str, list[str]] = {}
+    for part in left_out:
+        places.setdefault(part.what, []).append(part.where)
+    for what, (first, *others) in places.items():
+        yield f"left out {first}: {what}" + (f", and {len(others):,} more" if others else "")
+
+
 def _receipt_data(
-    outcomes: Sequence[ImportOutcome], problems: Sequence[Problem], flags: ImportFlags
+    outcomes: Sequence[ImportOutcome], checked: CheckedEntries, flags: ImportFlags
 ) -> Mapping[str, object]:
     """The receipt as values for JSON."""
     counts = Counter(outcome.what for outcome in outcomes)
@@ -153,5 +169,6 @@ def _receipt_data(
         "dry_run": flags.dry_run,
         **{what: counts[what] for what in WORDS},
         "memories": memories,
-        "problems": [problem._asdict() for problem in problems],
+        "problems": [problem._asdict() for problem in checked.problems],
+        "left_out": [part._asdict() for part in checked.left_out],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, require_stdout, write_receipt, write_stderr
+from contextasm.cli.output import format_json, require_stdout, show_taken, write_receipt, write_stderr
 from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
@@ -42,7 +42,9 @@ def lock(
     recover_first(workspace)
     with locked(workspace):
         approved = load_approved(workspace)
-        documents = _documents(workspace, instructing_files(workspace, options, process))
+        files = instructing_files(workspace, options, process)
+        show_taken(files.taken)
+        documents = _documents(workspace, files.paths)
         if _show_hidden_characters(documents) and not force:
             return _refuse_hidden_characters()
         digests = {document.path: document.digest for document in documents}
@@ -94,7 +96,7 @@ def _refuse_hidden_characters() -> int:
 
 
 def _lock_json(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
-    """What was approved as JSON, schema `ctxasm.lock/1`."""
+    """The approved files as JSON, schema `ctxasm.lock/1`."""
     return format_json(
         {
             "schema": "ctxasm.lock/1",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contextasm.cli.options import takes_options
 from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
 
 
 def mcp(
@@ -22,11 +25,37 @@ def mcp(
     """
     import os
 
+    from contextasm.config.values import one_of
+    from contextasm.model import AUDIENCES, SHARED, ContextasmError
+
+    folder = _refuse_bad_names(options)
+    try:
+        from contextasm.integrations.mcp_answers import ServedWorkspace
+        from contextasm.integrations.mcp_server import serve
+    except ModuleNotFoundError as error:
+        what = f"the library {error.name} is missing"
+        raise ContextasmError("ctxasm mcp", what, "run `pip install 'contextasm[mcp]'`") from error
+    served = ServedWorkspace(
+        workspace=os.path.abspath(folder.root),
+        agent=options.agent,
+        team=options.team,
+        profile=options.profile,
+        audience=str(one_of(AUDIENCES)(options.audience or SHARED, "--audience")),
+        writes=write,
+    )
+    serve(served)
+    return 0
+
+
+run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))
+
+
+def _refuse_bad_names(options: Options) -> Folder:
+    """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
     from contextasm.config.overrides import resolve_profile
     from contextasm.config.owners import owner_folder
     from contextasm.config.resolve import open_workspace, process_environment
     from contextasm.config.settings import load_settings_file, resolve_settings
-    from contextasm.model import SHARED, ContextasmError
 
     process = process_environment()
     folder = open_workspace(options, process)
@@ -37,22 +66,4 @@ def mcp(
     settings_file = load_settings_file(folder)
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
     resolve_profile(settings, settings_file, folder, process, {})
-    try:
-        from contextasm.integrations.mcp_answers import ServedWorkspace
-        from contextasm.integrations.mcp_server import make_server
-    except ModuleNotFoundError as error:
-        what = f"the library {error.name} is missing"
-        raise ContextasmError("ctxasm mcp", what, "run `pip install 'contextasm[mcp]'`") from error
-    served = ServedWorkspace(
-        workspace=os.path.abspath(folder.root),
-        agent=options.agent,
-        team=options.team,
-        profile=options.profile,
-        audience=options.audience or SHARED,
-        writes=write,
-    )
-    make_server(served).run()
-    return 0
-
-
-run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))
+    return folder

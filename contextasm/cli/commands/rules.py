@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
-from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
 from contextasm.config.options import Options
 from contextasm.model import Rule, Target
 
@@ -60,7 +60,9 @@ def _rule_traces(options: Options, *, as_json: bool) -> str:
     from contextasm.rendering.formats import rule_trace_data
     from contextasm.rendering.tables import rule_trace_table
 
-    evaluation = prepare_request(options).build.rules
+    job = prepare_request(options)
+    show_taken(job.taken)
+    evaluation = job.build.rules
     traces: Sequence[RuleTrace] = ()
     if evaluation is not None:
         from contextasm.rules.apply import rule_traces

@@ -79,6 +79,7 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build
     job = prepare_build(unnamed, process_environment(), restrict_profile=lambda whole: whole._replace(layers=()))
+    show_taken(job.taken)
     workspace = for_audience(job.build).workspace
     names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
     owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]

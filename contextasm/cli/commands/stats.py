@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, run_build, takes_options
-from contextasm.cli.output import format_json, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import format_json, show_problems, show_taken, write_stderr, write_stdout
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def stats(
     figures = workspace_stats(documents, day, counter, weeks)
     if job and job.counts:
         job.counts.save()
+    show_taken(job.taken if job else "")
     if json:
         write_stdout(format_json(stats_data(figures, context, problems, day, counter.name, top)))
     else:

@@ -8,9 +8,15 @@ from typing import Any, NamedTuple
 from contextasm.model import ContextasmError, Problem
 from contextasm.text.cleaning import clean_text, hidden_problem
 from contextasm.text.dates import parse_leading_date
-from contextasm.text.exchange.entry import SourceEntry
-from contextasm.text.memory_fields import CONFIDENCE, IMPORTANCE
-from contextasm.text.memory_writer import is_type, is_value
+from contextasm.text.exchange.entry import LeftOutPart, SourceEntry
+from contextasm.text.memory_values import (
+    parse_confidence,
+    parse_importance,
+    parse_items,
+    parse_type,
+    parse_value,
+    quoted_value,
+)
 from contextasm.text.storable import secret_problem, storable_text
 
 
@@ -32,23 +38,29 @@ class CheckedEntries(NamedTuple):
     """In their order, no two with one id."""
     problems: tuple[Problem, ...]
     """Of hidden characters that were removed, of secrets that were masked."""
+    left_out: tuple[LeftOutPart, ...]
+    """What stands in the files and in no entry, in its order."""
 
 
-def checked_entries(entries: Iterable[SourceEntry]) -> CheckedEntries:
-    """The entries, checked. One that is there twice with equal content is taken once.
+def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntries:
+    """The entries among the items, checked. One that is there twice with equal content is taken once.
 
     Raises `ContextasmError`, with the place, for a text or a value that no memory can have, and for an id that two
     different entries have.
     """
     problems: list[Problem] = []
     by_id: dict[str, CheckedEntry] = {}
-    for entry in entries:
-        checked = _checked(entry, problems)
+    left_out: list[LeftOutPart] = []
+    for item in items:
+        if isinstance(item, LeftOutPart):
+            left_out.append(item)
+            continue
+        checked = _checked(item, problems)
         first = by_id.setdefault(checked.id, checked)
         if first[1:] != checked[1:]:
             what = f"{checked.id} is the id of another entry, too, at {first.where}"
-            raise ContextasmError(f"{entry.where}: id", what, "give each its own id")
-    return CheckedEntries(tuple(by_id.values()), tuple(problems))
+            raise ContextasmError(f"{item.where}: id", what, "give each its own id")
+    return CheckedEntries(tuple(by_id.values()), tuple(problems), tuple(left_out))
 
 
 def _checked(entry: SourceEntry, problems: list[Problem]) -> CheckedEntry:
@@ -90,27 +102,18 @@ def _text(value: object, where: str) -> str:
 
 def _word(value: object, where: str) -> str:
     word = _text(value, where)
-    if word and not is_value(word):
-        raise ContextasmError(where, f"{word!r} can't be written in braces", "leave out quotes, braces and line ends")
-    return word
+    return parse_value(word, where) if word else ""
 
 
 def _words(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise ContextasmError(where, "is not a list of words", 'write ["one", "two"]')
-    words = tuple(_word(item, where) for item in value)
-    for word in words:
-        if "," in word or not word:
-            what = f"{word!r} contains a comma" if word else "holds an empty word"
-            raise ContextasmError(where, what, "give the words one by one")
-    return words
+    return parse_items((_text(item, where) for item in value), where)
 
 
 def _type(value: object, where: str) -> str:
     word = _text(value, where)
-    if word and not is_type(word):
-        raise ContextasmError(where, f"{word!r} can't be a type", "give a word such as fact, without brackets")
-    return word
+    return parse_type(word, where) if word else ""
 
 
 def _status(value: object, where: str) -> str:
@@ -121,7 +124,7 @@ def _day(value: object, where: str) -> str:
     written = _text(value, where)
     day = parse_leading_date(written)
     if written and day is None:
-        raise ContextasmError(where, f"{written!r} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(where, f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
     return str(day or "")
 
 
@@ -131,24 +134,13 @@ def _flag(value: object, where: str) -> bool:
     return value
 
 
-def _share_or_word(words: Mapping[str, float]) -> Callable[[object, str], object]:
-    def parse(value: object, where: str) -> float:
-        if isinstance(value, str) and value.casefold() in words:
-            return words[value.casefold()]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise ContextasmError(where, f"{value!r} can't be used", f"give 0 to 1, or one of {', '.join(words)}")
-        return float(value)
-
-    return parse
-
-
 _PARSERS: Mapping[str, Callable[[object, str], object]] = {
     "type": _type,
-    "importance": _share_or_word(IMPORTANCE),
+    "importance": parse_importance,
     "created": _day,
     "accessed": _day,
     "status": _status,
-    "confidence": _share_or_word(CONFIDENCE),
+    "confidence": parse_confidence,
     "key": _word,
     "tier": _word,
     "dedup": _word,

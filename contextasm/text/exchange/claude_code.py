@@ -2,8 +2,9 @@
 
 The vendor documents `MEMORY.md`, the index, and topic files beside it. The front matter of a file of one fact is not
 documented; as such files are (2026): `name`, `description` and below `metadata` the `type` (user, feedback, project or
-reference) and the time `modified`, in older ones `type` at the top. Of the index, what merely links to a file is left
-out. A file without front matter is a list of notes: each bullet and paragraph is a memory.
+reference) and the time `modified`, in older ones `type` at the top. Any other file is a list of notes: each bullet and
+paragraph is a memory. Of the index, entries that merely link to files are left out, and the others have the words of
+the links.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from contextasm.model import ContextasmError, Parse
+from contextasm.model import Parse
 from contextasm.text.exchange.entry import (
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -21,57 +23,67 @@ from contextasm.text.exchange.entry import (
     fitting_words,
     stated,
     stated_day,
+    unread_keys,
 )
 from contextasm.text.exchange.paragraphs import text_parts
+from contextasm.text.front_matter import front_matter
 
 _PREFIX = "claude-code"
-_LINK = re.compile(r"\s*\[[^\]]*\]\(\s*<?[^)\s]+\.md>?\s*\)")
-_RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})")
+_INDEX = "memory"
+_LINK = re.compile(r"\[([^\[\]]*)\]\(\s*<?(?!\w+:)[^)\s>]{1,300}?\.md(?:#[^)\s>]{0,300})?>?\s*\)")
+"""A link to a file of memories."""
+_BETWEEN_LINKS = " \t\n,;.:|*+-\N{EN DASH}\N{EM DASH}"
+_FRONT_KEYS = ("name", "description", "type", "metadata")
 
 
-def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[SourceEntry]:
+def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
     for file in files:
-        front, body, first = _parts(file, parse)
-        if front:
-            yield _fact(file, front, body)
-        else:
-            yield from _notes(file, body, first)
+        front, body = _parts(file, parse)
+        yield from _fact(file, front, body) if front else _notes(file)
 
 
-def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str, int]:
-    """The front matter, the text below it, and the number of lines above the text."""
+def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str]:
+    """The front matter of a file of one fact, and the text below it; for any other file both are empty."""
     lines = file.text.split("\n")
-    if lines[0].rstrip() != "---":
-        return {}, file.text, 0
-    end = next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), 0)
-    if not end:
-        raise ContextasmError(f"{file.name}:1", "front matter that is never closed", "end it with a line of ---")
-    value = parse("\n" + "\n".join(lines[1:end]), file.name)
-    if not isinstance(value, dict):
-        return {}, file.text, 0
-    return value, "\n".join(lines[end + 1 :]), end + 1
+    found = front_matter(lines)
+    if not any(key in found.values for key in _FRONT_KEYS):
+        return {}, ""
+    value = parse("\n" + "\n".join(lines[1 : found.lines - 1]), file.name)
+    return (value, "\n".join(lines[found.lines :])) if isinstance(value, dict) else ({}, "")
 
 
-def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> SourceEntry:
+def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[SourceEntry | LeftOutPart]:
     name = front.get("name") if isinstance(front.get("name"), str) else file.stem
     metadata = front.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = metadata if isinstance(metadata, dict) else dict[str, object]()
     description = front.get("description")
     text = body.strip() or (description if isinstance(description, str) else "")
     fields = {
         "type": fitting_type(metadata.get("type") or front.get("type")),
         "created": stated_day(metadata, "modified", f"{file.name}: metadata"),
     }
-    return SourceEntry(file.name, f"{_PREFIX}-{fitting_word(str(name)) or file.stem}", text, stated(fields))
+    if text.strip():
+        yield SourceEntry(file.name, f"{_PREFIX}-{fitting_word(str(name)) or file.stem}", text, stated(fields))
+    else:
+        yield LeftOutPart(file.name, "file without a text")
+    used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata}
+    yield from unread_keys(front, [key for key in used if front.get(key) == used[key]], file.name)
+    yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified"], f"{file.name}: metadata")
 
 
-def _notes(file: SourceFile, body: str, first: int) -> Iterator[SourceEntry]:
-    seen: set[str] = set()
-    for part in text_parts(body):
-        name = derived_id(_PREFIX, file.stem, part.heading, part.text)
-        is_link = _LINK.match(part.text) and file.stem.casefold() == "memory"
-        if not is_link and not _RULE.fullmatch(part.text) and name not in seen:
-            seen.add(name)
+def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
+    is_index = file.stem.casefold() == _INDEX
+    for part in text_parts(file.text, _index_kind if is_index else lambda _: ""):
+        where = f"{file.name}:{part.line}"
+        if part.left_out:
+            lines = [number for number, line in enumerate(part.text.split("\n"), part.line) if line.strip()]
+            yield from (LeftOutPart(f"{file.name}:{number}", part.left_out) for number in lines)
+        else:
+            text = _LINK.sub(r"\1", part.text).strip() if is_index else part.text
             fields = {"tags": fitting_words([part.heading])}
-            yield SourceEntry(f"{file.name}:{first + part.line}", name, part.text, stated(fields))
+            yield SourceEntry(where, derived_id(_PREFIX, file.stem, part.heading, text), text, stated(fields))
+
+
+def _index_kind(text: str) -> str:
+    return "" if _LINK.sub("", text).strip(_BETWEEN_LINKS) else "link to a file"

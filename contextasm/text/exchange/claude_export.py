@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.exchange.entry import (
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -19,6 +20,7 @@ from contextasm.text.exchange.entry import (
     only_file,
     required_object,
     stated,
+    unread_keys,
 )
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.json_reader import load_json
@@ -26,7 +28,7 @@ from contextasm.text.json_reader import load_json
 _KEYS = ("conversations_memory", "project_memories")
 
 
-def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry]:
+def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each paragraph and bullet, tagged with the heading above it and with its project."""
     file = only_file(files)
     value = load_json(file.text, file.name)
@@ -40,18 +42,20 @@ def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[S
         projects = data.get(_KEYS[1]) or {}
         for project, text in required_object(projects, f"{where}: {_KEYS[1]}").items():
             yield from _parts(text, f"{where}: {_KEYS[1]}: {project}", project)
+        yield from unread_keys(data, _KEYS, where)
 
 
-def _parts(text: object, where: str, project: str) -> Iterator[SourceEntry]:
+def _parts(text: object, where: str, project: str) -> Iterator[SourceEntry | LeftOutPart]:
     if text is None:
         return
     if not isinstance(text, str):
         raise ContextasmError(where, "is not text", "correct it, or choose the format that the file has")
     tags = [f"project {fitting_word(project)}"] if project else []
-    seen: set[str] = set()
     for part in text_parts(text):
-        name = derived_id("claude-export", project, part.heading, part.text)
-        if name not in seen:  # an account may hold one sentence twice
-            seen.add(name)
+        place = f"{where}: line {part.line}"
+        if part.left_out:
+            yield LeftOutPart(place, part.left_out)
+        else:
+            name = derived_id("claude-export", project, part.heading, part.text)
             fields = {"tags": [*fitting_words([part.heading]), *tags]}
-            yield SourceEntry(f"{where}: line {part.line}", name, part.text, stated(fields))
+            yield SourceEntry(place, name, part.text, stated(fields))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Parse
+from contextasm.text.cleaning import clean_text
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.json_reader import load_json
+from contextasm.text.memory_values import quoted_value
 from contextasm.text.memory_writer import is_type
 
 
@@ -33,14 +35,26 @@ class SourceEntry(NamedTuple):
     where: str
     """Place in the file, for messages: `FILE:LINE`, or `FILE: KEY`."""
     id: str
-    """Empty where the file gives it none; it gets one that depends on its text."""
+    """Never empty: where the file gives it none, `derived_id` of what the file has of it."""
     text: str
     fields: Mapping[str, object]
     """Values by names of fields of `model.Memory`, as written; a field that is not stated is missing."""
 
 
-Read = Callable[[Sequence[SourceFile], Parse], Iterator[SourceEntry]]
-"""Takes files of one format and the reader of YAML; gives the entries. Raises `ContextasmError` for broken input."""
+class LeftOutPart(NamedTuple):
+    """A part of a file that is in no memory."""
+
+    where: str
+    """Place in the file, for messages: `FILE:LINE`, or `FILE: KEY`."""
+    what: str
+    """What it is, such as `rule` or `key metadata`: parts of one kind are counted together."""
+
+
+Read = Callable[[Sequence[SourceFile], Parse], Iterator[SourceEntry | LeftOutPart]]
+"""Takes files of one format and the reader of YAML. Raises `ContextasmError` for broken input.
+
+Gives the entries, and all that is in none: each line that is not blank, and each key that has a value.
+"""
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f\"{},]+")
 
@@ -64,6 +78,17 @@ def fitting_type(text: object) -> str:
 def derived_id(prefix: str, *parts: str) -> str:
     """The id of an entry that its program gives none: equal parts have equal ids."""
     return f"{prefix}-" + sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def unread_keys(data: Mapping[str, object], read: Collection[str], where: str) -> Iterator[LeftOutPart]:
+    """The keys of an object that have a value and that its format does not read."""
+    unread = (key for key, value in data.items() if key not in read and value not in _EMPTY)
+    return (LeftOutPart(where, f"key {fitting_word(clean_text(str(key)).text)[:_LONGEST_KEY]}") for key in unread)
+
+
+_LONGEST_KEY = 80
+"""Characters."""
+_EMPTY: Sequence[object] = (None, "", [], {})
 
 
 def only_file(files: Sequence[SourceFile]) -> SourceFile:
@@ -119,7 +144,7 @@ def stated_day(data: Mapping[str, object], key: str, where: str) -> str:
         return ""
     day = parse_leading_date(value) if isinstance(value, str) else None
     if day is None:
-        raise ContextasmError(f"{where}: {key}", f"{value!r} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is no date", "write it as YYYY-MM-DD")
     return str(day)
 
 

@@ -2,7 +2,7 @@
 
 As of its API reference (docs.mem0.ai, Get Memories): an object with `results`, of older versions the list itself; each
 has `id`, `memory`, `metadata`, `created_at`, `updated_at`, on the platform also `categories` and `expiration_date`. A
-memory that was changed counts as used on that day. `metadata` and the ids of users, agents and runs are left out.
+memory that was changed counts as used on that day. Other keys, such as `metadata` and `user_id`, are left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.model import Parse
 from contextasm.text.exchange.entry import (
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     fitting_words,
@@ -20,16 +21,20 @@ from contextasm.text.exchange.entry import (
     required_text,
     stated,
     stated_day,
+    unread_keys,
 )
 from contextasm.text.json_reader import load_json
 
+_KEYS = ("id", "memory", "created_at", "updated_at", "expiration_date", "categories")
 
-def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry]:
+
+def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """The memories of a file, with the ids `mem0-ID`."""
     file = only_file(files)
     value = load_json(file.text, file.name)
     place = file.name
     if isinstance(value, dict):
+        yield from unread_keys(value, ("results",), file.name)
         place = f"{file.name}: results"
         value = value.get("results")
     for number, item in enumerate(required_list(value, place)):
@@ -45,3 +50,4 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
         }
         name, text = required_text(data, "id", where), required_text(data, "memory", where)
         yield SourceEntry(where, f"mem0-{name.strip()}", text, stated(fields))
+        yield from unread_keys(data, _KEYS if isinstance(categories, list) else _KEYS[:-1], where)

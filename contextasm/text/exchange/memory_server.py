@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.exchange.entry import (
+    LeftOutPart,
     SourceEntry,
     SourceFile,
     derived_id,
@@ -21,21 +22,30 @@ from contextasm.text.exchange.entry import (
     required_list,
     required_text,
     stated,
+    unread_keys,
 )
+from contextasm.text.memory_values import quoted_value
 
 _PREFIX = "memory-server"
+_KEYS = ("type", "name", "observations")
+_ENTITY_KEYS = (*_KEYS, "entityType")
+_RELATION_KEYS = ("type", "from", "to", "relationType")
 
 
-def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry]:
+def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each observation, tagged with its entity, and one of type `relation` for each relation."""
     for where, data in json_lines(only_file(files)):
         kind = data.get("type")
         if kind == "entity":
             yield from _observations(data, where)
+            yield from unread_keys(data, _ENTITY_KEYS if fitting_type(data.get("entityType")) else _KEYS, where)
         elif kind == "relation":
             yield _relation(data, where)
+            yield from unread_keys(data, _RELATION_KEYS, where)
         else:
-            raise ContextasmError(f"{where}: type", f"{kind!r} is neither entity nor relation", "correct this line")
+            raise ContextasmError(
+                f"{where}: type", f"{quoted_value(kind)} is neither entity nor relation", "correct this line"
+            )
 
 
 def _observations(data: Mapping[str, object], where: str) -> Iterator[SourceEntry]:

@@ -3,45 +3,94 @@
 As of its documentation and templates (2026): plain Markdown, in which the comment
 `<!-- observed: YYYY-MM-DD | status: active -->` (or `superseded`) stands before an entry. Comments behind an entry, of
 triggers and importance, are its own bookkeeping. Daily notes are logs: the profile `openclaw` reads them as they are.
+
+An entry that is there again has the same id. The one that holds is taken: an active one rather than another, then the
+one that was observed later, then the lower one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.model import ContextasmError, Parse
+from contextasm.text.comments import comments, without_comments
 from contextasm.text.dates import parse_leading_date
-from contextasm.text.exchange.entry import SourceEntry, SourceFile, derived_id, fitting_words, stated
+from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, derived_id, fitting_words, stated
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.front_matter import front_matter
+from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.text.memory_values import quoted_value
 
-_OBSERVED = re.compile(r"\s*<!--\s*observed:\s*([^|>]*?)\s*(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_OBSERVED = re.compile(r"\s*<!--\s*observed:([^|>]*?)(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
+_BOOKKEEPING = "comment"
 
 
-def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry]:
+def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each bullet and paragraph, tagged with the heading above it."""
-    for file in files:
-        lines = file.text.split("\n")
-        above = front_matter(lines).lines
-        yield from _entries(file, "\n".join(lines[above:]), above)
+    return _those_that_hold([item for file in files for item in _file_items(file)])
 
 
-def _entries(file: SourceFile, text: str, above: int) -> Iterator[SourceEntry]:
-    fields: dict[str, object] = {}
-    seen: set[str] = set()
-    for part in text_parts(_separated(text)):
-        where = f"{file.name}:{above + part.line}"
-        if observed := _OBSERVED.match(part.text):
-            fields = _observation(observed, where)
-        content = _COMMENT.sub("", part.text[observed.end() if observed else 0 :]).strip()
-        name = derived_id("openclaw", part.heading, content)
-        if content and name not in seen:
-            seen.add(name)
-            yield SourceEntry(where, name, content, stated({**fields, "tags": fitting_words([part.heading])}))
-        if content:
-            fields = {}
+def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[SourceEntry | LeftOutPart]:
+    """The items, with one entry of each id, at the place of the first; the others are left out where they differ."""
+    holding: dict[str, SourceEntry] = {}
+    for item in items:
+        if isinstance(item, SourceEntry):
+            first = holding.setdefault(item.id, item)
+            if _validity(item) >= _validity(first):
+                holding[item.id] = item
+    told: set[str] = set()
+    for item in items:
+        if isinstance(item, LeftOutPart):
+            yield item
+            continue
+        held = holding[item.id]
+        if item.fields != held.fields:
+            yield LeftOutPart(item.where, f"other state of the entry at {held.where}")
+        if item.id not in told:
+            told.add(item.id)
+            yield held
+
+
+def _validity(entry: SourceEntry) -> tuple[bool, str]:
+    return str(entry.fields.get("status", "active")).casefold() in ACTIVE_STATUSES, str(entry.fields.get("created", ""))
+
+
+def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
+    lines = file.text.split("\n")
+    above = front_matter(lines).lines
+    if above:
+        yield LeftOutPart(f"{file.name}:1", "front matter")
+    observed: tuple[str, dict[str, object]] | None = None
+    for part in text_parts(_separated("\n".join(lines[above:])), _kind):
+        line = above + part.line
+        where = f"{file.name}:{line}"
+        if part.left_out not in ("", _BOOKKEEPING):
+            yield LeftOutPart(where, part.left_out)
+            continue
+        found = [*comments(part.text)]
+        if stated_before := _OBSERVED.match(part.text):
+            yield from _unused(observed)
+            observed = where, _observation(stated_before, where)
+            del found[0]
+        yield from (LeftOutPart(f"{file.name}:{line + comment.line}", _BOOKKEEPING) for comment in found)
+        if content := _without_bookkeeping(part.text):
+            fields = {**(observed[1] if observed else {}), "tags": fitting_words([part.heading])}
+            yield SourceEntry(where, derived_id("openclaw", part.heading, content), content, stated(fields))
+            observed = None
+    yield from _unused(observed)
+
+
+def _kind(text: str) -> str:
+    return "" if _without_bookkeeping(text) else _BOOKKEEPING
+
+
+def _without_bookkeeping(text: str) -> str:
+    return without_comments(text)[0].strip()
+
+
+def _unused(observed: tuple[str, object] | None) -> Iterable[LeftOutPart]:
+    return () if observed is None else (LeftOutPart(observed[0], "comment with no entry behind it"),)
 
 
 def _separated(text: str) -> str:
@@ -54,7 +103,8 @@ def _separated(text: str) -> str:
 
 
 def _observation(observed: re.Match[str], where: str) -> dict[str, object]:
-    day = parse_leading_date(observed[1])
+    written = observed[1].strip()
+    day = parse_leading_date(written)
     if day is None:
-        raise ContextasmError(f"{where}: observed", f"{observed[1]!r} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
     return {"created": str(day), "status": observed[2] or ""}

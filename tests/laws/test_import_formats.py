@@ -1,0 +1,235 @@
+"""Laws of every import format: no text is lost, a second import changes nothing, and broken input is one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from contextasm.config.yaml_loader import load_yaml
+from contextasm.model import ContextasmError, Document
+from contextasm.text.exchange.checked import CheckedEntries, checked_entries
+from contextasm.text.exchange.entry import SourceFile
+from contextasm.text.exchange.formats import IMPORT_FORMATS
+from contextasm.text.memory_parser import parse_memories
+from contextasm.workspace.editing.import_memories import store_entries
+from contextasm.workspace.editing.remember import MemoryPlace
+from contextasm.workspace.folder import Folder
+from tests.command import CASES
+
+FOLDER = "agents/a/memories"
+PLACE = MemoryPlace(FOLDER, f"{FOLDER}/imported.md")
+FORMATS = [*IMPORT_FORMATS]
+NAME = "folder/MEMORY.md"
+
+
+def checked(name: str, text: str) -> CheckedEntries:
+    """The entries of a file."""
+    return checked_entries(IMPORT_FORMATS[name].read([SourceFile(NAME, text)], load_yaml))
+
+
+# --- Texts as each program writes them ---
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "",
+                "",
+                "---",
+                "* * *",
+                "___",
+                "- - -",
+                "# A",
+                "### B",
+                "**C**",
+                "__D:__",
+                "- [A](a.md)",
+                "[A](a.md), [B](b.md)",
+            ),
+            *("```", "~~~ py", "<!-- note -->", "<!-- observed: 2025-03-01 | status: superseded -->"),
+            *(
+                "<!-- observed: 2025-03-08 | status: active -->",
+                "name: x",
+                "- [ ] open",
+                "- one <!-- more -->",
+                "===",
+                "    - x",
+            ),
+        ]
+    )
+    | st.tuples(st.sampled_from(["", "", "- ", "  ", "* ", "> ", "1. ", "- [D](d.md) - "]), st.integers(0, 3)).map(
+        lambda drawn: f"{drawn[0]}word{drawn[1]}"
+    ),
+    min_size=1,
+    max_size=9,
+).map("\n".join)
+"""Lines of Markdown, some of them twice, so that entries are there again."""
+
+
+def markdown_in_json(text: str) -> str:
+    """A data export with a text, and with the same text of a project."""
+    return json.dumps([{"conversations_memory": text, "project_memories": {"p": text}}])
+
+
+MARKDOWN: Mapping[str, Callable[[str], str]] = {
+    "claude-code": str,
+    "claude-export": markdown_in_json,
+    "openclaw": str,
+}
+"""Writers of the formats that hold Markdown."""
+
+TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=20).map("w{}".format)
+VALUES: st.SearchStrategy[object] = (
+    st.none() | st.booleans() | st.integers(0, 9) | st.just("word") | st.just([]) | st.just(["a", 1])
+)
+EXTRA = st.dictionaries(st.sampled_from(["metadata", "hash", "more"]), VALUES, max_size=2)
+ITEMS = st.lists(st.tuples(TEXTS, EXTRA), min_size=1, max_size=5)
+Items = Sequence[tuple[str, Mapping[str, object]]]
+
+
+def mem0(items: Items) -> str:
+    """The JSON of `get_all`."""
+    return json.dumps({"results": [{"id": str(n), "memory": text, **more} for n, (text, more) in enumerate(items)]})
+
+
+def memory_server(items: Items) -> str:
+    """An entity with two observations for each item."""
+    lines = (
+        {"type": "entity", "name": f"E{n}", "observations": [text, text], **more}
+        for n, (text, more) in enumerate(items)
+    )
+    return "\n".join(map(json.dumps, lines))
+
+
+def own_lines(items: Items) -> str:
+    """Lines without ids; other keys would be refused."""
+    return "\n".join(json.dumps({"text": text}) for text, _ in items)
+
+
+WRITERS: Mapping[str, Callable[[Items], str]] = {"mem0": mem0, "memory-server": memory_server, "jsonl": own_lines}
+"""Writers of the formats that hold values."""
+
+
+def test_each_format_is_held_to_the_laws() -> None:
+    """A new one needs a writer here."""
+    assert {*MARKDOWN, *WRITERS} == {*IMPORT_FORMATS}
+
+
+# --- The laws ---
+
+
+def lines_lost(text: str, entries: CheckedEntries, place: str) -> list[str]:
+    """Lines of a Markdown text that are in no memory, in no tag and not told; `place` comes before their numbers."""
+    told = {int(part.where.removeprefix(place)) for part in entries.left_out if part.where.startswith(place)}
+    fields = [[*entry.fields.get("tags", ()), entry.fields.get("created", "")] for entry in entries.entries]
+    held = "\n".join([*(entry.text for entry in entries.entries), *chain(*fields)])
+    lost = []
+    for number, line in enumerate(text.split("\n"), 1):
+        observed = re.search(r"observed: (\S+)", line)
+        link_words = re.sub(r"\[(.)\]\(..md\)", r"\1", line)
+        forms = {form.strip() for form in (line, link_words, observed[1] if observed else "")}
+        words = forms | {form.strip("#*_: ").removeprefix("- ").strip() for form in forms}
+        # A state that does not hold is told at the line of its entry, below the comment.
+        is_told = number in told or (observed and any(number < below for below in told))
+        if line.strip() and not is_told and not any(form in held for form in words if form):
+            lost.append(line)
+    return lost
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+@settings(max_examples=200)
+@given(LINES)
+def test_law_no_line_is_lost_untold(name: str, text: str) -> None:
+    """Each is in a memory, or in the tag of one, or left out with its place."""
+    entries = checked(name, MARKDOWN[name](text))
+    keys = ("conversations_memory", "project_memories: p")
+    places = [f"{NAME}: [0]: {key}: line " for key in keys] if name == "claude-export" else [f"{NAME}:"]
+    for place in places:
+        assert lines_lost(text, entries, place) == []
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=60)
+@given(ITEMS)
+def test_law_no_value_is_lost_untold(name: str, items: Items) -> None:
+    """Each text is in a memory; each key that has a value, and that the format does not read, is left out by name."""
+    entries = checked(name, WRITERS[name](items))
+    texts = {entry.text for entry in entries.entries}
+    for number, (text, _) in enumerate(items):
+        assert {text.strip(), f"E{number}: {text.strip()}"} & texts
+    keys = sorted(f"key {key}" for _, more in items for key, value in more.items() if value not in (None, []))
+    assert sorted(part.what for part in entries.left_out) == (keys if name != "jsonl" else [])
+
+
+def store_twice(root: Path, entries: CheckedEntries) -> None:
+    """Import into an empty workspace, and hold the second import to changing nothing."""
+    (root / FOLDER).mkdir(parents=True)
+    outcomes = store_entries(Folder(root), PLACE, entries.entries, update=False, dry_run=False)
+    assert {outcome.what for outcome in outcomes} == {"added"}
+    document = Folder(root).read(PLACE.path)
+    assert isinstance(document, Document)
+    memories, problems = parse_memories(document)
+    assert problems == ()
+    assert [(memory.id, memory.text) for memory in memories] == [(entry.id, entry.text) for entry in entries.entries]
+    before = (root / PLACE.path).read_bytes()
+    again = store_entries(Folder(root), PLACE, entries.entries, update=True, dry_run=False)
+    assert {outcome.what for outcome in again} == {"left"}
+    assert (root / PLACE.path).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=60)
+@given(LINES, ITEMS)
+def test_law_what_is_imported_is_read_back_and_a_second_import_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, name: str, text: str, items: Items
+) -> None:
+    """Every entry is a memory with its id and its text; importing the same again changes no byte."""
+    entries = checked(name, MARKDOWN[name](text) if name in MARKDOWN else WRITERS[name](items))
+    if entries.entries:
+        store_twice(tmp_path_factory.mktemp("w"), entries)
+
+
+KEYS = (
+    *("results", "id", "memory", "type", "name", "observations", "from", "to", "relationType", "text", "tags"),
+    *("created", "created_at", "conversations_memory", "project_memories", "importance"),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=4)
+    ),
+    max_leaves=12,
+).map(json.dumps)
+SAMPLES = sorted(
+    path.read_text(encoding="utf-8") for path in CASES.glob("exchange/*/*") if path.suffix in {".md", ".json", ".jsonl"}
+)
+CUT = st.tuples(st.sampled_from(SAMPLES), st.integers(0, 2_000)).map(lambda drawn: drawn[0][: drawn[1]])
+ANY = st.text(st.characters(), max_size=60)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=120)
+@given(JSON | CUT | LINES | ANY)
+@example("---\nname: [\n---\n")
+@example('{"type": "entity", "name": "A", "observations": {"a": 1}}')
+@example('[{"id": {"a": 1}, "memory": "x"}]')
+@example("---\nname: x\nmetadata: {modified: [1]}\n---\nx")
+@example("<!-- observed: -->\n- x")
+def test_law_any_input_is_a_result_or_an_error_of_one_line(name: str, text: str) -> None:
+    """Random, foreign or cut off: an error names its place, and what to do."""
+    try:
+        checked(name, text)
+    except ContextasmError as raised:
+        error = raised
+    else:
+        return
+    parts = (error.where, error.what, error.hint)
+    assert all(parts)
+    assert "\n" not in "".join(parts)
