@@ -119,11 +119,10 @@ def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, loc
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:
     """The context of a build; for None, of the prepared one in full. A slow build shows its progress on a terminal."""
-    from contextasm.cli.progress import progress_line
+    from contextasm.cli.progress import build_progress
 
-    reads = getattr(prepared.build.workspace, "reads", ())
-    counting = f"counting with {prepared.build.request.tokenizer}"
-    with progress_line(lambda: f"building: {len(reads):,} files read, {counting}", quiet=quiet):
+    counting = f", counting with {prepared.build.request.tokenizer}"
+    with build_progress(prepared, "building", counting, quiet=quiet):
         return prepared.run(build)
 
 

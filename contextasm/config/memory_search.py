@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
@@ -33,17 +34,25 @@ class SearchResult(NamedTuple):
 
 
 def best_memories(
-    options: Options, text: str, process: ProcessEnvironment, *, everywhere: bool, top: int
+    options: Options,
+    text: str,
+    process: ProcessEnvironment,
+    *,
+    everywhere: bool,
+    top: int,
+    watch: Callable[[PreparedBuild], AbstractContextManager[None]] = lambda _prepared: nullcontext(),
 ) -> SearchResult:
     """The `top` best memories for a text, ranked as a build with this topic ranks them.
 
     They are those of the agent or team that the options name, or of both; without a name, those that a build would
-    search; with `everywhere`, those of every agent, every team and the project. Raises `ContextasmError`.
+    search; with `everywhere`, those of every agent, every team and the project. The search runs inside of what `watch`
+    makes of it, such as to show its progress. Raises `ContextasmError`.
     """
     topic = searched_topic(options, text, everywhere=everywhere)
     narrow = _narrowing(options, everywhere=everywhere, top=top)
     prepared = prepare_build(options._replace(topic=topic), process, restrict_profile=narrow)
-    return _search_layers(prepared, top)
+    with watch(prepared):
+        return _search_layers(prepared, top)
 
 
 def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:

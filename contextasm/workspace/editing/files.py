@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -168,6 +168,50 @@ def open_file(workspace: Folder, path: str) -> EditableFile:
     if isinstance(read, Document):
         return EditableFile(path, read.data)
     raise ContextasmError(path, read.message, "put that right, and nothing has been written")
+
+
+class EditableFiles(Mapping[str, EditableFile]):
+    """A file and the Markdown files of a folder, by path; each is opened when it is asked for.
+
+    A file of the folder that can't be read is not among them.
+    """
+
+    def __init__(self, workspace: Folder, path: str, folder: str) -> None:
+        """Open the file at `path`. `folder` is empty for no others.
+
+        Raises `ContextasmError` where `path` can't be read or `folder` can't be listed.
+        """
+        self._workspace = workspace
+        self._files: dict[str, EditableFile | None] = {path: open_file(workspace, path)}
+        listed = workspace.list(f"{folder}/*.md") if folder else ()
+        for other in listed:
+            if other.endswith("/"):
+                open_file(workspace, other)
+        self.paths = (path, *(other for other in listed if other != path))
+        """Paths of all files, those that can't be read included."""
+
+    def replace(self, file: EditableFile) -> None:
+        """Have the file at its path be another one, in memory alone."""
+        self._files[file.path] = file
+
+    def __getitem__(self, path: str) -> EditableFile:
+        """The file at one of the paths."""
+        if path not in self._files:
+            self._files[path] = None
+            if path in self.paths:
+                with suppress(ContextasmError):
+                    self._files[path] = open_file(self._workspace, path)
+        if file := self._files[path]:
+            return file
+        raise KeyError(path)
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths of the files that can be read."""
+        return (path for path in self.paths if path in self)
+
+    def __len__(self) -> int:
+        """The number of files that can be read."""
+        return sum(1 for _ in self)
 
 
 def save_file(workspace: Folder, path: str, data: bytes) -> None:

@@ -6,18 +6,31 @@ The memories of a file are parsed only where one of them is needed. `MemoryEdito
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from datetime import date
 
-from contextasm.model import AS_WRITTEN, CLEAN, Cleaning, Context, ContextasmError, Decision, Document, Memory
+from contextasm.model import (
+    AS_WRITTEN,
+    CLEAN,
+    Cleaning,
+    Context,
+    ContextasmError,
+    Decision,
+    Document,
+    FileTexts,
+    Memory,
+    StoredTexts,
+)
 from contextasm.text.decode import decode_document
 from contextasm.text.matching import nearest
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
-from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file
+from contextasm.workspace.editing.files import EditableFiles, locked, save_file
 from contextasm.workspace.folder import Folder
+
+_MANY = 1000
+"""Texts that are read in one run without being stored."""
 
 PrivateLines = Callable[[Document], Collection[int]]
 """Gives the lines of a file, counted from 1, that are private."""
@@ -27,22 +40,26 @@ class MemoryEditor:
     """Memories of a folder, with changes that are not written yet."""
 
     def __init__(
-        self, workspace: Folder, path: str, folder: str = "", private_lines: PrivateLines | None = None
+        self,
+        workspace: Folder,
+        path: str,
+        folder: str = "",
+        private_lines: PrivateLines | None = None,
+        stored_texts: StoredTexts | None = None,
     ) -> None:
-        """Read the file at `path`, and the files of `folder`. Memories that begin in `private_lines` are left out.
+        """Read the file at `path`; the files of `folder` are read when they are asked for.
+
+        Memories that begin in `private_lines` are left out. `stored_texts` spares reading files of `folder`.
 
         Raises `ContextasmError` where `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
         is left out: `build` reports it.
         """
-        self.files: dict[str, EditableFile] = {path: open_file(workspace, path)}
-        for other in workspace.list(f"{folder}/*.md") if folder else ():
-            if other.endswith("/"):
-                open_file(workspace, other)
-            with suppress(ContextasmError):
-                self.files.setdefault(other, open_file(workspace, other))
+        self.files = EditableFiles(workspace, path, folder)
         self.changed: dict[str, bytes] = {}
         """The new content of each file that is to be written."""
         self._memories: dict[str, tuple[Memory, ...]] = {}
+        self._stored_texts = stored_texts
+        self._texts: Mapping[str, FileTexts] | None = None
         self._folded_texts: list[str] = []
         self._paths_of_texts: list[str] = []
         self._superseded: Mapping[str, str] | None = None
@@ -78,7 +95,7 @@ class MemoryEditor:
         """Make `text` the new text of a file; its line ends are taken as they are."""
         file = self.files[path]
         data = file.mark + text.encode(file.encoding)
-        self.files[path] = file._replace(data=data)
+        self.files.replace(file._replace(data=data))
         self.changed[path] = data
         self._memories.pop(path, None)
 
@@ -96,11 +113,11 @@ class MemoryEditor:
 
         Of several, the most similar; None if there is none.
         """
-        if not self._paths_of_texts:
-            for path in self.files:
-                texts = memory_texts(self._document(path))
-                self._folded_texts += texts
-                self._paths_of_texts += [path] * len(texts)
+        if self._texts is None:
+            self._texts = self._load_texts()
+            for path, file in self._texts.items():
+                self._folded_texts += file.texts
+                self._paths_of_texts += [path] * len(file.texts)
         similar = find_similar(text, self._folded_texts)
         same = [
             (memory, similarity(text, folded))
@@ -112,10 +129,26 @@ class MemoryEditor:
         ]
         return max(same, key=lambda pair: pair[1], default=None)
 
+    def _load_texts(self) -> dict[str, FileTexts]:
+        """The texts of each file; where many had to be read, all are stored for later runs."""
+        stored = self._stored_texts.load(self.files.paths) if self._stored_texts else {}
+        texts: dict[str, FileTexts] = {}
+        read = 0
+        for path in self.files.paths:
+            if path in stored:
+                texts[path] = stored[path]
+            elif path in self.files:
+                texts[path] = FileTexts(memory_texts(self._document(path)), "supersedes" in self.files[path].text)
+                # The first file is the one that is written to, so what is stored of it would not be believed.
+                read += len(texts[path].texts) if path != self.files.paths[0] else 0
+        if self._stored_texts and read > _MANY:
+            self._stored_texts.store(texts)
+        return texts
+
     def _is_active(self, memory: Memory) -> bool:
         """Whether a memory has an active status, and no other memory supersedes it."""
         if self._superseded is None:
-            paths = [path for path, file in self.files.items() if "supersedes" in file.text]
+            paths = [path for path, file in (self._texts or {}).items() if file.supersedes]
             self._superseded = superseded_by(other for path in paths for other in self.memories(path))
         return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, Memory, Problem
+from contextasm.model import ContextasmError, Memory, Problem, StoredTexts
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
@@ -49,6 +49,8 @@ class MemoryPlace(NamedTuple):
     """Folder of the owner's memories; an entry is compared with those of all its files."""
     path: str
     """File that new memories are written to."""
+    stored_texts: StoredTexts | None = None
+    """Texts of the files in the folder, stored between runs; None for none."""
 
 
 class RememberOutcome(NamedTuple):
@@ -93,7 +95,7 @@ def store_memories(
     list; nothing is written then.
     """
     with locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder, private_lines)
+        editor = MemoryEditor(workspace, place.path, place.folder, private_lines, place.stored_texts)
         _check_superseded_ids(editor, entries)
         new: list[NewMemory] = []
         outcomes = [_reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
