@@ -29,6 +29,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "remember": "Add a memory, or reinforce the memory that says the same.",
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
+        "store": "Share memories in a database: init, status, pull, import, export, migrate.",
         "log": "Append an entry to the log of the day.",
         "task": "Push, pop, block, park, resume or show tasks.",
     },

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 OWNER = ("agent", "team", "workspace")
 """Fields of `Options` that name an owner."""
 
+READ_OWNER = (*OWNER, "offline")
+"""Fields of `Options` of commands that read an owner's memories."""
+
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
@@ -30,14 +33,16 @@ class Owner(NamedTuple):
     day: date
 
 
-def find_owner(options: Options, *, needed: bool = True) -> Owner:
+def find_owner(options: Options, *, needed: bool = True, memories: bool = False) -> Owner:
     """The agent, or the team where the command line names a team only.
+
+    For a command that reads `memories`, the mirror of a shared store is brought up to date.
 
     The agent is the one that a flag, a variable or the settings name, else the only one of the workspace. Where none is
     needed, only the flags count. Raises `ContextasmError` for an unknown name.
     """
     from contextasm.config.owners import only_agent, owner_folder, owner_names
-    from contextasm.config.resolve import open_workspace, process_environment, resolve_date
+    from contextasm.config.resolve import open_workspace, process_environment, resolve_date, store_problems
     from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.model import ContextasmError
 
@@ -46,7 +51,12 @@ def find_owner(options: Options, *, needed: bool = True) -> Owner:
     if options.agent and options.team:
         raise ContextasmError("--team", "an --agent is given, too", "name only one of the two")
     flags = {"agent": options.agent, "team": options.team, "date": options.date, "tz": options.tz}
-    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings(flags, process.environment, settings_file)
+    if memories:
+        show_problems(store_problems(workspace, settings_file))
+    elif workspace.overlay is None:
+        store_problems(workspace, settings_file)  # settings of a store that can't be used: no file is written instead
     day = resolve_date(settings, process).value
     assert isinstance(day, date)
     agent = settings["agent"]

@@ -15,18 +15,19 @@ from contextasm.model import ContextasmError
 from contextasm.workspace.reading import file_bytes
 
 
-def write(path: Path, data: bytes) -> bool:
+def write(path: Path, data: bytes, *, private: bool = False) -> bool:
     """Make `data` the content of a file, atomically; False where the file had this content already.
 
-    A link's target is written, not the link. A new file gets the usual mode, an old one keeps its own. Devices and
-    pipes are written to directly. Raises `ContextasmError`; the file then still has its old content.
+    A link's target is written, not the link. A new file gets the usual mode, or with `private` one that is its owner's
+    alone; an old one keeps its own. Devices and pipes are written to directly. Raises `ContextasmError`; the file then
+    still has its old content.
     """
     target = os.path.realpath(path)
     try:
         # Not of the real path: that of `/dev/stdout` in a pipeline is no path at all.
         status = os.stat(path)
     except FileNotFoundError:
-        mode = 0o666 & ~_permission_mask()
+        mode = 0o600 if private else 0o666 & ~_permission_mask()
     except OSError as error:
         raise _write_error(path, error) from error
     else:

@@ -31,14 +31,16 @@ def edit(
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
     from contextasm.model import ContextasmError
     from contextasm.text.matching import list_names
+    from contextasm.workspace.editing.files import refuse_store
     from contextasm.workspace.editing.memories import find_memories
 
-    owner = find_owner(options, needed=False)
+    owner = find_owner(options, needed=False, memories=True)
     memories = find_memories(owner.workspace, name, owner.path)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")
     (memory,) = memories
+    refuse_store(owner.workspace, memory.path)
     _run_editor(_editor_command(), f"{owner.workspace.root}/{memory.path}", memory.line)
     return 0
 

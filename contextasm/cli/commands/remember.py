@@ -63,13 +63,11 @@ def add_memories(
     up by 0.1, and it gets the new tags, key and type where it has none of its own. Standard output gets one line for
     each memory.
     """
-    from contextasm.workspace.editing.remember import remember
-
     if flags.json or not flags.quiet:
         require_stdout()
     memories = _typed_memories(text, _shared_fields(flags))
     owner = find_owner(options, needed=flags.file is None)
-    outcomes = remember(owner.workspace, _memory_place(owner, flags.file), memories, owner.day, force=flags.force)
+    outcomes = _remember(owner, _memory_place(owner, flags.file), memories, force=flags.force)
     if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]
         write_receipt(format_json({"schema": "ctxasm.remembered/1", "memories": data}))
@@ -81,13 +79,30 @@ def add_memories(
 run = takes_options(add_memories, OWNER_AND_DAY)
 
 
+def _remember(
+    owner: Owner, place: MemoryPlace, memories: Sequence[NewMemory], *, force: bool
+) -> Sequence[RememberOutcome]:
+    """Remember in the owner's files, or in the store where these memories lie there."""
+    from contextasm.workspace.editing.remember import remember
+
+    overlay = owner.workspace.overlay
+    home = overlay.home(place.path) if overlay else None
+    if home is None:
+        return remember(owner.workspace, place, memories, owner.day, force=force)
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.writing import remember_in_store
+
+    assert isinstance(overlay, StoreOverlay)
+    return remember_in_store(owner.workspace, overlay, home, memories, owner.day, force=force)
+
+
 def _memory_place(owner: Owner, file: str | None) -> MemoryPlace:
     """The file to write to and the folder to compare with.
 
     Raises `ContextasmError` for a file of another owner, and for one that no build reads memories from.
     """
     from contextasm.config.values import parse_inner_paths
-    from contextasm.workspace.editing.files import writable_path
+    from contextasm.workspace.editing.files import refuse_store, writable_path
     from contextasm.workspace.editing.remember import MemoryPlace
 
     if file is None:
@@ -98,6 +113,7 @@ def _memory_place(owner: Owner, file: str | None) -> MemoryPlace:
         raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
     if owner.path and not path.startswith(f"{owner.path}/"):
         raise ContextasmError("--file", f"{path} is not in {owner.path}/", "leave out -a and -t, or name another file")
+    refuse_store(owner.workspace, path)
     writable_path(owner.workspace, path)
     if not is_read_as_memories(owner.workspace, path):
         folder = f"{owner.path or 'agents/NAME'}/memories"

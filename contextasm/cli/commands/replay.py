@@ -96,19 +96,18 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
 def replay_record(opened: OpenedRecord) -> Replay:
     """Build a record again. Raises `ContextasmError` where there is neither a stored input nor a workspace."""
     from contextasm.config.build import load_counter
-    from contextasm.config.resolve import process_environment
+    from contextasm.config.resolve import open_folder, process_environment
     from contextasm.model import ContextasmError
     from contextasm.records.replay import replay, stored_inputs
-    from contextasm.workspace.folder import Folder
     from contextasm.workspace.snapshot import SnapshotWorkspace
 
-    record = opened.record
-    counter, counts = load_counter(record.request.tokenizer, process_environment().environment)
+    record, process = opened.record, process_environment()
+    counter, counts = load_counter(record.request.tokenizer, process.environment)
     inputs = stored_inputs(record, opened.path)
     if inputs is not None:
         result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, Folder(opened.root), counter)
+        result = replay(record, open_folder(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and there is no workspace here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")

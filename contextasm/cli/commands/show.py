@@ -8,7 +8,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, takes_options
 from contextasm.cli.output import format_json, shown, write_stdout
-from contextasm.cli.owner import OWNER, find_owner
+from contextasm.cli.owner import READ_OWNER, find_owner
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def show(
     """Print a memory: its place, fields and text. Where several owners use the id, the memory of each is printed."""
     from contextasm.workspace.editing.memories import find_memories
 
-    owner = find_owner(options, needed=False)
+    owner = find_owner(options, needed=False, memories=True)
     memories = find_memories(owner.workspace, name, owner.path)
     if json:
         write_stdout(
@@ -35,7 +35,7 @@ def show(
     return 0
 
 
-run = takes_options(show, OWNER)
+run = takes_options(show, READ_OWNER)
 
 
 def _memory_text(memory: Memory) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
     from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Context, Problem
+    from contextasm.workspace.folder import Overlay
     from contextasm.workspace.outputs import OutputFile
     from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
     from contextasm.workspace.watch.rescan import Rescan
@@ -83,14 +84,14 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
 def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool) -> WatchSpec:
     """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.workspace.folder import Folder, find_workspace
+    from contextasm.config.resolve import open_folder, prepare_build, process_environment
+    from contextasm.workspace.folder import find_workspace
     from contextasm.workspace.watch.rebuild import WatchSpec
 
     process = process_environment()
     named = options.workspace or process.environment.get("CTXASM_WORKSPACE")
     root = process.folder / named if named else find_workspace(process.folder)
-    Folder(root)  # raises where it is none
+    overlay = open_folder(root, process, offline=options.offline).overlay
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
@@ -104,7 +105,22 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool
         build=lambda disk: _build_once(prepare(disk), process, disk),
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
+        overlay=overlay,
+        follow_store=lambda nudge, warn: _followed_store(overlay, nudge, warn),
     )
+
+
+def _followed_store(
+    overlay: Overlay | None, nudge: Callable[[], None], warn: Callable[[str], None]
+) -> AbstractContextManager[None]:
+    """A thread that keeps the mirror of the store up to date; none where no server may be asked."""
+    if overlay is None:
+        return nullcontext()
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.poll import poll_store
+
+    assert isinstance(overlay, StoreOverlay)
+    return nullcontext() if overlay.offline or overlay.distrust else poll_store(overlay, nudge, warn)
 
 
 def _build_once(job: PreparedBuild, process: ProcessEnvironment, disk: Rescan) -> BuildResult:
