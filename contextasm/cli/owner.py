@@ -42,8 +42,9 @@ def find_owner(options: Options, *, needed: bool = True, memories: bool = False)
     needed, only the flags count. Raises `ContextasmError` for an unknown name.
     """
     from contextasm.config.owners import only_agent, owner_folder, owner_names
-    from contextasm.config.resolve import open_workspace, process_environment, resolve_date, store_problems
+    from contextasm.config.resolve import process_environment, resolve_date
     from contextasm.config.settings import load_settings_file, resolve_settings
+    from contextasm.config.workspace_folder import open_workspace, store_problems
     from contextasm.model import ContextasmError
 
     process = process_environment()

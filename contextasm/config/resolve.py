@@ -24,7 +24,8 @@ from contextasm.config.build import (
 from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.settings import FILE, Setting, load_settings_file, resolve_settings
+from contextasm.config.settings import Setting, load_settings_file, resolve_settings
+from contextasm.config.workspace_folder import open_workspace, store_problems
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import (
     CLEAN,
@@ -34,7 +35,6 @@ from contextasm.model import (
     Data,
     Document,
     Parse,
-    Problem,
     Profile,
     Request,
     Workspace,
@@ -43,7 +43,7 @@ from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
-from contextasm.workspace.folder import Folder, find_workspace
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.git_commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace
 from contextasm.workspace.snapshot import answer_digest
@@ -63,44 +63,6 @@ def process_environment() -> ProcessEnvironment:
     return ProcessEnvironment(os.environ, Path.cwd(), time.time)
 
 
-def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
-    """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
-    name = options.workspace or process.environment.get("CTXASM_WORKSPACE")
-    return open_folder(
-        process.folder / name if name else find_workspace(process.folder), process, offline=options.offline
-    )
-
-
-def open_folder(root: Path, process: ProcessEnvironment, *, offline: bool = False) -> Folder:
-    """The workspace at `root`, with the mirror of its shared store in place of the store's homes, as it is.
-
-    No server is asked before `store_problems`, and with `offline` none is. Raises `ContextasmError` for no folder.
-    """
-    folder = Folder(root)
-    settings = folder.read(FILE)
-    if isinstance(settings, Document) and b"memories" in settings.data:
-        from contextasm.config.store import store_overlay  # here: most workspaces have no store
-
-        folder.overlay = store_overlay(folder, process, offline=offline)
-    return folder
-
-
-def store_problems(workspace: Folder | GitWorkspace, settings_file: YamlMapping) -> Sequence[Problem]:
-    """Bring the mirror of the shared store up to date, where there is one; the problems with that.
-
-    A revision has no mirror. Raises `ContextasmError` for settings of a store that can't be used.
-    """
-    if settings_file.get("memories") is None:
-        return ()
-    overlay = workspace.overlay if isinstance(workspace, Folder) else None
-    if overlay is None:
-        from contextasm.config.store import parse_store
-
-        parse_store(settings_file)
-        return ()
-    return overlay.refresh()
-
-
 def prepare_build(
     options: Options,
     process: ProcessEnvironment,
@@ -118,12 +80,10 @@ def prepare_build(
     """
     seconds = parse_deadline(options.deadline)
     workspace = workspace or open_workspace(options, process)
-    config = RecordingWorkspace(workspace)
+    config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
     options = _cleaned_options(options, configuration.settings)
-    problems = store_problems(workspace, configuration.settings_file)
-    # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
-    recording = RecordingWorkspace(workspace)
+    # The build reads through `recording`, too: no file is opened twice. The memory index compares the disk as it is now.
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
     settings, settings_file = configuration.settings, configuration.settings_file
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
@@ -139,7 +99,7 @@ def prepare_build(
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(workspace, process),
         parse_yaml=load_yaml,
-        problems=(*problems, *unused_variables(options, rules)),
+        problems=(*store_problems(workspace, settings_file), *unused_variables(options, rules)),
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)

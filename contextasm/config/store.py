@@ -26,7 +26,7 @@ _FORMS: Mapping[str, str] = {
     "user": r"[^\x00-\x1f\x7f]+",
     "sslmode": r"disable|allow|prefer|require|verify-ca|verify-full",
 }
-"""Pattern of each part of an address: no socket folder, no list of hosts, nothing that libpq takes for a further setting."""
+"""Pattern of each part: no socket folder, no list of hosts, nothing that libpq takes for a further setting."""
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

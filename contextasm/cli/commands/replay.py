@@ -73,7 +73,7 @@ def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -
 def find_opened_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord | None:
     """The record of a path, or of the first digits of an id; None if there is none."""
     from contextasm.config.options import Options
-    from contextasm.config.resolve import open_workspace
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.records.replay import find_record, load_record
     from contextasm.workspace.state import STATE_FOLDER
@@ -96,7 +96,8 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
 def replay_record(opened: OpenedRecord) -> Replay:
     """Build a record again. Raises `ContextasmError` where there is neither a stored input nor a workspace."""
     from contextasm.config.build import load_counter
-    from contextasm.config.resolve import open_folder, process_environment
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.workspace_folder import open_folder
     from contextasm.model import ContextasmError
     from contextasm.records.replay import replay, stored_inputs
     from contextasm.workspace.snapshot import SnapshotWorkspace

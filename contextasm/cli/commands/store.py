@@ -53,15 +53,7 @@ def store(
     init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
     Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
     """
-    from contextasm.config.values import require_known
-    from contextasm.model import ContextasmError
-
-    require_known(action, ACTIONS, "store", "action")
-    if home and action not in _OF_HOMES:
-        raise ContextasmError(f"store {action}", f"is of the whole store, not of {home}", "leave the home out")
-    if (flags.to is None) == (action == "export"):
-        what = "the folder is missing" if flags.to is None else "only an export has one"
-        raise ContextasmError("--to", what, "write ctxasm store export --to DIR")
+    _refuse_odd(action, home, flags.to)
     if flags.json:
         require_stdout()
     overlay = _open_store(options)
@@ -78,15 +70,30 @@ def store(
 
 run = takes_options(store, ("offline", "workspace"))
 
+
+def _refuse_odd(action: str, home: str | None, target: str | None) -> None:
+    """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
+    from contextasm.config.values import require_known
+    from contextasm.model import ContextasmError
+
+    require_known(action, ACTIONS, "store", "action")
+    if home and action not in _OF_HOMES:
+        raise ContextasmError(f"store {action}", f"is of the whole store, not of {home}", "leave the home out")
+    if (target is None) == (action == "export"):
+        what = "the folder is missing" if target is None else "only an export has one"
+        raise ContextasmError("--to", what, "write ctxasm store export --to DIR")
+
+
 _Result = tuple[Mapping[str, object], Sequence[str]]
 """Values for JSON, and lines for people."""
 
 
 def _open_store(options: Options) -> StoreOverlay:
     """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
     from contextasm.config.settings import FILE, load_settings_file
     from contextasm.config.store import parse_store
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.workspace.store.overlay import StoreOverlay
 

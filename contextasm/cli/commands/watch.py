@@ -84,7 +84,8 @@ def _output_files(output: str | None, into: Sequence[str], poll: float | None) -
 def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool) -> WatchSpec:
     """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import open_folder, prepare_build, process_environment
+    from contextasm.config.resolve import prepare_build, process_environment
+    from contextasm.config.workspace_folder import open_folder
     from contextasm.workspace.folder import find_workspace
     from contextasm.workspace.watch.rebuild import WatchSpec
 

@@ -27,15 +27,15 @@ _HINTS = {
 """Hints by the state of an error: no such schema, no such table, no right."""
 
 
-class StoreUnreachable(ContextasmError):
+class StoreUnreachableError(ContextasmError):
     """The server can't be reached, or the connection to it is lost."""
 
 
-class CommitUnknown(ContextasmError):
+class CommitUnknownError(ContextasmError):
     """The connection broke in the moment of storing, and whether that worked can't be told."""
 
 
-class TransactionLost(ContextasmError):
+class TransactionLostError(ContextasmError):
     """A transaction was undone in favour of another one, and can be tried again."""
 
 
@@ -61,14 +61,14 @@ class Session:
         self._run(lambda: execute_values(self._cursor, f"INSERT INTO {table} ({names}) VALUES %s", rows, page_size=500))
 
     def commit(self) -> None:
-        """End the transaction for good. Raises `CommitUnknown` where it can't be told whether that worked."""
+        """End the transaction for good. Raises `CommitUnknownError` where it can't be told whether that worked."""
         import psycopg2
 
         try:
             self._connection.commit()
         except psycopg2.OperationalError as error:
             what = f"the connection broke while storing ({_words(error)}), and it may have been stored or not"
-            raise CommitUnknown(self._where, what, "look with `ctxasm search`, then try again") from error
+            raise CommitUnknownError(self._where, what, "look with `ctxasm search`, then try again") from error
         except psycopg2.Error as error:
             self._fail(error)
 
@@ -83,9 +83,9 @@ class Session:
     def _fail(self, error: Any) -> NoReturn:
         state = error.pgcode or ""
         if state in _TRY_AGAIN:
-            raise TransactionLost(self._where, _words(error), "try again") from error
+            raise TransactionLostError(self._where, _words(error), "try again") from error
         if not state or state.startswith(("08", "57P")):
-            raise StoreUnreachable(self._where, _words(error), "try again once the server is back") from error
+            raise StoreUnreachableError(self._where, _words(error), "try again once the server is back") from error
         raise ContextasmError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
 
 
@@ -118,7 +118,7 @@ def _connect(config: StoreConfig) -> Any:
     try:
         return psycopg2.connect(**config.parts, **waits, **alive, application_name="ctxasm", client_encoding="UTF8")
     except psycopg2.Error as error:
-        raise StoreUnreachable(where, f"can't be reached: {_words(error)}", "see `ctxasm store status`") from error
+        raise StoreUnreachableError(where, f"can't be reached: {_words(error)}", "see `ctxasm store status`") from error
 
 
 def _words(error: Any) -> str:

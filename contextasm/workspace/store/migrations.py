@@ -82,8 +82,8 @@ def _too_new(where: str, version: int, newest: int) -> ContextasmError:
 def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration]:
     """Apply the migrations that a store lacks; gives those, in their order.
 
-    Two that run at once wait for each other, and each step is applied by one of them. Raises `ContextasmError`; the steps
-    before the failed one then stand.
+    Two that run at once wait for each other, and each step is applied by one of them. Raises `ContextasmError`; the
+    steps before the failed one then stand.
     """
     migrations = load_migrations(folder)
     applied: list[Migration] = []

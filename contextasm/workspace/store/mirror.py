@@ -1,8 +1,8 @@
 """The mirror of a store: pages of Markdown under `.ctxasm/store/`, brought up to date by difference.
 
-A pull asks for the pages with a row that changed since the horizon of the last one: the oldest transaction that was then
-still running. Numbers and times of rows would miss what is committed later than it was numbered; the horizon can't. Pages
-are written before the state that counts on them, so a pull that is killed is made up for by the next one.
+A pull asks for the pages with a row that changed since the horizon of the last one: the oldest transaction that was
+then still running. Numbers and times of rows would miss what is committed later than it was numbered; this can't.
+Pages are written before the state that counts on them, so a pull that is killed is made up for by the next one.
 """
 
 from __future__ import annotations

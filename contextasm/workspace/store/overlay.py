@@ -1,7 +1,7 @@
 """The mirror of a store in the place of folders of a workspace.
 
-In a workspace that nobody trusts, nothing is asked of a server and the mirror, which may have come with it, is not read:
-the files in the folders themselves count.
+In a workspace that nobody trusts, nothing is asked of a server, and the mirror, which may have come with it, is not
+read: the files in the folders themselves count.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def save_state(folder: Path, state: MirrorState) -> None:
 
 
 def page_stamps(folder: Path) -> dict[str, PageStamp]:
-    """The regular files of a folder by name; others, such as links, count as missing. Empty where there is no folder."""
+    """The regular files of a folder by name; links and others count as missing. Empty where there is no folder."""
     stamps: dict[str, PageStamp] = {}
     try:
         with os.scandir(folder) as entries:

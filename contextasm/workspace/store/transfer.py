@@ -1,7 +1,7 @@
 """Moving memories into a store and out of it: an import of files by id, and an export of pages as files.
 
-What is exported, read as files and imported again gives the same bytes: texts are moved as they are written, and what is
-masked is masked where it is shown.
+What is exported, read as files and imported again gives the same bytes: texts are moved as they are written, and what
+is masked is masked where it is shown.
 """
 
 from __future__ import annotations
@@ -47,15 +47,17 @@ class _FileMemory(NamedTuple):
 
 
 def import_files(overlay: StoreOverlay, home: str) -> ImportResult:
-    """Store the memories of a home's files under their ids, all or none; those that are there already get the files' fields.
+    """Store the memories of a home's files under their ids, all or none.
 
-    The files stay. Raises `ContextasmError`, with the place of a memory that can't be stored.
+    Those that are there already get the files' fields, and the files stay. Raises `ContextasmError`, with the place of
+    a memory that can't be stored.
     """
     overlay.require_server()
     memories = _file_memories(overlay.root, home)
 
     def work(session: Session) -> ImportResult:
-        statement = f"SELECT deleted, seq, {COLUMNS} FROM ctxasm.memory WHERE home = %s AND id = ANY(%s) ORDER BY seq FOR UPDATE"
+        condition = "home = %s AND id = ANY(%s) ORDER BY seq FOR UPDATE"
+        statement = f"SELECT deleted, seq, {COLUMNS} FROM ctxasm.memory WHERE {condition}"
         rows = session.rows(statement, home, [each.memory.id for each in memories])
         stored = {memory.id: (seq, memory, deleted) for deleted, seq, *row in rows for memory in [memory_of_row(row)]}
         new = [each for each in memories if each.memory.id not in stored]

@@ -23,7 +23,7 @@ from contextasm.workspace.editing.remember import (
     reinforced,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, StoreUnreachable, TransactionLost, open_session
+from contextasm.workspace.store.connection import Session, StoreUnreachableError, TransactionLostError, open_session
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import (
     COLUMNS,
@@ -50,7 +50,7 @@ def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> R
                 result = work(session)
                 session.commit()
                 return result
-        except TransactionLost:
+        except TransactionLostError:
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError
@@ -68,7 +68,7 @@ def remember_in_store(
         storable_memory(_new_memory(entry, day), "TEXT")
     try:
         outcomes = _remember(workspace, overlay, home, entries, day, force=force)
-    except StoreUnreachable as error:
+    except StoreUnreachableError as error:
         raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
     with suppress(ContextasmError):  # they are stored, and the next read tells what is wrong
         overlay.pull()
