@@ -118,6 +118,10 @@ class Database(NamedTuple):
         """A command in the workspace."""
         return command.inside(*words, "-w", root, env={**self.environment(root, role), **env})
 
+    def inside(self, root: Path, *words: str, stdin: str) -> Result:
+        """A command in the workspace that reads standard input."""
+        return command.inside(*words, "-w", root, env=self.environment(root), stdin=stdin)
+
     def add(self, text: str, role: str = "luna", **fields: str) -> None:
         """Store a memory as a role would by hand; values of fields are SQL."""
         fields = {"home": f"'{TEAM}'", "id": f"'m-{next(_NUMBERS)}'", "created": f"'{DAY}'", **fields}

@@ -126,7 +126,7 @@ def test_every_memory_of_sixteen_writers_is_seen_by_a_mirror_that_reads_all_the_
     expected = {f"memory {number} of writer {writer}" for writer in range(WRITERS) for number in range(WRITES)}
     found = [line.removeprefix("- [note] ").partition(" {")[0] for text in along.values() for line in text.splitlines()]
     assert sorted(found) == sorted(expected)
-    assert pulls > 2
+    assert pulls > 1
 
 
 KILLED = """
