@@ -83,7 +83,7 @@ def prepare_build(
     config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
     options = _cleaned_options(options, configuration.settings)
-    # The build reads through `recording`, too: no file is opened twice. The memory index compares the disk as it is now.
+    # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
     settings, settings_file = configuration.settings, configuration.settings_file
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)

@@ -89,7 +89,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
 
 
 def _search_layers(job: PreparedBuild, top: int) -> tuple[Sequence[Hit], int, Sequence[Problem]]:
-    """The best hits of all layers, the number of memories searched, and the problems of their files."""
+    """The best hits of all layers, the number of memories searched, and the problems of the request and the files."""
     from contextasm.model import SourceQuery
     from contextasm.retrieval.audience import for_audience
     from contextasm.retrieval.memory_search import topic_hits
@@ -99,7 +99,7 @@ def _search_layers(job: PreparedBuild, top: int) -> tuple[Sequence[Hit], int, Se
     hits = [hit for result in results for hit in result.found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
-    problems = dict.fromkeys(problem for result in results for problem in result.problems)
+    problems = dict.fromkeys([*build.problems, *(problem for result in results for problem in result.problems)])
     return hits[:top], sum(result.rows for result in results), [*problems]
 
 

@@ -90,12 +90,14 @@ def _locked_mirror(root: str) -> Iterator[Path]:
 
 
 def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
-    ((system, database, role, horizon),) = session.rows(
-        "SELECT c.system_identifier, d.oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
-        " FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()"
+    # The numbers of transactions mean something within one database and one history of its server alone.
+    ((system, timeline, database, role, horizon),) = session.rows(
+        "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
+        " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
     )
-    source = f"{config.address} {system}/{database} {role}"
+    source = f"{config.address} {system}/{timeline}/{database} {role}"
     known = state.homes if state.source == source else {}
+    known = {home: entry for home, entry in known.items() if entry.horizon <= int(horizon)}
     rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
     homes: dict[str, HomeState] = {}
     changed: list[str] = []

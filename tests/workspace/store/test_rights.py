@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from psycopg2 import Error, errors
 
 from tests.postgres import TEAM, Database
+
+psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+errors = psycopg2.errors
 
 pytestmark = pytest.mark.postgres
 
@@ -28,7 +32,7 @@ def refusal(database: Database, role: str, statement: str) -> str:
     """What becomes of a statement: the state of its error, or the number of rows that it gives."""
     try:
         return str(len(database.run(statement, role=role)))
-    except Error as error:
+    except psycopg2.Error as error:
         return type(error).__name__
 
 
