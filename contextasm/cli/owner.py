@@ -44,7 +44,7 @@ def find_owner(options: Options, *, needed: bool = True, memories: bool = False)
     from contextasm.config.owners import only_agent, owner_folder, owner_names
     from contextasm.config.resolve import process_environment, resolve_date
     from contextasm.config.settings import load_settings_file, resolve_settings
-    from contextasm.config.workspace_folder import open_workspace, store_problems
+    from contextasm.config.workspace_folder import attach_store, open_workspace
     from contextasm.model import ContextasmError
 
     process = process_environment()
@@ -54,10 +54,9 @@ def find_owner(options: Options, *, needed: bool = True, memories: bool = False)
     flags = {"agent": options.agent, "team": options.team, "date": options.date, "tz": options.tz}
     settings_file = load_settings_file(workspace)
     settings = resolve_settings(flags, process.environment, settings_file)
-    if memories:
-        show_problems(store_problems(workspace, settings_file))
-    elif workspace.overlay is None:
-        store_problems(workspace, settings_file)  # settings of a store that can't be used: no file is written instead
+    overlay = attach_store(workspace, settings_file, process, offline=options.offline)
+    if overlay and memories:
+        show_problems(overlay.refresh())
     day = resolve_date(settings, process).value
     assert isinstance(day, date)
     agent = settings["agent"]

@@ -25,7 +25,7 @@ from contextasm.config.options import Options, ProcessEnvironment, parse_deadlin
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import Setting, load_settings_file, resolve_settings
-from contextasm.config.workspace_folder import open_workspace, store_problems
+from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import (
     CLEAN,
@@ -35,6 +35,7 @@ from contextasm.model import (
     Data,
     Document,
     Parse,
+    Problem,
     Profile,
     Request,
     Workspace,
@@ -99,11 +100,19 @@ def prepare_build(
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(workspace, process),
         parse_yaml=load_yaml,
-        problems=(*store_problems(workspace, settings_file), *unused_variables(options, rules)),
+        problems=(*_store_problems(workspace, settings_file, process, options), *unused_variables(options, rules)),
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests)
+
+
+def _store_problems(
+    workspace: Folder | GitWorkspace, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
+) -> Sequence[Problem]:
+    """Bring the mirror of the shared store up to date, where there is one; the problems with that."""
+    overlay = attach_store(workspace, settings_file, process, offline=options.offline)
+    return overlay.refresh() if overlay else ()
 
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:

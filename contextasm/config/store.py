@@ -8,12 +8,10 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from contextasm.config import values
 from contextasm.config.options import ProcessEnvironment
-from contextasm.config.settings import load_settings_file
 from contextasm.config.trust import is_trusted, trust_advice
 from contextasm.config.values import ParseValue
 from contextasm.config.yaml_loader import YamlMapping, parse_mapping
 from contextasm.model import ContextasmError
-from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.settings import STORE_KEYS, StoreConfig
 
@@ -103,17 +101,7 @@ def parse_store(file: YamlMapping) -> StoreConfig:
     return StoreConfig(file.lines["memories"], checked.pop("store"), **checked)
 
 
-def store_overlay(folder: Folder, process: ProcessEnvironment, *, offline: bool) -> StoreOverlay | None:
-    """The store of a workspace as an overlay of it; None for none, and where the settings can't be used.
-
-    Whoever builds or writes reports these (`resolve.store_problems`).
-    """
-    try:
-        file = load_settings_file(folder)
-        config = parse_store(file) if file.get("memories") is not None else None
-    except ContextasmError:
-        return None
-    if config is None:
-        return None
-    distrust = "" if is_trusted(folder.root, process.environment) else trust_advice(folder.root)
-    return StoreOverlay(folder.root, config, process.now, distrust, offline=offline)
+def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoreOverlay:
+    """The store of the workspace at `root`, its real path, as an overlay of it."""
+    distrust = "" if is_trusted(root, process.environment) else trust_advice(root)
+    return StoreOverlay(root, config, process.now, distrust, offline=offline)

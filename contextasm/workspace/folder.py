@@ -56,6 +56,10 @@ class Folder:
         self._inside: dict[str, bool] = {}
         self._unlisted: dict[str, Problem] = {}
 
+    def attach(self, overlay: Overlay) -> None:
+        """Lay an overlay over the folder; nothing of its folders has been asked for yet."""
+        self.overlay = overlay
+
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files, in code point order.
 

@@ -97,7 +97,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
     """Build a record again. Raises `ContextasmError` where there is neither a stored input nor a workspace."""
     from contextasm.config.build import load_counter
     from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_folder
+    from contextasm.config.workspace_folder import open_mirrored_folder
     from contextasm.model import ContextasmError
     from contextasm.records.replay import replay, stored_inputs
     from contextasm.workspace.snapshot import SnapshotWorkspace
@@ -108,7 +108,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
     if inputs is not None:
         result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, open_folder(opened.root, process, offline=True), counter)
+        result = replay(record, open_mirrored_folder(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and there is no workspace here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")

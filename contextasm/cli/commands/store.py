@@ -92,18 +92,17 @@ def _open_store(options: Options) -> StoreOverlay:
     """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
     from contextasm.config.resolve import process_environment
     from contextasm.config.settings import FILE, load_settings_file
-    from contextasm.config.store import parse_store
-    from contextasm.config.workspace_folder import open_workspace
+    from contextasm.config.workspace_folder import attach_store, open_workspace
     from contextasm.model import ContextasmError
     from contextasm.workspace.store.overlay import StoreOverlay
 
-    workspace = open_workspace(options, process_environment())
-    settings_file = load_settings_file(workspace)
-    if settings_file.get("memories") is None:
+    process = process_environment()
+    workspace = open_workspace(options, process)
+    overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
+    if overlay is None:
         raise ContextasmError(FILE, "names no store", "write `memories: {store: postgresql://..., homes: [teams/q1]}`")
-    parse_store(settings_file)
-    assert isinstance(workspace.overlay, StoreOverlay)
-    return workspace.overlay
+    assert isinstance(overlay, StoreOverlay)
+    return overlay
 
 
 def _homes(overlay: StoreOverlay, home: str | None) -> Sequence[str]:

@@ -85,14 +85,14 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], *, locked: bool
     """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace."""
     from contextasm.config.profile_loader import profile_files
     from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.config.workspace_folder import open_folder
+    from contextasm.config.workspace_folder import open_mirrored_folder
     from contextasm.workspace.folder import find_workspace
     from contextasm.workspace.watch.rebuild import WatchSpec
 
     process = process_environment()
     named = options.workspace or process.environment.get("CTXASM_WORKSPACE")
     root = process.folder / named if named else find_workspace(process.folder)
-    overlay = open_folder(root, process, offline=options.offline).overlay
+    overlay = open_mirrored_folder(root, process, offline=options.offline).overlay
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""

@@ -57,6 +57,11 @@ class Rescan(Folder):
         self._changed_files = _ChangedFiles(root, before.reads, overlay)
         self._recording = RecordingWorkspace(self._changed_files)
 
+    def attach(self, overlay: Overlay) -> None:
+        """Lay an overlay over the folder; nothing of its folders has been asked for yet."""
+        super().attach(overlay)
+        self._changed_files.attach(overlay)
+
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files; the disk is asked once."""
         return self._recording.list(pattern)
