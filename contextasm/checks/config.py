@@ -65,6 +65,10 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
     where = f"{table.where(key)}: {key}"
     if key == "outputs":
         parse_outputs(table)
+    elif key == "memories" and table[key] is not None:
+        from contextasm.config.store import parse_store  # here: most workspaces have no store
+
+        parse_store(table)
     elif key in SETTINGS and table[key] is not None:
         value = SETTINGS[key](table[key], where)
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)

@@ -167,3 +167,11 @@ def test_a_workspace_that_brings_a_mirror_is_read_from_its_files(tmp_path: Path)
     result = inside("search", "-t", "q1", "file planted", "-w", root)
     assert "of a file" in result.out
     assert "planted" not in result.out
+
+
+@pytest.mark.parametrize("file", ["store/teams/q1/memories/x.md", "store/state.json", "store.lock"])
+def test_no_output_is_written_into_the_mirror(tmp_path: Path, file: str) -> None:
+    """P4: a page of the mirror is a source."""
+    root = fill(tmp_path, {**FILES, ".ctxasm/store/teams/q1/memories/a.md": "- a\n"})
+    result = inside("build", "-a", "luna", "-w", root, "-o", root / ".ctxasm" / file)
+    assert (result.code, (root / ".ctxasm" / file).exists()) == (2, False), result.err
