@@ -11,20 +11,22 @@ from datetime import date as day
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
+from contextasm.config import owner_memories
 from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
 from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
 from contextasm.config.options import Options
 from contextasm.config.owners import OwnerKind, owner_names
-from contextasm.config.resolve import open_workspace, prepare_build, process_environment
+from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import SHARED, Context, Memory
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.files import append_log
-from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
 
 
 class RequestOptions(TypedDict, total=False):
@@ -151,7 +153,7 @@ def remember(
     owner = find_owner(named, process, needed=file is None)
     place = place_for_memories(owner, file, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
-    (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=force, private_lines=hidden)
+    (outcome,) = owner_memories.remember(owner, place, [memory], force=force, private_lines=hidden)
     return outcome._replace(problems=tuple(reader.problems))
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from contextasm.config.build import make_summarizer
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.resolve import open_workspace, resolve_date
+from contextasm.config.resolve import resolve_date
 from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.upkeep import parse_upkeep
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder

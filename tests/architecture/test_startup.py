@@ -19,7 +19,10 @@ HEAVY = (
     "asyncio",
     "sqlite3",
     "logging",
+    "psycopg2",
     "contextasm.retrieval.search",
+    "contextasm.workspace.store",
+    "contextasm.config.store",
 )
 """What `build` does not load (docs/architecture.md, Start-up)."""
 

@@ -248,6 +248,19 @@ def _touch_memories(workspace: Folder, context: Context) -> None:
     from contextasm.workspace.editing.memories import touch_memories
 
     touch_memories(workspace, context)
+    if workspace.overlay is None:
+        return
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.writing import touch_in_store
+
+    assert isinstance(workspace.overlay, StoreOverlay)
+    shown: dict[str, list[str]] = {}
+    for decision in context.decisions:
+        home = workspace.overlay.home(decision.path)
+        if home and decision.kept:
+            shown.setdefault(home, []).append(decision.fragment)
+    if shown:
+        touch_in_store(workspace.overlay, shown, context.request.date)
 
 
 def _seconds() -> float:

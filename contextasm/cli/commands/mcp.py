@@ -24,8 +24,9 @@ def mcp(
 
     from contextasm.config.overrides import resolve_profile
     from contextasm.config.owners import owner_folder
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
     from contextasm.config.settings import load_settings_file, resolve_settings
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import SHARED, ContextasmError
 
     process = process_environment()

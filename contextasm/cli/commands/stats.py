@@ -35,7 +35,8 @@ def stats(
     The layers are those of a build with the same options. Growth goes by the dates in names of logs and in memories.
     """
     from contextasm.cli.stats_view import stats_text
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.upkeep.stats import workspace_stats
     from contextasm.upkeep.stats_data import stats_data
 

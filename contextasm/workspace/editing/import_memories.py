@@ -6,14 +6,13 @@ person may have changed the memory since, so it stays as well, unless the entrie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memory_fields import FIELDS
-from contextasm.text.memory_writer import append_bullets, format_bullet, with_bullets
+from contextasm.text.memory_writer import append_bullets, memory_bullet, with_bullets
 from contextasm.text.similarity import find_similar, fold_text, is_same
 from contextasm.workspace.editing.files import locked, save_file
 from contextasm.workspace.editing.memories import MemoryEditor
@@ -99,7 +98,7 @@ def _alike(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, st
 
 def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
     file = editor.files[path]
-    bullets = [_bullet(_as_memory(entry)) for entry in entries]
+    bullets = [memory_bullet(_as_memory(entry)) for entry in entries]
     editor.change(path, file.text + file.encoded(append_bullets(file.text, bullets)).decode(file.encoding))
     _check_size(editor, path)
     appended = editor.memories(path)[-len(entries) :]
@@ -121,7 +120,7 @@ def _change(editor: MemoryEditor, entries: Sequence[CheckedEntry], known: Mappin
             hint = f"change {path} by hand, or import without --update"
             raise ContextasmError(own[0].where, "its memory is a whole file, which is not changed", hint)
         file = editor.files[path]
-        lines = {memory.line: _bullet(memory) for memory in changed.values()}
+        lines = {memory.line: memory_bullet(memory) for memory in changed.values()}
         end = "\r\n" if file.encoded("\n") == "\r\n".encode(file.encoding) else "\n"
         text = with_bullets(file.text.replace("\r\n", "\n"), lines) if end == "\r\n" else with_bullets(file.text, lines)
         editor.change(path, text.replace("\n", "\r\n") if end == "\r\n" else text)
@@ -154,29 +153,3 @@ def _as_memory(entry: CheckedEntry) -> Memory:
 
 def _content(memory: Memory) -> Memory:
     return memory._replace(path="", line=0)
-
-
-def _bullet(memory: Memory) -> str:
-    """The memory as a bullet that states each of its fields but for defaults, so that no heading above decides one."""
-    return format_bullet(memory.text, memory.type, dict(_attributes(memory)))
-
-
-_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status": "active"}
-
-
-def _attributes(memory: Memory) -> Iterator[tuple[str, str]]:
-    for name in FIELDS:
-        value = getattr(memory, name)
-        if name != "type" and value is not False and value not in ("", ()) and _DEFAULTS.get(name) != value:
-            yield name, _written(value)
-
-
-def _written(value: object) -> str:
-    if isinstance(value, tuple):
-        return ",".join(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        short = f"{value:g}"
-        return short if float(short) == value else repr(value)
-    return str(value)

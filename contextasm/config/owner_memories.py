@@ -1,0 +1,47 @@
+"""Memories are stored for an owner: in its files or, where they lie in a shared store, in the store's table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from contextasm.config.editable_owner import Owner
+from contextasm.workspace.editing.memories import PrivateLines
+from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
+
+if TYPE_CHECKING:
+    from contextasm.workspace.store.overlay import StoreOverlay
+
+
+def remember(
+    owner: Owner,
+    place: MemoryPlace,
+    entries: Sequence[NewMemory],
+    *,
+    force: bool,
+    private_lines: PrivateLines | None = None,
+) -> list[RememberOutcome]:
+    """Store the entries, or reinforce memories that say the same (`workspace.editing.remember.store_memories`).
+
+    Raises `ContextasmError`; nothing is stored then, neither in files nor in a store.
+    """
+    if store := _store_of(owner, place):
+        from contextasm.workspace.store.writing import remember_in_store
+
+        overlay, home = store
+        return remember_in_store(
+            owner.workspace, overlay, home, entries, owner.day, force=force, private_lines=private_lines
+        )
+    return store_memories(owner.workspace, place, entries, owner.day, force=force, private_lines=private_lines)
+
+
+def _store_of(owner: Owner, place: MemoryPlace) -> tuple[StoreOverlay, str] | None:
+    """The shared store and the home in it that a place belongs to; None for files."""
+    overlay = owner.workspace.overlay
+    home = overlay.home(place.path) if overlay else None
+    if home is None:
+        return None
+    from contextasm.workspace.store.overlay import StoreOverlay
+
+    assert isinstance(overlay, StoreOverlay)
+    return overlay, home
