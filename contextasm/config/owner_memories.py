@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.config.editable_owner import Owner
+from contextasm.text.exchange.checked import CheckedEntry
+from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
 from contextasm.workspace.editing.memories import PrivateLines
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
 
@@ -33,6 +35,18 @@ def remember(
             owner.workspace, overlay, home, entries, owner.day, force=force, private_lines=private_lines
         )
     return store_memories(owner.workspace, place, entries, owner.day, force=force, private_lines=private_lines)
+
+
+def import_entries(
+    owner: Owner, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+) -> list[ImportOutcome]:
+    """Add entries of another program (`workspace.editing.import_memories.store_entries`). Raises as `remember`."""
+    if store := _store_of(owner, place):
+        from contextasm.workspace.store.importing import import_entries as import_into_store
+
+        overlay, home = store
+        return import_into_store(owner.workspace, overlay, home, entries, update=update, dry_run=dry_run)
+    return store_entries(owner.workspace, place, entries, update=update, dry_run=dry_run)
 
 
 def _store_of(owner: Owner, place: MemoryPlace) -> tuple[StoreOverlay, str] | None:

@@ -10,7 +10,7 @@ from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import resolve_date
 from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.upkeep import parse_upkeep
-from contextasm.config.workspace_folder import open_workspace
+from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder
@@ -23,6 +23,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
     """
     workspace = open_workspace(options, process)
     settings_file = load_settings_file(workspace)
+    attach_store(workspace, settings_file, process, offline=True)  # its memories are left alone: no server is asked
     settings = resolve_settings({"date": options.date, "tz": options.tz}, process.environment, settings_file)
     today = resolve_date(settings, process).value
     assert isinstance(today, date)
@@ -39,5 +40,5 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
 
 def read_again(upkeep: UpkeepInput) -> UpkeepInput:
     """The same input over the files as they are now; the settings stay."""
-    workspace = Folder(Path(upkeep.workspace.root))
+    workspace = Folder(Path(upkeep.workspace.root), upkeep.workspace.overlay)
     return upkeep._replace(workspace=workspace, memory_files=MemoryFiles(workspace, upkeep.parse_yaml))

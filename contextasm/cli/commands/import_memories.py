@@ -60,18 +60,19 @@ def import_memories(
     are named with their places.
     """
     from contextasm.config.editable_owner import find_owner, place_for_memories
+    from contextasm.config.owner_memories import import_entries
     from contextasm.config.resolve import process_environment
-    from contextasm.workspace.editing.import_memories import store_entries
 
     if flags.json or not flags.quiet:
         require_stdout()
     checked = _read_entries(source, path)
     process = process_environment()
-    owner = find_owner(options, process)
+    owner = find_owner(options, process, reads_memories=flags.dry_run)
+    show_problems(owner.problems)
     place = place_for_memories(owner, flags.file, process)
     if flags.file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
-    outcomes = store_entries(owner.workspace, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
+    outcomes = import_entries(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
         write_receipt(format_json(_receipt_data(outcomes, checked.problems, flags)))
     elif not flags.quiet:

@@ -60,7 +60,7 @@ def store(
     homes = _homes(overlay, home)
     data, lines = _actions()[action](overlay, homes, flags)
     if flags.json:
-        write_stdout(format_json({"schema": "ctxasm.store/1", **data}))
+        write_stdout(format_json({"schema": "ctxasm.store/1", "action": action, **data}))
     elif action == "status":
         write_stdout("".join(f"{line}\n" for line in lines))
     elif not flags.quiet:
@@ -154,7 +154,7 @@ def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> 
 
 
 def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.workspace.store.transfer import import_files
+    from contextasm.workspace.store.importing import import_files
 
     results = {home: import_files(overlay, home) for home in homes}
     overlay.pull()

@@ -50,9 +50,9 @@ def store_entries(
     with nullcontext() if dry_run else locked(workspace):
         editor = MemoryEditor(workspace, place.path, place.folder)
         known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
-        differing = {entry.id: _differing(known[entry.id], entry) for entry in entries if entry.id in known}
+        differing = {entry.id: differing_fields(known[entry.id], entry) for entry in entries if entry.id in known}
         new = [entry for entry in entries if entry.id not in known]
-        alike = _alike(new, known.values())
+        alike = alike_memories(new, known.values())
         if update:
             _change(editor, [entry for entry in entries if differing.get(entry.id)], known)
         if new:
@@ -65,17 +65,25 @@ def store_entries(
     for entry in entries:
         path = known[entry.id].path if entry.id in known else place.path
         fields = differing.get(entry.id, ())
-        what = "added" if entry.id not in known else "left" if not fields else "changed" if update else "differs"
+        what = outcome_word(fields, is_known=entry.id in known, update=update)
         outcomes.append(ImportOutcome(what, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
     return outcomes
 
 
-def _differing(memory: Memory, entry: CheckedEntry) -> tuple[str, ...]:
+def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> str:
+    """What becomes of an entry (`ImportOutcome.what`)."""
+    if not is_known:
+        return "added"
+    return "left" if not differing else "changed" if update else "differs"
+
+
+def differing_fields(memory: Memory, entry: CheckedEntry) -> tuple[str, ...]:
+    """Names of the fields, `text` among them, that an entry states otherwise than a memory has them."""
     text = ("text",) if memory.text.strip() != entry.text else ()
     return (*text, *(name for name, value in entry.fields.items() if getattr(memory, name) != value))
 
 
-def _alike(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, str]:
+def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, str]:
     """For each new entry that says the same as a memory or as an entry before it, the id of that."""
     names = {fold_text(memory.text): memory.id for memory in known}
     texts, alike = [*names], dict[str, str]()
@@ -98,11 +106,11 @@ def _alike(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, st
 
 def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
     file = editor.files[path]
-    bullets = [memory_bullet(_as_memory(entry)) for entry in entries]
+    bullets = [memory_bullet(entry_memory(entry)) for entry in entries]
     editor.change(path, file.text + file.encoded(append_bullets(file.text, bullets)).decode(file.encoding))
     _check_size(editor, path)
     appended = editor.memories(path)[-len(entries) :]
-    expected = [_as_memory(entry) for entry in entries]
+    expected = [entry_memory(entry) for entry in entries]
     if editor.is_one_memory(path) or len(appended) < len(entries):
         appended = ()
     for number, entry in enumerate(entries):
@@ -142,7 +150,7 @@ def _not_read_back(path: str, entry: CheckedEntry) -> ContextasmError:
     return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
 
 
-def _as_memory(entry: CheckedEntry) -> Memory:
+def entry_memory(entry: CheckedEntry) -> Memory:
     """The memory of an entry, with the defaults of a file without front matter."""
     defaults = Memory(
         entry.id, "", 0, entry.text, "note", 0.5, "", "", "active", 0.5, "", "", "", (), (), private=False, pin=False,

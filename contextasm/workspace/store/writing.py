@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
-from typing import Any, NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, Document, Memory
+from contextasm.model import ContextasmError, Memory
 from contextasm.text.memory_fields import FieldReport, memory_of_fields
-from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories
+from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.editing.remember import (
     AmongNew,
@@ -25,37 +24,10 @@ from contextasm.workspace.editing.remember import (
     reinforced,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, StoreUnreachableError, TransactionLostError, open_session
+from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.pages import (
-    COLUMNS,
-    FIELDS,
-    memory_of_row,
-    new_id,
-    page_name,
-    row_of_memory,
-    storable_memory,
-)
-from contextasm.workspace.store.settings import StoreConfig
-
-_ATTEMPTS = 5
-"""Times that a transaction is tried which others undo."""
-
-ResultT = TypeVar("ResultT")
-
-
-def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
-    """The result of `work`, committed; it is done again if another transaction undoes it. Raises `ContextasmError`."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            with open_session(config) as session:
-                result = work(session)
-                session.commit()
-                return result
-        except TransactionLostError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError
+from contextasm.workspace.store.pages import new_id, storable_memory
+from contextasm.workspace.store.rows import HeldRow, in_transaction, insert_row, locked_rows, update_row, with_lines
 
 
 def remember_in_store(
@@ -81,7 +53,8 @@ def remember_in_store(
         raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
     with suppress(ContextasmError):  # they are stored, and the next read tells what is wrong
         overlay.pull()
-    return _placed(workspace, outcomes)
+    placed = with_lines(workspace, [outcome.memory for outcome in outcomes])
+    return [outcome._replace(memory=memory) for outcome, memory in zip(outcomes, placed, strict=True)]
 
 
 def _remember(
@@ -119,14 +92,6 @@ def _new_memory(entry: NewMemory, day: date) -> Memory:
     return memory_of_fields("", 0, entry.text, fields, FieldReport(""))
 
 
-class _HeldRow(NamedTuple):
-    """A row that a transaction has locked, or added."""
-
-    seq: int
-    memory: Memory
-    """With the path of its page."""
-
-
 class _Writer:
     """Memories of one home that a transaction changes or adds."""
 
@@ -135,14 +100,14 @@ class _Writer:
         self._home = home
         self._day = day
         self._force = force
-        self._rows: dict[str, _HeldRow] = {}
+        self._rows: dict[str, HeldRow] = {}
         self._changed: set[str] = set()
         self._written: dict[int, str] = {}
         """Ids of the memories that the new entries of the call became, by their numbers among these."""
 
     def lock(self, ids: Sequence[str]) -> None:
         """Take these memories for this transaction; always in the same order, so that no two wait for each other."""
-        self._take("id = ANY(%s)", [*ids])
+        self._take("id = ANY(%s) AND NOT deleted", [*ids])
 
     def lock_texts(self, texts: Sequence[str]) -> None:
         """Wait for other transactions that store one of these texts."""
@@ -152,20 +117,10 @@ class _Writer:
 
     def _take(self, condition: str, value: object) -> list[str]:
         """Lock the rows that meet a condition; gives the ids of their memories."""
-        columns = f"seq, page, role::text, {COLUMNS}"
-        statement = f"SELECT {columns} FROM ctxasm.memory WHERE home = %s AND {condition} ORDER BY seq FOR UPDATE"
-        rows = [
-            self._held(seq, page, role, memory_of_row(row)) for seq, page, role, *row in self._found(statement, value)
-        ]
+        rows = locked_rows(self._session, self._home, condition, value)
         for row in rows:
             self._rows.setdefault(row.memory.id, row)
         return [row.memory.id for row in rows]
-
-    def _found(self, statement: str, value: object) -> list[tuple[Any, ...]]:
-        return self._session.rows(statement, self._home, value)
-
-    def _held(self, seq: int, page: str, role: str, memory: Memory) -> _HeldRow:
-        return _HeldRow(seq, memory._replace(path=f"{self._home}/memories/{page_name(page, role)}"))
 
     def write(self, entry: NewMemory, said: RememberOutcome | AmongNew) -> RememberOutcome:
         """Reinforce the memory that says the same, if it is still active, else store the entry."""
@@ -177,7 +132,7 @@ class _Writer:
             outcome = RememberOutcome("reinforced", memory, alike, unmerged)
             self._changed.add(name)
         else:
-            row = self._insert(_new_memory(entry, self._day))
+            row = insert_row(self._session, self._home, _new_memory(entry, self._day))
             outcome = RememberOutcome("stored", row.memory, 1.0)
         self._rows[outcome.memory.id] = row._replace(memory=outcome.memory)
         if number is not None:
@@ -196,13 +151,6 @@ class _Writer:
         condition = "md5(text) = md5(%s) AND NOT private AND NOT deleted AND status IN ('active', 'approved')"
         return next(iter(self._take(condition, entry.text)), ""), 1.0
 
-    def _insert(self, memory: Memory) -> _HeldRow:
-        names = ("home", *FIELDS)
-        marks = ", ".join(["%s"] * len(names))
-        statement = f"INSERT INTO ctxasm.memory ({', '.join(names)}) VALUES ({marks}) RETURNING seq, page, role::text"
-        ((seq, page, role),) = self._session.rows(statement, self._home, *row_of_memory(memory))
-        return self._held(seq, page, role, memory)
-
     def supersede(self, ids: Iterable[str]) -> None:
         """Give memories that are replaced the status `superseded`."""
         for name in ids:
@@ -219,30 +167,39 @@ class _Writer:
                 raise ContextasmError(f"store: {self._home}", what, "ask for the right to write in this home")
 
 
-def update_row(session: Session, seq: int, memory: Memory) -> bool:
-    """Make a row hold the fields of a memory, but for those that never change; False where the role may not.
+def change_in_store(
+    workspace: Folder, overlay: StoreOverlay, memories: Sequence[Memory], change: Callable[[Memory], Memory]
+) -> list[tuple[Memory, Memory]]:
+    """Change memories, which the mirror has, in their table; gives each as it was there and as it is, all or none.
 
-    A deleted row is one no longer.
+    `change` may raise, and its result differs in fields alone. The mirror then has the change. Raises `ContextasmError`
+    for a memory that is gone, and where the role may not write.
     """
-    values = dict(zip(FIELDS, row_of_memory(memory), strict=True))
-    names = [name for name in FIELDS if name not in {"id", "private", "writer"}]
-    assignments = ", ".join(f"{name} = %s" for name in names)
-    statement = f"UPDATE ctxasm.memory SET {assignments}, deleted = false WHERE seq = %s RETURNING seq"
-    return bool(session.rows(statement, *(values[name] for name in names), seq))
+    overlay.require_server()
+    by_home: dict[str, list[Memory]] = {}
+    for memory in memories:
+        by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
 
+    def work(session: Session) -> list[tuple[Memory, Memory]]:
+        changed: list[tuple[Memory, Memory]] = []
+        for home, of_home in sorted(by_home.items()):
+            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", [memory.id for memory in of_home])
+            held = {row.memory.id: row for row in reversed(rows)}
+            for memory in of_home:
+                row = held.get(memory.id)
+                if row is None:
+                    what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
+                    raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
+                changed.append((row.memory, change(row.memory)))
+                if changed[-1][0] != changed[-1][1]:
+                    update_row(session, row.seq, changed[-1][1])
+        return changed
 
-def _placed(workspace: Folder, outcomes: Sequence[RememberOutcome]) -> list[RememberOutcome]:
-    """The outcomes with the lines of their memories in the mirror."""
-    lines: dict[tuple[str, str], int] = {}
-    for path in {outcome.memory.path for outcome in outcomes}:
-        document = workspace.read(path)
-        if isinstance(document, Document):
-            lines |= {(path, memory.id): memory.line for memory in parse_memories(document)[0]}
-    return [
-        outcome._replace(memory=memory._replace(line=lines.get((memory.path, memory.id), 0)))
-        for outcome in outcomes
-        for memory in [outcome.memory]
-    ]
+    pairs = in_transaction(overlay.config, work)
+    with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
+        overlay.pull()
+    after = with_lines(workspace, [memory for _, memory in pairs])
+    return [(before, memory) for (before, _), memory in zip(pairs, after, strict=True)]
 
 
 def touch_in_store(overlay: StoreOverlay, ids: Mapping[str, Sequence[str]], day: date) -> int:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.workspace.store.connection import open_session
+from contextasm.workspace.store.importing import import_files
 from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
-from contextasm.workspace.store.transfer import export_pages, import_files
+from contextasm.workspace.store.transfer import export_pages
 from tests.postgres import FILES, TEAM, Database, Server, mirrored, new_database
 from tests.workspace.store.test_pages import MEMORIES
 
