@@ -11,12 +11,12 @@ from datetime import date as day
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
-from contextasm.config import owner_memories
 from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
 from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
 from contextasm.config.options import Options
+from contextasm.config.owner_memories import remember_for_owner
 from contextasm.config.owners import OwnerKind, owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
@@ -153,7 +153,7 @@ def remember(
     owner = find_owner(named, process, needed=file is None)
     place = place_for_memories(owner, file, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
-    (outcome,) = owner_memories.remember(owner, place, [memory], force=force, private_lines=hidden)
+    (outcome,) = remember_for_owner(owner, place, [memory], force=force, private_lines=hidden)
     return outcome._replace(problems=tuple(reader.problems))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextasm.workspace.store.overlay import StoreOverlay
 
 
-def remember(
+def remember_for_owner(
     owner: Owner,
     place: MemoryPlace,
     entries: Sequence[NewMemory],
@@ -37,15 +37,15 @@ def remember(
     return store_memories(owner.workspace, place, entries, owner.day, force=force, private_lines=private_lines)
 
 
-def import_entries(
+def import_for_owner(
     owner: Owner, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
 ) -> list[ImportOutcome]:
-    """Add entries of another program (`workspace.editing.import_memories.store_entries`). Raises as `remember`."""
+    """Add entries of another program (`workspace.editing.import_memories.store_entries`). Raises `ContextasmError`."""
     if store := _store_of(owner, place):
-        from contextasm.workspace.store.importing import import_entries as import_into_store
+        from contextasm.workspace.store.importing import import_entries
 
         overlay, home = store
-        return import_into_store(owner.workspace, overlay, home, entries, update=update, dry_run=dry_run)
+        return import_entries(owner.workspace, overlay, home, entries, update=update, dry_run=dry_run)
     return store_entries(owner.workspace, place, entries, update=update, dry_run=dry_run)
 
 

@@ -60,7 +60,7 @@ def import_memories(
     are named with their places.
     """
     from contextasm.config.editable_owner import find_owner, place_for_memories
-    from contextasm.config.owner_memories import import_entries
+    from contextasm.config.owner_memories import import_for_owner
     from contextasm.config.resolve import process_environment
 
     if flags.json or not flags.quiet:
@@ -72,7 +72,7 @@ def import_memories(
     place = place_for_memories(owner, flags.file, process)
     if flags.file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
-    outcomes = import_entries(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
+    outcomes = import_for_owner(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
         write_receipt(format_json(_receipt_data(outcomes, checked.problems, flags)))
     elif not flags.quiet:

@@ -12,7 +12,8 @@ from datetime import date
 from hashlib import sha256
 from typing import Any
 
-from contextasm.model import AS_WRITTEN, ContextasmError, Document, Memory
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
+from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
@@ -73,12 +74,18 @@ def storable_memory(memory: Memory, where: str) -> Memory:
         *filter(None, (stored.status, stored.key, stored.tier, stored.dedup, stored.superseded_by, stored.writer)),
     ]
     lists = [word for name in _LISTS for word in getattr(stored, name)]
-    fits = is_type(stored.type) and all(map(is_value, (*values, *lists))) and not any("," in word for word in lists)
+    fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
+    fits = fits and not any("," in word for word in lists)
     # One more item behind it: what the text opens and leaves open must not reach the next memory.
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored
     hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"
     raise ContextasmError(where, "can't be stored: it would not be read back as it is", hint)
+
+
+def _is_clean_value(word: str) -> bool:
+    """Whether a word can be the value of an attribute and is read as it is: nothing in it is hidden or masked."""
+    return is_value(word) and clean_value(word, CLEAN, 0, []) == word
 
 
 def _read_back(text: str) -> list[object]:

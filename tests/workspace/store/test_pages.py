@@ -50,6 +50,8 @@ MEMORIES = st.builds(
     pin=st.booleans(),
     supersedes=LISTS,
     expires=DAYS,
+    superseded_by=st.one_of(st.just(""), WORDS),
+    writer=st.one_of(st.just(""), WORDS),
 )
 
 
@@ -106,7 +108,7 @@ def test_a_field_at_its_default_is_not_written() -> None:
     assert memory_bullet(full) == written
 
 
-@pytest.mark.parametrize("id_", ['a"b', "a}b", "a\nb", " "])
+@pytest.mark.parametrize("id_", ['a"b', "a}b", "a\nb", " ", "a\u200bb", "a\x80"])
 def test_an_id_that_braces_can_not_hold_is_refused(id_: str) -> None:
     """At the place of the memory."""
     with pytest.raises(ContextasmError, match="here: can't be stored"):
