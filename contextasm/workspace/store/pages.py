@@ -27,7 +27,7 @@ _LISTS = ("tags", "files", "supersedes")
 COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in _DAYS else name for name in FIELDS)
 """The columns as a `SELECT` names them: days as texts, empty for none."""
 
-_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.[0-9]{1,18})\.[^/]+\.md")
+_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.[0-9]{6})\.[^/]+\.md")
 
 
 def memory_of_row(row: Sequence[Any], path: str = "") -> Memory:

@@ -81,6 +81,27 @@ def test_what_is_committed_late_is_not_missed(database: Database, tmp_path: Path
     assert texts(tmp_path) == ["- [note] quick", "- [note] slow"]
 
 
+def test_pages_are_filled_whatever_the_order_of_days_and_roles(database: Database, tmp_path: Path) -> None:
+    """Memories of many months in a mixed order, one a transaction, make no more pages than they need."""
+    for role in ("luna", "kenji"):
+        with open_session(database.config(role)) as session:
+            for number in range(1_100):
+                month = 1 if number < 1_036 else 1 + number % 4
+                row = (f"{role}-{number}", f"memory {number}", f"2025-{month:02}-01")
+                session.rows(f"INSERT INTO ctxasm.memory (home, id, text, created) VALUES ('{TEAM}', %s, %s, %s)", *row)
+                if number % 50 == 0:
+                    session.commit()
+            session.commit()
+    pulled(database, tmp_path)
+    sizes = {name: text.count("\n") for name, text in mirrored(tmp_path).items() if ".luna." in name}
+    assert sizes == {
+        "2025-01.000000.luna.md": 512,
+        "2025-01.000001.luna.md": 512,
+        "2025-01.000002.luna.md": 28,
+        **{f"2025-{month:02}.000000.luna.md": 16 for month in (2, 3, 4)},
+    }
+
+
 def write_some(config: StoreConfig, writer: int) -> None:
     """Store memories one by one, each in a transaction of its own that takes its time now and then."""
     lots = random.Random(writer)

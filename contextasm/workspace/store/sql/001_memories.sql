@@ -42,7 +42,8 @@ CREATE TABLE ctxasm.memory (
     writer text NOT NULL DEFAULT '' CHECK (writer = '' OR ctxasm.is_value(writer)),
     deleted boolean NOT NULL DEFAULT false,
     role name NOT NULL,
-    page text NOT NULL CHECK (page ~ '^[0-9]{4}-[0-9]{2}\.[0-9]{1,18}$'),
+    page text COLLATE "C" NOT NULL CHECK (page ~ '^[0-9]{4}-[0-9]{2}\.[0-9]{6}$'),
+    slot integer NOT NULL,
     changed xid8 NOT NULL
 );
 
@@ -53,24 +54,37 @@ CREATE INDEX ON ctxasm.memory (home, md5(text));
 
 -- An id that is taken must not tell of another role's private memory.
 CREATE UNIQUE INDEX ON ctxasm.memory (home, id) WHERE NOT private;
-CREATE UNIQUE INDEX ON ctxasm.memory (home, role, id);
+CREATE UNIQUE INDEX ON ctxasm.memory (id, home, role);
 
 -- `role` is who stored a row, and the server signs it; `writer` is what a program said of itself, such as `mcp`.
--- Role, page and transaction of a row are set here, whatever the statement says. A page has the rows of one role, one
--- month of creation and 512 numbers in sequence. `private` stays as it is: a row that others can no longer see would
--- stay in their mirrors.
+-- Role, page, slot and transaction of a row are set here, whatever the statement says. A page has the rows of one role
+-- and one month of creation, about 512 of them: `slot` counts them, so the last row of a page tells whether it is full.
+-- Two that are stored at once may get one slot, and then a page has a row more. `private` stays as it is: a row that
+-- others can no longer see would stay in their mirrors.
 CREATE FUNCTION ctxasm.sign() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 DECLARE
-    part text := (NEW.seq / 512)::text;
+    month text := to_char(coalesce(NEW.created, current_date), 'YYYY-MM');
+    first_name text := coalesce(NEW.page, month || '.');  -- as variables: within the query they would keep an index out
+    last_name text := coalesce(NEW.page, month || '/');
+    last_page text;
+    last_slot integer;
 BEGIN
     IF TG_OP = 'INSERT' THEN
         NEW.role := current_user;
-        NEW.page := coalesce(
-            NEW.page,
-            to_char(coalesce(NEW.created, current_date), 'YYYY-MM') || '.' || lpad(part, greatest(length(part), 6), '0')
-        );
-    ELSIF (NEW.seq, NEW.home, NEW.id, NEW.role, NEW.writer, NEW.page, NEW.private)
-        IS DISTINCT FROM (OLD.seq, OLD.home, OLD.id, OLD.role, OLD.writer, OLD.page, OLD.private) THEN
+        SELECT m.page, m.slot INTO last_page, last_slot FROM ctxasm.memory m
+            WHERE m.home = NEW.home AND m.role = NEW.role
+            AND m.page >= first_name AND m.page <= last_name
+            ORDER BY m.page DESC, m.seq DESC LIMIT 1;
+        IF NEW.page IS NULL THEN
+            NEW.page := month || '.' || CASE
+                WHEN last_page IS NULL THEN '000000'
+                WHEN last_slot < 512 THEN right(last_page, 6)
+                ELSE lpad(least(right(last_page, 6)::integer + 1, 999999)::text, 6, '0')
+            END;
+        END IF;
+        NEW.slot := CASE WHEN NEW.page = last_page THEN last_slot + 1 ELSE 1 END;
+    ELSIF (NEW.seq, NEW.home, NEW.id, NEW.role, NEW.writer, NEW.page, NEW.slot, NEW.private)
+        IS DISTINCT FROM (OLD.seq, OLD.home, OLD.id, OLD.role, OLD.writer, OLD.page, OLD.slot, OLD.private) THEN
         RAISE EXCEPTION 'home, id, role, writer, page and private of a memory can not be changed'
             USING ERRCODE = 'insufficient_privilege';
     ELSIF NEW.text <> OLD.text AND OLD.role <> current_user THEN
