@@ -64,6 +64,8 @@ class RequestOptions(TypedDict, total=False):
     """Format whose counts the budget holds; `contextasm.render` writes it."""
     privacy: str | None
     audience: str | None
+    offline: bool | None
+    """Ask no server: read the mirror of a shared store as it is."""
     workspace: str | os.PathLike[str] | None
 
 
@@ -188,6 +190,8 @@ def _options(given: RequestOptions) -> Options:
 
 
 def _typed(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Mapping):
         return tuple(f"{key}={each}" for key, each in value.items())
     if isinstance(value, str | int | day):

@@ -149,6 +149,29 @@ def test_private_parts_of_files_are_private_in_the_store(database: Database, tmp
     assert "0 stored, 0 changed, 3 unchanged" in database.ctxasm(root, "store", "import").err
 
 
+PROFILE = (
+    "extends: default\nlayers:\n  - {{id: diary, heading: Diary, source: weighed, path: '{path}', private: true}}\n"
+)
+
+
+@pytest.mark.parametrize(("path", "private"), [("teams/q1/memories/diary.md", True), ("teams/*/memories/*.md", False)])
+def test_files_of_private_layers_are_private_in_the_store(
+    database: Database, tmp_path: Path, path: str, private: bool
+) -> None:
+    """Unless the layer reads the pages, too, and so keeps them private: in the store no name tells them from others."""
+    files = {f"{TEAM}/memories/diary.md": "- dear diary {id=dear}\n", f"{TEAM}/memories/a.md": "- said {id=said}\n"}
+    root = database.workspace(tmp_path, {**FILES, **files, "mine.yaml": PROFILE.format(path=path)})
+    (root / "ctxasm.yaml").write_text((root / "ctxasm.yaml").read_text() + "profile: mine.yaml\n")
+    result = database.ctxasm(root, "store", "import")
+    assert result.code == 0, result.err
+    rows = dict(database.run("SELECT id, private FROM ctxasm.memory", role="luna"))
+    assert rows == {"said": False, "dear": private}
+    for name in ("diary", "a"):
+        (root / TEAM / f"memories/{name}.md").unlink()
+    shared = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--topic", "diary", "--audience", "shared")
+    assert (shared.code, "dear diary" in shared.out) == (0, False)
+
+
 def test_tidy_leaves_the_store_alone_and_says_so(database: Database, root: Path) -> None:
     """Neither rows nor pages change, nor files beside the store; and what is the owners' own is tidied."""
     for place in (f"{TEAM}/memories", "agents/luna/memories"):
@@ -189,6 +212,20 @@ def test_python_and_other_programs_store_in_the_table(
     assert "id=" in (root / ".ctxasm/store" / outcome.memory.path).read_text().splitlines()[outcome.memory.line - 1]
     again = contextasm.remember("Badges are printed on site", team="q1", workspace=root, audience="shared")
     assert (again.what, again.memory.id) == ("reinforced", outcome.memory.id)
+
+
+def test_python_reads_the_mirror_offline(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`offline=False` is no other than none."""
+    for name, value in {**database.environment(root), **AWAY}.items():
+        monkeypatch.setenv(name, value)
+    told = {
+        offline: [problem.code for problem in contextasm.build(agent="luna", workspace=root, offline=offline).problems]
+        for offline in (None, False)
+    }
+    assert told == {None: ["store-unreachable"], False: ["store-unreachable"]}
+    database.ctxasm(root, "store", "pull")
+    context = contextasm.build(agent="luna", team="q1", workspace=root, offline=True)
+    assert ("hall 4" in context.text, context.problems) == (True, ())
 
 
 def test_a_shared_audience_neither_finds_nor_reinforces_what_is_private(

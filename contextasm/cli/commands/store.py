@@ -154,9 +154,16 @@ def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> 
 
 
 def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+    from contextasm.config.memory_export import private_line_finder
+    from contextasm.config.resolve import process_environment
+    from contextasm.workspace.folder import Folder
     from contextasm.workspace.store.importing import import_files
 
-    results = {home: import_files(overlay, home) for home in homes}
+    overlay.require_server()
+    files, process = Folder(Path(overlay.root)), process_environment()
+    results = {
+        home: import_files(overlay, home, private_line_finder(files, home, Options(), process)) for home in homes
+    }
     overlay.pull()
     lines = [
         f"{home}: {result.stored:,} stored, {result.changed:,} changed, {result.unchanged:,} unchanged"

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from contextasm.model import CLEAN, ContextasmError, Document, Memory
 from contextasm.text.decode import decode_document
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.private_parts import private_lines
 from contextasm.workspace.editing.import_memories import (
     ImportOutcome,
     alike_memories,
@@ -20,7 +18,7 @@ from contextasm.workspace.editing.import_memories import (
     entry_memory,
     outcome_word,
 )
-from contextasm.workspace.editing.memories import MemoryEditor
+from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import Session
 from contextasm.workspace.store.overlay import StoreOverlay
@@ -53,13 +51,13 @@ class ImportResult(NamedTuple):
     unchanged: int
 
 
-def import_files(overlay: StoreOverlay, home: str) -> ImportResult:
+def import_files(overlay: StoreOverlay, home: str, private_lines: PrivateLines) -> ImportResult:
     """Store the memories of a home's files under their ids, all or none.
 
-    Those that are there already get the files' fields, and the files stay. What a private part of a file holds is
+    Those that are there already get the files' fields, and the files stay. Memories that begin in `private_lines` are
     private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
-    memories = _file_memories(overlay.root, home)
+    memories = _file_memories(overlay.root, home, private_lines)
     incoming = [IncomingMemory(name, partial(_as_given, each[0]), each[1]) for name, each in memories.items()]
     before = _store_by_id(overlay, home, incoming, update=True)
     new = sum(known is None for known in before)
@@ -67,7 +65,7 @@ def import_files(overlay: StoreOverlay, home: str) -> ImportResult:
     return ImportResult(new, len(before) - new - unchanged, unchanged)
 
 
-def _file_memories(root: str, home: str) -> Mapping[str, tuple[Memory, str | None]]:
+def _file_memories(root: str, home: str, private_lines: PrivateLines) -> Mapping[str, tuple[Memory, str | None]]:
     """The memories of a home's own files by id, in the order of their paths, with their pages.
 
     Raises `ContextasmError`.
@@ -78,7 +76,7 @@ def _file_memories(root: str, home: str) -> Mapping[str, tuple[Memory, str | Non
     for path in sorted(editor.files):
         page = page_of_name(os.path.basename(path))
         document = decode_document(path, editor.files[path].data, CLEAN)
-        private = private_lines(document, None) if isinstance(document, Document) else frozenset()
+        private = private_lines(document) if isinstance(document, Document) else frozenset()
         for memory in editor.memories(path):
             where = f"{path}:{memory.line}"
             if memory.id in memories:
@@ -137,14 +135,9 @@ def _stated(entry: CheckedEntry, known: Memory | None) -> Memory:
 
 def _mirrored_memories(workspace: Folder, home: str) -> dict[str, Memory]:
     """The memories of a home in the mirror, as they are written, by their ids."""
-    reads = (workspace.read(path) for path in workspace.list(f"{home}/memories/*.md"))
-    documents = (decode_document(read.path, read.data, CLEAN) for read in reads if isinstance(read, Document))
-    return {
-        memory.id: memory
-        for document in documents
-        if isinstance(document, Document)
-        for memory in parse_memories(document)[0]
-    }
+    folder = f"{home}/memories"
+    editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
+    return {memory.id: memory for path in editor.files for memory in editor.memories(path)}
 
 
 def _store_by_id(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Memory
+from contextasm.text.private_parts import private_lines
 from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.importing import import_files
 from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
@@ -25,6 +27,10 @@ def exported(database: Database, root: Path, target: Path) -> dict[str, str]:
     database.overlay(root).pull()
     export_pages(str(root), [TEAM], target)
     return {path.name: path.read_bytes().decode() for path in sorted((target / TEAM / "memories").glob("*"))}
+
+
+in_private_parts = partial(private_lines, parse=None)
+"""The lines of a file that its own text says are private."""
 
 
 def storable(memories: list[Memory]) -> list[Memory]:
@@ -51,10 +57,10 @@ def test_export_read_import_export_gives_the_same_bytes(
         session.insert_rows("ctxasm.memory", ("home", *FIELDS), rows)
         session.commit()
     before = exported(one, tmp_path_factory.mktemp("mirror"), first)
-    again = import_files(one.overlay(first), TEAM)
+    again = import_files(one.overlay(first), TEAM, in_private_parts)
     assert (again.stored, again.changed) == (0, 0)
     assert exported(one, tmp_path_factory.mktemp("mirror"), second) == before
-    assert import_files(other.overlay(first), TEAM).stored == again.unchanged == len(rows)
+    assert import_files(other.overlay(first), TEAM, in_private_parts).stored == again.unchanged == len(rows)
     assert exported(other, tmp_path_factory.mktemp("mirror"), third) == before
     for database in (one, other):
         server.run(f"DROP DATABASE {database.name}")
@@ -95,13 +101,13 @@ def test_files_keep_their_ids_and_fields(database: Database, tmp_path: Path) -> 
 def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp_path: Path) -> None:
     """By id; a memory of another writer keeps its text."""
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- one {id=a}\n- two {id=b}\n"})
-    assert import_files(database.overlay(root), TEAM) == (2, 0, 0)
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (2, 0, 0)
     (root / TEAM / "memories/old.md").write_text("- one {id=a importance=0.9}\n- two {id=b}\n- three {id=c}\n")
-    assert import_files(database.overlay(root), TEAM) == (1, 1, 1)
-    assert import_files(database.overlay(root, "kenji"), TEAM) == (0, 0, 3)
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 1, 1)
+    assert import_files(database.overlay(root, "kenji"), TEAM, in_private_parts) == (0, 0, 3)
     (root / TEAM / "memories/old.md").write_text("- four {id=d}\n- other words {id=a}\n")
     with pytest.raises(ContextasmError, match="the role that stored it"):
-        import_files(database.overlay(root, "kenji"), TEAM)
+        import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
     assert database.texts() == ["one", "two", "three"]
 
 
