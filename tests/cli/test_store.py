@@ -47,7 +47,7 @@ def test_status(database: Database, root: Path) -> None:
     assert (result.code, data["reachable"], data["schema"]) == (0, True, "ctxasm.store/1")
     assert data["homes"] == [{"home": TEAM, "access": "write", "pages": 1}]
     away = database.ctxasm(root, "store", **AWAY)
-    assert (away.code, "not reachable" in away.out) == (1, True)
+    assert (away.code, "not available" in away.out) == (1, True)
     assert json.loads(database.ctxasm(root, "store", "--json", role="reader").out)["homes"][0]["access"] == "read"
     refused = database.ctxasm(root, "store", role="outsider")
     assert "store-refused" in refused.err

@@ -197,11 +197,12 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
             "access": "none" if entry.is_refused else "write" if entry.writes else "read",
             "pages": len(entry.pages),
         }
-        for home, entry in state.homes.items()
-        if home in overlay.config.homes
+        for home in overlay.config.homes
+        if (entry := state.homes.get(home))
     ]
     data = {"store": overlay.config.address, "reachable": reachable, "mirror": overlay.mirror_time(), "homes": homes}
-    access = "not asked" if overlay.offline else "reachable" if reachable else "not reachable"
+    is_asked = not (overlay.offline or overlay.distrust)
+    access = ("reachable" if reachable else "not available") if is_asked else "not asked"
     lines = [
         f"store   {overlay.config.address} ({access})",
         f"mirror  {overlay.mirror_time() or 'none yet'}",
