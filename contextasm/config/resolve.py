@@ -83,6 +83,7 @@ def prepare_build(
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
     config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
+    store_problems = _store_problems(workspace, configuration.settings_file, process, options)
     options = _cleaned_options(options, configuration.settings)
     # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
@@ -100,7 +101,7 @@ def prepare_build(
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(workspace, process),
         parse_yaml=load_yaml,
-        problems=(*_store_problems(workspace, settings_file, process, options), *unused_variables(options, rules)),
+        problems=(*store_problems, *unused_variables(options, rules)),
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options, detection = _request_options(options, request), configuration.detection

@@ -29,4 +29,5 @@ def _group(rule: HookRule, commands: Sequence[Sequence[str]], matcher: str) -> d
 
 
 def _option_words(options: Options) -> list[str]:
-    return [word for field, value in options._asdict().items() if value for word in (f"--{field}", str(value))]
+    typed = {f"--{field}": value for field, value in options._asdict().items() if value}
+    return [word for flag, value in typed.items() for word in ([flag] if value is True else [flag, str(value)])]

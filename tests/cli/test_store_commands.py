@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
+from tests import command
 from tests.postgres import FILES, TEAM, Database, mirrored
 
 pytestmark = pytest.mark.postgres
@@ -257,3 +258,17 @@ def test_feedback_on_a_record_stays_a_file(database: Database, root: Path) -> No
     result = database.ctxasm(root, "feedback", record, "--wrong", "booth")
     assert (result.code, result.err) == (0, "")
     assert '"booth"' in next((root / "feedback").glob("*.jsonl")).read_text()
+
+
+def test_a_hook_goes_on_without_the_server(database: Database, root: Path) -> None:
+    """Exit code 0 with the mirror, and a message for the person, unless --offline says that this is meant."""
+    database.ctxasm(root, "store", "pull")
+    event = json.dumps({"hook_event_name": "SessionStart", "source": "startup", "cwd": str(root)})
+    for words, says in (([], True), (["--offline"], False)):
+        line = ["hook", "--for", "claude-code", "-a", "luna", "-t", "q1", "-w", str(root), *words]
+        result = command.inside(*line, env={**database.environment(root), **AWAY}, stdin=event)
+        answer = json.loads(result.out)
+        assert (result.code, "hall 4" in answer["hookSpecificOutput"]["additionalContext"]) == (0, True)
+        assert ("can't be reached" in answer.get("systemMessage", "")) == says
+    config = command.inside("hook", "--print-config", "claude-code", "-a", "luna", "--offline").out
+    assert "--agent luna --offline" in config

@@ -54,4 +54,4 @@ def hook(
     return 0
 
 
-run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "workspace"))
+run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "offline", "workspace"))
