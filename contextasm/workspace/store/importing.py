@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -112,8 +113,7 @@ def import_entries(
     new = [entry for entry, known in zip(entries, before, strict=True) if known is None]
     alike = alike_memories(new, mirrored.values())
     if not dry_run:
-        overlay.pull()
-        mirrored = _mirrored_memories(workspace, home)
+        mirrored |= _renewed_memories(workspace, overlay, home)
     outcomes: list[ImportOutcome] = []
     for entry, known in zip(entries, before, strict=True):
         fields = differing_fields(known, entry) if known else ()
@@ -138,6 +138,14 @@ def _mirrored_memories(workspace: Folder, home: str) -> dict[str, Memory]:
     folder = f"{home}/memories"
     editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
     return {memory.id: memory for path in editor.files for memory in editor.memories(path)}
+
+
+def _renewed_memories(workspace: Folder, overlay: StoreOverlay, home: str) -> dict[str, Memory]:
+    """The memories of the pages of a home that another pull changes; none where it fails: the next read tells of it."""
+    with suppress(ContextasmError):
+        paths = [path for path in overlay.pull().changed if path.startswith(f"{home}/")]
+        return {memory.id: memory for path in paths for memory in MemoryEditor(workspace, path).memories(path)}
+    return {}
 
 
 def _store_by_id(
