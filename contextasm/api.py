@@ -14,7 +14,7 @@ from typing import Any, TypedDict, Unpack
 from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
-from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_list_item, parse_type, parse_value
+from contextasm.config.new_memories import NewMemoryReader, parse_importance, parse_items, parse_type, parse_value
 from contextasm.config.options import Options
 from contextasm.config.owner_memories import remember_for_owner
 from contextasm.config.owners import OwnerKind, owner_names
@@ -144,9 +144,9 @@ def remember(
         text="",
         type=parse_type(type, "type"),
         importance=None if importance is None else parse_importance(importance, "importance"),
-        tags=tuple(parse_list_item(tag, "tags") for tag in tags),
+        tags=parse_items(tags, "tags"),
         key=parse_value(key, "key") if key else "",
-        supersedes=tuple(parse_list_item(name, "supersedes") for name in supersedes),
+        supersedes=parse_items(supersedes, "supersedes"),
         writer=parse_value(writer, "writer") if writer else "",
     )
     reader = NewMemoryReader(fields)

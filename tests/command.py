@@ -23,6 +23,9 @@ from contextasm.cli.app import run
 
 COMMAND = (sys.executable, "-m", "contextasm")
 
+UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+"""Before a command, to have it obey the modes of files: those of the administrator do not."""
+
 ROOT = Path(__file__).resolve().parent.parent
 """The repository."""
 

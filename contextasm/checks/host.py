@@ -41,13 +41,18 @@ _CUT_HINT = "shorten the file, or move this part to where the model looks it up"
 
 def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[LostSection]) -> str:
     lines = sections[-1].last - sections[0].first + 1
+    digest = file.rule.each.digest
+    if digest:
+        lines = sum(section.last - section.first + 1 for section in sections)
     tokens = lost_tokens(sections)
-    headings = [section.heading for section in sections if section.heading]
+    headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
     names = ", ".join(f"`{name}`" for name in headings[:_SHOWN_HEADINGS])
     more = f" and {len(headings) - _SHOWN_HEADINGS} more" if len(headings) > _SHOWN_HEADINGS else ""
     under = f" under {names}{more}" if headings else ""
     part = f"{lines:,} line{'s' * (lines != 1)}{under}"
-    return f"{reading.host.summary} cuts this file at {file.limit}: {part}, some {tokens:,} tokens, are never seen"
+    rest = ", but for single lines in a digest" if digest else ""
+    message = f"{reading.host.summary} cuts this file at {file.limit}: {part}, some {tokens:,} tokens, are never seen"
+    return f"{message}{rest}"
 
 
 def lost_tokens(sections: Sequence[LostSection]) -> int:

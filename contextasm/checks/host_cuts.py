@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from contextasm.checks.host_digest import Run, digest_runs
 from contextasm.config.host_loader import Cut
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.literals import literals
 from contextasm.text.markdown import heading
-
-Run = tuple[int, int]
-"""A part of a text: `text[start:stop]`."""
 
 
 class LostSection(NamedTuple):
@@ -33,8 +31,7 @@ class LostSection(NamedTuple):
 def kept_runs(text: str, cut: Cut) -> Sequence[Run]:
     """The parts of a text that a cut leaves, in order; none of them is empty.
 
-    Where several limits are exceeded, each cuts what the ones before it left. The marker that a host puts in place of
-    the rest is not counted.
+    Where several limits are exceeded, each cuts what the ones before it left.
     """
     runs: Sequence[Run] = [(0, len(text))] if text else []
     if cut.lines:
@@ -110,13 +107,19 @@ def _within(text: str, runs: Sequence[Run], end: int) -> Sequence[Run]:
 
 
 def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:
-    """The beginning and the end of what `runs` hold, if that is more than the limit."""
+    """The beginning and the end of what `runs` hold, and a digest between them, if that is more than the limit."""
     rest = "".join(text[start:stop] for start, stop in runs)
+    if cut.trimmed:
+        rest = rest.rstrip()
     if measure(rest) <= limit:
         return runs
-    head = prefix_length(rest, limit * cut.head // 100, measure)
-    tail = prefix_length(rest[::-1], limit * cut.tail // 100, measure)
+    shared = max(limit - cut.marker, 0)
+    head = prefix_length(rest, shared * cut.head // 100, measure)
+    tail = prefix_length(rest[::-1], shared * cut.tail // 100, measure)
     spans = [(0, head), (len(rest) - tail, len(rest))]
+    if cut.digest:
+        lines = digest_runs(rest, cut.digest, limit * cut.digest.share // 100, measure)
+        spans[1:1] = common_runs(lines, [(head, len(rest) - tail)])
     kept: list[Run] = []
     position = 0
     for start, stop in runs:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from contextasm.checks.host_cuts import (
     LostSection,
-    Run,
     common_runs,
     kept_runs,
     lost_runs,
     lost_sections,
 )
+from contextasm.checks.host_digest import Run
 from contextasm.config.host_loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.selection.tokens import LENGTHS
@@ -37,8 +37,10 @@ class LoadedFile(NamedTuple):
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
-        """The parts that never reach the model, each as its sections."""
-        return [lost_sections(self.text, [run]) for run in lost_runs(self.text, self.kept)]
+        """The parts that never reach the model, each as its sections; those between the lines of a digest are one."""
+        lost = lost_runs(self.text, self.kept)
+        parts = [lost] if lost and self.rule.each.digest else [[run] for run in lost]
+        return [lost_sections(self.text, part) for part in parts]
 
 
 class UnreadFile(NamedTuple):
@@ -237,8 +239,18 @@ def _within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFil
     result = []
     for file in files:
         result.append(_cut_to(file, left if left >= host.least else 0, host.total))
-        left -= _kept_units(result[-1])
+        left -= _used_units(result[-1])
     return result
+
+
+def _used_units(file: LoadedFile) -> int:
+    """Units of the total that a file takes, with the host's marker, and with a digest in full."""
+    kept, cut = _kept_units(file), file.rule.each
+    if not (kept and file.limit):
+        return kept
+    if cut.digest and cut.characters:
+        return max(kept, cut.characters * (cut.head + cut.digest.share + cut.tail) // 100)
+    return kept + cut.marker
 
 
 def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:

@@ -25,6 +25,7 @@ from contextasm.config.resolve import prepare_build
 from contextasm.config.settings import FILE, load_settings_file
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
+from contextasm.text.archived_paths import list_with_archived
 from contextasm.text.glob import matching_paths
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.templates import fill_template
@@ -117,12 +118,12 @@ def inspect(
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else ()
-    listed_paths = (path for pattern in patterns for path in workspace.list(pattern))
+    listed_paths = (path for pattern in dict.fromkeys(patterns) for path in list_with_archived(workspace, pattern))
     # A rule may include a file that no layer reads.
     paths = sorted({*extra_paths, *listed_paths, *_shown_paths(contexts)})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
-    memory_paths = _paths_of_folder_or_source(workspace, layers, "memories", {"recent", "search", "memories"})
+    memory_paths = _memory_paths(workspace, layers)
     return Inspection(
         workspace=workspace,
         documents=documents,
@@ -195,23 +196,23 @@ def any_owner_pattern(template: str) -> str:
     return fill_template(template, {"agent": "*", "team": "*"})
 
 
-def _paths_of_folder_or_source(
-    workspace: Workspace, layers: Iterable[Layer], folder: str, sources: set[str]
-) -> set[str]:
-    patterns = [f"agents/*/{folder}/*.md", f"teams/*/{folder}/*.md", *((f"{folder}/*.md",) * (folder == "memories"))]
+def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
+    patterns = ["agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md"]
     for layer in layers:
-        if sources & {*layer.query.sources}:
+        if {"recent", "search", "memories"} & {*layer.query.sources}:
             patterns += [any_owner_pattern(path) for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
 
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
     """The files in the places of logs, in path order, with the forms of their dates; empty for YYYY-MM-DD."""
-    own_folders = dict.fromkeys(_paths_of_folder_or_source(workspace, (), "daily", set()), ())
-    forms: dict[str, tuple[str, ...]] = {**own_folders}
+    forms: dict[str, tuple[str, ...]] = {}
+    for pattern in ("agents/*/daily/*.md", "teams/*/daily/*.md"):
+        forms |= dict.fromkeys(list_with_archived(workspace, pattern), ())
     for layer in layers:
         if "daily" in layer.query.sources:
-            listed = [path for template in layer.query.paths for path in workspace.list(any_owner_pattern(template))]
+            patterns = map(any_owner_pattern, layer.query.paths)
+            listed = [path for pattern in patterns for path in list_with_archived(workspace, pattern)]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
             forms |= {path: layer.query.dates for path in listed if path not in left_out}
     return dict(sorted(forms.items()))

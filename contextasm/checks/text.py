@@ -5,12 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding
 from contextasm.config.settings import FILE
 from contextasm.model import Document
+from contextasm.text.archived_paths import known_paths, list_archived
 from contextasm.text.cleaning import hidden_words
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import heading, list_mark
@@ -72,6 +74,8 @@ def _is_non_ascii(inspection: Inspection, path: str) -> bool:
 
 # --- References ------------------------------------------------------------------------------------------------------
 
+_MARKDOWN = (".md", ".md.gz")
+
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(<?([^()\s<>]*)>?(?: \"[^\"\n]*\")?\)")
 _REFERENCE_IN_CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
 _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/~]")
@@ -84,7 +88,7 @@ _CODE_OR_COMMENT = re.compile(r"(`[^`\n]*`)|<!--.*?(?:-->|$)")
 def check_references(inspection: Inspection) -> Iterator[Finding]:
     """Report links to Markdown files and headings of the workspace that do not exist."""
     for path, document in inspection.documents.items():
-        if (path.endswith(".md") and "](" in document.text) or ".md#" in document.text:
+        if (path.endswith(_MARKDOWN) and "](" in document.text) or ".md#" in document.text:
             for line, reference in _references(document):
                 yield from _broken_reference(inspection, document, line, reference)
 
@@ -139,13 +143,11 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
     is_path = not (_EXTERNAL.match(reference) or _TEMPLATE.search(file) or "\0" in file)
     if not is_path or not (file.endswith(".md") or (anchor and not file)):
         return
-    folder = posixpath.dirname(document.path)
-    relative = posixpath.normpath(posixpath.join(folder, file)) if file else document.path
-    candidates = dict.fromkeys((relative, posixpath.normpath(file or relative)))
-    paths = [path for path in candidates if not path.startswith("..")]
+    paths = _referred_paths(document.path, file)
     if not paths:
         return
-    results = (inspection.workspace.read(path) for path in paths)
+    places = chain(paths, chain.from_iterable(list_archived(inspection.workspace, path) for path in paths))
+    results = map(inspection.workspace.read, places)
     target = next((result for result in results if isinstance(result, Document)), None)
     if not target:
         message = f"refers to {reference}, and there is no file {paths[0]}"
@@ -154,6 +156,14 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
     elif anchor and not _has_heading(target, anchor):
         message = f"refers to {reference}, and {target.path} has no such heading"
         yield warning_finding(document.path, line, message, "name a heading that it has, or take the reference out")
+
+
+def _referred_paths(path: str, file: str) -> Sequence[str]:
+    """Inner paths that a reference in a file may mean: from its folder, those before it was archived, and the top."""
+    places = known_paths(path)
+    relative = [posixpath.join(posixpath.dirname(place), file) if file else path for place in places]
+    paths = dict.fromkeys(map(posixpath.normpath, (*relative, file or path)))
+    return [each for each in paths if not each.startswith("..")]
 
 
 def _has_heading(document: Document, anchor: str) -> bool:

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, failure_words
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Build and explain": {
@@ -189,7 +189,7 @@ def _exit_code(error: BaseException, words: Sequence[str]) -> int:
     """The exit code of an error, with a message on standard error where a person can act on it."""
     match error:
         case ContextasmError():
-            code = _report(str(error), error.code)
+            code = _report(failure_words(error), error.code)
         case TyperException():
             code = _report(_usage_message(error, words), 2)
         case KeyboardInterrupt() | typer.Abort():
@@ -200,10 +200,10 @@ def _exit_code(error: BaseException, words: Sequence[str]) -> int:
             _discard_stdout()
             code = 141
         case MemoryError():
-            code = _report("memory: there is too little for this command: leave large files out", 2)
+            code = _report(failure_words(error), 2)
         case OSError():
             _discard_stdout()
-            code = _report(f"{error.filename or 'output'}: {error.strerror or error}: correct this and try again", 2)
+            code = _report(failure_words(error), 2)
         case _:
             code = _report_bug(error)
     return code
@@ -233,8 +233,9 @@ def _flush_stdout() -> None:
 def _report(message: str, code: int) -> int:
     """Write an error message in one line; returns the exit code."""
     from contextasm.cli.output import write_stderr
+    from contextasm.text.cleaning import message_line
 
-    write_stderr(f"ctxasm: error: {' '.join(message.split())}")
+    write_stderr(f"ctxasm: error: {message_line(message)}")
     return code
 
 
@@ -251,8 +252,7 @@ def _report_bug(error: BaseException) -> int:
         import traceback
 
         traceback.print_exception(error)
-    what = f"{type(error).__name__}: {error}"
-    return _report(f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened", BUG)
+    return _report(failure_words(error), BUG)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

@@ -131,11 +131,12 @@ class RequestedFiles(NamedTuple):
 def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
     """Hold the lock of the workspace; a long wait for it is shown on a terminal."""
     from contextasm.cli.progress import progress_line
+    from contextasm.cli.recovery import show_recovery
     from contextasm.workspace.editing.files import locked
 
     with ExitStack() as held:
         with progress_line(lambda: f"waiting for another ctxasm to write in {workspace.root}", quiet=quiet):
-            held.enter_context(locked(workspace, edits=False))
+            show_recovery(held.enter_context(locked(workspace, edits=False)))
         yield
 
 

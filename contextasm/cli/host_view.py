@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
+from contextasm.config.host_names import shipped_hosts
 
 if TYPE_CHECKING:
     from contextasm.checks.host_cuts import LostSection
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 HostOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Apply the loading rules of this host: openclaw, claude-code, codex, hermes."),
+    typer.Option(metavar="NAME", help=f"Apply the loading rules of this host: {', '.join(shipped_hosts())}."),
 ]
 HostFileOption = Annotated[
     list[str] | None,

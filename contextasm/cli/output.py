@@ -169,12 +169,14 @@ def _clean_rows(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 
 
 def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int]:
-    """Widths that add up to no more than `total`, such that cells are wrapped between words as far as possible.
+    """Widths in a terminal's cells that add up to no more than `total`: texts are wrapped between words if possible.
 
     Each column has the width of its longest word; columns that want more share the rest, the narrowest first.
     """
-    wanted = [max(map(len, cells)) for cells in columns]
-    widths = [max(len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
+    from rich.cells import cell_len
+
+    wanted = [max(map(cell_len, cells)) for cells in columns]
+    widths = [max(cell_len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
     while sum(widths) > total and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1
     while sum(widths) < total and (narrow := [n for n, width in enumerate(widths) if width < wanted[n]]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from contextasm.cli.output import format_json, write_stdout
 
 if TYPE_CHECKING:
+    from contextasm.workspace.watch.loop import WatchReporter
     from contextasm.workspace.watch.rebuild import Rebuild
 
 
@@ -16,6 +17,12 @@ class WatchEvents:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+
+    def reporter(self) -> WatchReporter:
+        """The functions that a watch calls."""
+        from contextasm.workspace.watch.loop import WatchReporter
+
+        return WatchReporter(self.ready, self.report, self.warn)
 
     def ready(self) -> None:
         """The first build is done, and changes are seen from now on."""

@@ -16,6 +16,7 @@ from contextasm.config.layers import APP_FILES
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.text.date_forms import form_patterns, read_form
 from contextasm.text.json_reader import load_json
+from contextasm.text.templates import one_line
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
@@ -63,13 +64,26 @@ def _daily_folder(app: str, workspace: Folder | GitWorkspace, digests: dict[str,
     if not isinstance(read, Document):
         raise ContextasmError(path, read.message, "make it a file that can be read, or take it away")
     digests[path] = sha256(read.data).hexdigest()
-    daily = _READERS[app](read.text, path)
+    daily = _inside(_READERS[app](read.text, path), path, workspace)
     if daily.folder:
         values.parse_inner_paths(daily.folder, path)
         if any(mark in daily.folder for mark in "*?[{"):
             what = f"the folder {daily.folder} of daily notes has a wildcard in its name"
             raise ContextasmError(path, what, "rename the folder, or set `path` of the layer and no `app`")
     return daily
+
+
+def _inside(daily: DailyFolder, path: str, workspace: Folder | GitWorkspace) -> DailyFolder:
+    """The place without the slashes around its folder. Raises `ContextasmError` for a folder outside of the workspace.
+
+    Programs take `/Daily` for `Daily`, so an absolute path is one that leads to no folder of the workspace.
+    """
+    folder = daily.folder.strip("/")
+    is_absolute = daily.folder.startswith("/") and bool(folder) and not workspace.exists(folder)
+    if is_absolute or folder.startswith("~") or "\\" in folder or ".." in folder.split("/"):
+        what = f"the folder of daily notes, {one_line(daily.folder)}, is not inside this workspace"
+        raise ContextasmError(path, what, "choose a folder of the workspace there, such as Daily")
+    return daily._replace(folder=folder)
 
 
 def _obsidian(text: str, path: str) -> DailyFolder:
@@ -80,7 +94,7 @@ def _obsidian(text: str, path: str) -> DailyFolder:
     folder, form = (settings.get(key) or "" for key in ("folder", "format"))
     if not isinstance(folder, str) or not isinstance(form, str):
         raise ContextasmError(path, "names no folder and no format", "set the daily notes in Obsidian again")
-    return DailyFolder(folder.strip().strip("/"), form.strip() or "YYYY-MM-DD")
+    return DailyFolder(folder.strip(), form.strip() or "YYYY-MM-DD")
 
 
 _EDN = re.compile(r';[^\n]*|"((?:[^"\\]|\\.)*)"|(:[^\s"(){}\[\],;]+)', re.DOTALL)
@@ -109,7 +123,7 @@ def _logseq(text: str, _path: str) -> DailyFolder:
             key = ""
     form = found.get(":journal/file-name-format") or "yyyy_MM_dd"
     form = re.sub(r"[A-Za-z]+", lambda match: _LOGSEQ_TOKENS.get(match[0], match[0]), form)
-    return DailyFolder(found.get(":journals-directory", "journals").strip("/"), form)
+    return DailyFolder(found.get(":journals-directory", "journals").strip(), form)
 
 
 _READERS: Mapping[str, Callable[[str, str], DailyFolder]] = {"obsidian": _obsidian, "logseq": _logseq}

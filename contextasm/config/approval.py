@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from contextasm.config.layers import with_layer_changes
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.outputs import parse_outputs
-from contextasm.config.overrides import resolve_profile, with_detected_profile
-from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, Setting, load_settings_file, resolve_settings
+from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, load_settings_file, resolve_settings
+from contextasm.config.workspace_profiles import workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.instruction_files import read_all_instruction_files, read_instruction_files
 from contextasm.retrieval.registry import OPEN_SOURCES
@@ -65,15 +64,9 @@ def instructing_files(workspace: Folder | GitWorkspace, options: Options, proces
     """
     settings_file = load_settings_file(workspace)
     typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    settings, _ = with_detected_profile(typed, settings_file, workspace)
-    outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
-    listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
     files: dict[str, str] = {}
     layers: list[Layer] = []
-    named_in_file = resolve_settings({}, {}, settings_file)["profile"]
-    for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
-        named = {**settings, "profile": setting, "strategy": Setting("", "default")}
-        profile = resolve_profile(named, settings_file, workspace, process, files)
+    for profile in workspace_profiles(typed, settings_file, workspace, process, files):
         layers += profile.layers
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
     locked = [layer for layer in layers if is_locked(layer)]

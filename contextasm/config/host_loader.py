@@ -6,22 +6,33 @@ Every rule has its source and its date, because hosts change their limits. Nothi
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextasm.config import values
+from contextasm.config.host_names import SHIPPED_HOSTS, shipped_hosts
 from contextasm.config.profile_loader import read_file
 from contextasm.config.yaml_loader import YamlMapping, load_mapping, parse_mapping, parse_sequence
 from contextasm.model import ContextasmError
-
-SHIPPED_HOSTS = Path(__file__).parent / "hosts"
 
 UNITS = ("utf-16", "utf-8")
 """Units of a hook's limit: UTF-16 code units, which JavaScript calls the length of a text, or bytes of UTF-8."""
 
 
+class Digest(NamedTuple):
+    """Lines of a whole text that a host shows between the ends of what it cuts."""
+
+    share: int
+    """Per cent of the limit that they may take."""
+    line: int
+    """Most characters of one line."""
+    first: tuple[str, ...] = ()
+    """Words, in any case; lines with one of them are chosen before others."""
+    words: tuple[str, ...] = ()
+    """Words that make a line one to be chosen, as those of `first` do; headings and items of lists always are."""
+
+
 class Cut(NamedTuple):
-    """Limits of a text, of which 0 stands for none; above any of them only its ends are kept."""
+    """Limits of a text, of which 0 stands for none; above any of them only its ends are kept, and a digest."""
 
     characters: int = 0
     """UTF-16 code units."""
@@ -32,6 +43,11 @@ class Cut(NamedTuple):
     """Per cent of the limit that is kept of the beginning."""
     tail: int = 0
     """Per cent of the limit that is kept of the end."""
+    marker: int = 0
+    """Units of the limit that the host's marker takes, before head and tail share the rest."""
+    trimmed: bool = False
+    """Whether blanks at the end of the text are taken away before it is measured."""
+    digest: Digest | None = None
 
 
 class LoadRule(NamedTuple):
@@ -109,14 +125,13 @@ class Host(NamedTuple):
 
 def host_names(*, with_hook: bool = False) -> list[str]:
     """The names of all hosts, or of those that have hooks."""
-    names = sorted(path.stem for path in SHIPPED_HOSTS.glob("*.yaml"))
+    names = shipped_hosts()
     return [name for name in names if load_host(name, "").hook] if with_hook else names
 
 
 def load_host(name: str, where: str) -> Host:
     """The host of this name; `where` is the option that names it. Raises `ContextasmError` for an unknown one."""
-    names = [path.stem for path in SHIPPED_HOSTS.glob("*.yaml")]
-    path = SHIPPED_HOSTS / f"{values.require_known(name, sorted(names), where, 'host')}.yaml"
+    path = SHIPPED_HOSTS / f"{values.require_known(name, shipped_hosts(), where, 'host')}.yaml"
     table = load_mapping(read_file(path, where), path.name)
     table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "hook"))
     total = parse_mapping(table["total"], table.where("total")) if "total" in table else YamlMapping(path.name, 1)
@@ -138,7 +153,25 @@ def _items(table: YamlMapping, key: str) -> list[object]:
 
 
 def _parse_cut(value: object, where: str) -> Cut:
-    return Cut(**parse_mapping(value, where).parsed(dict.fromkeys(Cut._fields, values.parse_count)))
+    return Cut(**parse_mapping(value, where).parsed(_CUT_KEYS))
+
+
+def _parse_digest(value: object, where: str) -> Digest:
+    return Digest(**parse_mapping(value, where).parsed(_DIGEST_KEYS))
+
+
+_DIGEST_KEYS: dict[str, values.ParseValue] = {
+    "share": values.parse_count,
+    "line": values.parse_count,
+    "first": values.parse_texts,
+    "words": values.parse_texts,
+}
+
+_CUT_KEYS: dict[str, values.ParseValue] = {
+    **dict.fromkeys(("characters", "bytes", "lines", "head", "tail", "marker"), values.parse_count),
+    "trimmed": values.parse_flag,
+    "digest": _parse_digest,
+}
 
 
 _FACT_KEYS: dict[str, values.ParseValue] = {"source": values.parse_text, "date": values.parse_text}

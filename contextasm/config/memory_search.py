@@ -20,7 +20,7 @@ EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md"
 
 
 class SearchResult(NamedTuple):
-    """What a search found."""
+    """The results of a search."""
 
     hits: tuple[tuple[Memory, Score], ...]
     """Memories with their score parts and `total`, best first."""
@@ -92,10 +92,18 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
         ]
         if not layers:
             what = f"searches no memories of the {' and '.join(kinds)} alone" if searching else "searches no memories"
-            raise ContextasmError(f"profile {profile.name}", what, "name another profile with -p, or use --all")
+            hint = "name another profile with -p, or use --all" if searching else _other_search(profile)
+            raise ContextasmError(f"profile {profile.name}", what, hint)
         return profile._replace(layers=tuple(layers))
 
     return narrow
+
+
+def _other_search(profile: Profile) -> str:
+    """Advice for a person whose profile has no layer that searches memories."""
+    if any("log-search" in layer.query.sources for layer in profile.layers):
+        return "`ctxasm build --topic WORDS` shows the lines of its logs that match; or name another profile with -p"
+    return "name a profile of memories with -p; `ctxasm profiles` lists them"
 
 
 def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from contextasm.config.values import require_known
 from contextasm.model import ContextasmError, Problem
@@ -14,6 +14,12 @@ from contextasm.workspace.editing.remember import NewMemory
 
 _KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 """The keys of a memory in JSON."""
+
+LONGEST_VALUE = 1000
+"""Characters of a value in the braces of a memory, such as a tag, a key or an id."""
+
+MOST_ITEMS = 100
+"""Tags of one memory, or ids that it supersedes."""
 
 
 class NewMemoryReader:
@@ -69,7 +75,7 @@ class NewMemoryReader:
         return memory._replace(
             type=parse_type(_required_text(data, "type", where), f"{where}: type") if "type" in data else memory.type,
             importance=importance,
-            tags=tuple(parse_list_item(tag, f"{where}: tags") for tag in tags),
+            tags=parse_items(tags, f"{where}: tags"),
             key=parse_value(_required_text(data, "key", where), f"{where}: key") if "key" in data else memory.key,
         )
 
@@ -98,6 +104,7 @@ def parse_importance(value: object, where: str) -> float:
 
 def parse_type(word: str, where: str) -> str:
     """The type of a memory, a word. Raises `ContextasmError` for one that can't be written in brackets."""
+    _refuse_long(word, where)
     if not is_type(word):
         raise ContextasmError(where, f"{word!r} can't be a type", "give a word such as fact, without brackets")
     return word
@@ -105,13 +112,23 @@ def parse_type(word: str, where: str) -> str:
 
 def parse_value(word: str, where: str) -> str:
     """A value of a field, without blanks around it. Raises `ContextasmError` for one that braces can't hold."""
+    _refuse_long(word, where)
     if not is_value(word):
         raise ContextasmError(where, f"{word!r} can't be written in braces", "leave out quotes and braces")
     return word.strip()
 
 
-def parse_list_item(word: str, where: str) -> str:
-    """A value among several of a field. Raises `ContextasmError`."""
-    if "," in word:
-        raise ContextasmError(where, f"{word!r} contains a comma", "give the words one by one")
-    return parse_value(word, where)
+def parse_items(words: Iterable[str], where: str) -> tuple[str, ...]:
+    """The values of a field that takes several. Raises `ContextasmError` for too many, and for a comma in one."""
+    items = tuple(words)
+    if len(items) > MOST_ITEMS:
+        raise ContextasmError(where, f"has {len(items):,} values", f"give {MOST_ITEMS} at most")
+    for word in items:
+        if "," in word:
+            raise ContextasmError(where, f"{word!r} contains a comma", "give the words one by one")
+    return tuple(parse_value(word, where) for word in items)
+
+
+def _refuse_long(word: str, where: str) -> None:
+    if len(word) > LONGEST_VALUE:
+        raise ContextasmError(where, f"has {len(word):,} characters", f"give {LONGEST_VALUE:,} at most")

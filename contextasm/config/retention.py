@@ -24,7 +24,7 @@ PLACES = ("cold", "frozen")
 
 
 class PinPolicy(NamedTuple):
-    """What is never shortened or evicted."""
+    """The files that are never shortened or evicted."""
 
     files: tuple[str, ...]
     """Patterns of paths; where room is short, what the first pattern fits goes before what the second fits."""
@@ -35,7 +35,7 @@ class PinPolicy(NamedTuple):
 
 
 class CompressPolicy(NamedTuple):
-    """What is shown in a shorter form; age and few uses must both hold (digest 003-13)."""
+    """The files that get a shorter form; age and few uses must both hold (digest 003-13)."""
 
     after_days: int = 12
     """An item of a greater age is old."""
@@ -48,7 +48,7 @@ class CompressPolicy(NamedTuple):
 
 
 class EvictPolicy(NamedTuple):
-    """What leaves the files that builds read (digest 003-15)."""
+    """The items that leave the files that builds read (digest 003-15)."""
 
     max_kb: float
     """Most kilobytes that the items of the policy may have together, pins included."""

@@ -13,6 +13,7 @@ from datetime import date
 from typing import TypeGuard
 
 from contextasm.model import ContextasmError
+from contextasm.text.cleaning import shown_name
 from contextasm.text.dates import parse_date
 from contextasm.text.matching import list_names, nearest
 
@@ -223,6 +224,9 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
 
 NAME_HINT = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
 
+LONGEST_NAME = 255
+"""Bytes of the name of a folder; usual file systems have no longer ones."""
+
 
 def is_name(text: str) -> bool:
     """Whether a text can be the name of an agent or team."""
@@ -231,8 +235,12 @@ def is_name(text: str) -> bool:
 
 def parse_name(value: object, where: str) -> str:
     """The name of an agent or team: one path component (docs/architecture.md, Workspace); empty for none."""
+    if isinstance(value, str) and len(value.encode(errors="surrogateescape")) > LONGEST_NAME:
+        raise ContextasmError(
+            where, f"{shown_name(value)} is too long a name", f"give one of {LONGEST_NAME} bytes at most"
+        )
     if not isinstance(value, str | int) or isinstance(value, bool) or (value and not is_name(str(value))):
-        raise ContextasmError(where, f"{value} can't be a name", NAME_HINT)
+        raise ContextasmError(where, f"{shown_name(str(value))} can't be a name", NAME_HINT)
     return str(value)
 
 

@@ -8,27 +8,27 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
-from glob import escape
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.host_files import read_host_files
-from contextasm.checks.host_imports import imported_texts
 from contextasm.config.build import PreparedBuild
 from contextasm.config.host_loader import HookRule, Host, host_names, load_host
-from contextasm.config.layers import with_freed_rooms
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
+from contextasm.integrations.hook_host_texts import excluding, load_host_texts, without_host_texts
 from contextasm.integrations.hook_parts import cut_text, split_text
-from contextasm.model import Build, Context, ContextasmError, Layer, Problem, Profile
+from contextasm.model import Build, Context, ContextasmError, Problem, Profile
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
-from contextasm.text.cleaning import clean_text
+from contextasm.text.cleaning import message_line
 from contextasm.text.json_reader import load_json
 from contextasm.text.templates import one_line
 
 MAX_PROMPT_UNITS = 2000
 """Most units of the answer to a prompt."""
+
+MAX_PARTS = 99
+"""Most hooks that may share a context; a number of two digits."""
 
 LEAST_LIMIT = 200
 """Units below which no limit is taken."""
@@ -91,7 +91,7 @@ def hook_call(
 def parse_part(typed: str | None) -> tuple[int, int]:
     """Number and count of parts in `K/N`; 1 of 1 for None. Raises `ContextasmError`."""
     number, slash, count = (typed if typed is not None else "1/1").partition("/")
-    if not (slash and number.isdecimal() and count.isdecimal() and len(number + count) < 4):
+    if not (slash and all(part.isascii() and part.isdigit() and len(part) < 3 for part in (number, count))):
         raise ContextasmError("--part", f"{typed} is no part", "write K/N, such as 2/3")
     if not 1 <= int(number) <= int(count):
         raise ContextasmError("--part", f"there is no part {typed}", "write K/N with K from 1 to N, such as 2/3")
@@ -135,20 +135,23 @@ def _json_text(name: str, text: str, message: str) -> str:
     if text:
         answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if message:
-        answer["systemMessage"] = f"ctxasm: {one_line(clean_text(message).text)}"[:_MAX_MESSAGE]
+        answer["systemMessage"] = f"ctxasm: {one_line(message_line(message))}"[:_MAX_MESSAGE]
     return json.dumps(answer, ensure_ascii=False) + "\n"
 
 
 def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """Text and message at the start of a session; the message is of the first part alone."""
-    prepared = prepare_build(call.options, process)
+    prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
     room = call.max_units - LENGTHS[call.unit].units(lead)
-    files = _host_files(call, process)
-    build = without_host_files(prepared, files, call)
+    loaded = load_host_texts(call.hosts, process.folder)
+    build = prepared.build
+    if loaded.paths or loaded.texts:
+        read = _run(prepared, build, call, build.request.budget).documents
+        build = without_host_texts(build, loaded, read, prepared.workspace.root)
     pieces, problems = _pieces(prepared, build, call, room)
     piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
-    if files:  # To have nothing else to send is no fault.
+    if build is not prepared.build:  # To have nothing else to send is no fault.
         problems = [problem for problem in problems if problem.code != "no-effect"]
     message = _problem_words(problems) if call.part == 1 else ""
     return (lead + piece if piece.strip() else ""), message
@@ -171,8 +174,21 @@ def _pieces(
         if any(problem.code == "over-budget" for problem in context.problems):
             break
         budget = budget * 97 // 100
-    rest = "".join(pieces[call.parts - 1 :])
-    return [*pieces[: call.parts - 1], cut_text(rest, room, measure)], context.problems
+    shown = [*pieces[: call.parts - 1], cut_text("".join(pieces[call.parts - 1 :]), room, measure)]
+    others = [problem for problem in context.problems if problem.code != "over-budget"]
+    return shown, [_cut_problem(measure(context.text), call, len(pieces)), *others]
+
+
+def _cut_problem(units: int, call: HookCall, needed: int) -> Problem:
+    """The problem of a context that is larger than the parts; `needed` parts would hold it."""
+    unit = "characters" if call.unit == "chars" else "bytes"
+    most = f"{call.max_units:,}"
+    hold = f"one hook holds {most}" if call.parts == 1 else f"{call.parts} hooks hold {most} each"
+    message = f"required layers take {units:,} {unit}, and {hold}: the rest is cut"
+    hint = "shorten the files of these layers"
+    if needed <= MAX_PARTS:
+        hint += f", or set {needed} hooks up (--print-config HOST --part 1/{needed})"
+    return Problem("over-budget", "budget", 0, message, hint)
 
 
 def _own_budget(prepared: PreparedBuild, units: int) -> int:
@@ -198,57 +214,6 @@ def _problem_words(problems: Sequence[Problem]) -> str:
     return f"{place}: {first.advice}{more}"
 
 
-# --- Never twice -----------------------------------------------------------------------------------------------------
-
-
-def _host_files(call: HookCall, process: ProcessEnvironment) -> Mapping[str, str]:
-    """The texts of the files that the hosts load by themselves, with those that they import, by real path."""
-    files: dict[str, str] = {}
-    for host in call.hosts:
-        reading = read_host_files(host, process.folder)
-        texts = {**{file.path: file.text for file in reading.files}, **imported_texts(reading)}
-        files |= {os.path.realpath(f"{reading.root}/{path}"): text for path, text in texts.items()}
-    return files
-
-
-def without_host_files(prepared: PreparedBuild, files: Mapping[str, str], call: HookCall) -> Build:
-    """The build without the files that a host loads by itself, and without copies of them."""
-    build = prepared.build
-    if not files:
-        return build
-    root = prepared.workspace.root
-    own = {os.path.relpath(path, root) for path in files if path.startswith(root.rstrip("/") + "/")}
-    texts = {*files.values()}
-    paths = {
-        document.path
-        for document in _run(prepared, build, call, build.request.budget).documents
-        if document.path in own or document.data.decode("utf-8-sig", "replace") in texts
-    }
-    if not paths:  # A build that filters nothing may use the memory index.
-        return build
-    layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
-    profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
-    return _excluding(build._replace(profile=profile), sorted(map(escape, paths)))
-
-
-def _excluding(build: Build, patterns: Sequence[str]) -> Build:
-    filters = build.request.filters
-    filters = filters._replace(exclude=(*filters.exclude, *patterns))
-    return build._replace(request=build.request._replace(filters=filters))
-
-
-def _without_paths(layer: Layer, paths: Collection[str]) -> Layer | None:
-    """The layer without these files, which a required one would show whatever is excluded; None where none is left."""
-    kept = [number for number, path in enumerate(layer.query.paths) if path not in paths]
-    if len(kept) == len(layer.query.paths):
-        return layer
-    heading = layer.heading
-    if len(heading) == len(layer.query.paths):
-        heading = tuple(heading[number] for number in kept)
-    query = layer.query._replace(paths=tuple(layer.query.paths[number] for number in kept))
-    return layer._replace(heading=heading, query=query) if kept else None
-
-
 # --- Prompts ---------------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +224,7 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
         return "", ""
     options = call.options._replace(topic=topic)
     prepared = prepare_build(options, process, restrict_profile=_with_matches_only)
+    prepared = prepared.with_lock(process.environment, locked=False)
     if not prepared.build.profile.layers:
         return "", ""
     units = min(MAX_PROMPT_UNITS, call.max_units)
@@ -266,7 +232,7 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
     context = _run(prepared, prepared.build, call, budget)
     if pins := [decision.fragment for decision in context.decisions if decision.reason.code in _PINNED]:
         # They were in the context at the start, whatever the prompt is about.
-        context = _run(prepared, _excluding(prepared.build, pins), call, budget)
+        context = _run(prepared, excluding(prepared.build, pins), call, budget)
     return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from contextasm.checks.host_cuts import prefix_length
 from contextasm.text.markdown import blocks
@@ -14,18 +14,13 @@ CUT_MARKER = "\n[cut here: the rest does not fit]\n"
 def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence[str]:
     """The parts of a text, none of which measures more than `limit`; joined, they are the text.
 
-    A part ends before a heading or another block where one fits, else before a line, else inside a line. `limit` is at
-    least 4: one letter may take as much. An empty text has no parts.
+    A part ends before a heading or another block, else before a line, else inside a line: at the first of these borders
+    that leaves less than half of the part empty. `limit` is at least 4: one letter may take as much. An empty text has
+    no parts.
     """
-    parts: list[str] = []
-    for chunk in _chunks(text, limit, measure):
-        if not chunk:
-            continue
-        if parts and measure(parts[-1] + chunk) <= limit:
-            parts[-1] += chunk
-        else:
-            parts.append(chunk)
-    return parts
+    parts = _Parts(limit, measure)
+    parts.add(_blocks(text), (_lines,))
+    return parts.texts
 
 
 def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
@@ -36,21 +31,56 @@ def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
     return text[: prefix_length(text, room, measure)].rstrip() + CUT_MARKER if room > 0 else ""
 
 
-def _chunks(text: str, limit: int, measure: Callable[[str], int]) -> Iterator[str]:
+class _Parts:
+    """Parts that are filled one after the other."""
+
+    def __init__(self, limit: int, measure: Callable[[str], int]) -> None:
+        self.texts: list[str] = []
+        self._limit = limit
+        self._measure = measure
+        self._room = 0
+        """Units that are left in the last part."""
+
+    def add(self, pieces: Iterable[str], finer: Sequence[Callable[[str], Iterable[str]]]) -> None:
+        """Add pieces; one that does not fit is itself cut into pieces by the first of `finer`, or inside for none."""
+        for piece in pieces:
+            size = self._measure(piece)
+            if size > self._room and self._room < self._limit // 2:
+                self._room = 0
+            if size <= (self._room or self._limit):
+                self._append(piece)
+            elif finer:
+                self.add(finer[0](piece), finer[1:])
+            else:
+                self._add_line(piece)
+
+    def _add_line(self, line: str) -> None:
+        while line:
+            end = prefix_length(line, self._room or self._limit, self._measure)
+            if end:
+                self._append(line[:end])
+                line = line[end:]
+            else:  # No letter fits the rest of the part.
+                self._room = 0
+
+    def _append(self, piece: str) -> None:
+        if not piece:
+            return
+        if self._room:
+            self.texts[-1] += piece
+        else:
+            self.texts.append(piece)
+            self._room = self._limit
+        self._room -= self._measure(piece)
+
+
+def _blocks(text: str) -> Iterator[str]:
+    ended = _lines(text)
+    for block in blocks(text.split("\n")):
+        yield "".join(ended[block.first : block.stop])
+
+
+def _lines(text: str) -> Sequence[str]:
+    """The lines of a text, each with its end."""
     lines = text.split("\n")
-    ended = [f"{line}\n" for line in lines[:-1]] + [lines[-1]]
-    for block in blocks(lines):
-        chunk = "".join(ended[block.first : block.stop])
-        if measure(chunk) <= limit:
-            yield chunk
-            continue
-        for line in ended[block.first : block.stop]:
-            yield from _line_chunks(line, limit, measure)
-
-
-def _line_chunks(line: str, limit: int, measure: Callable[[str], int]) -> Iterator[str]:
-    while measure(line) > limit:
-        end = prefix_length(line, limit, measure)
-        yield line[:end]
-        line = line[end:]
-    yield line
+    return [f"{line}\n" for line in lines[:-1]] + [lines[-1]]

@@ -79,12 +79,14 @@ def ctxasm_build(agent: str = "", team: str = "", topic: str = "", budget: str =
 def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> str:
     """Find the memories of a workspace that match a query: one a line, with its id and place."""
     from contextasm import ContextasmError, api
+    from contextasm.text.cleaning import message_line
+    from contextasm.text.templates import one_line
 
     try:
         request = LlmArgument(agent or None, team or None).request()
         hits = api.search(query, everywhere=not (agent or team), top=top, **request).hits
     except ContextasmError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(one_line(message_line(str(error)))) from error
     return "\n".join(f"{memory.id} {memory.path}:{memory.line} {memory.text}" for memory, _ in hits)
 
 
@@ -98,11 +100,13 @@ def _build(argument: LlmArgument) -> Context:
 
     from contextasm import ContextasmError, api
     from contextasm.rendering.wording import problem_line
+    from contextasm.text.cleaning import message_line
+    from contextasm.text.templates import one_line
 
     try:
         context = api.build(**argument.request())
     except ContextasmError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(one_line(message_line(str(error)))) from error
     for problem in context.problems:
         print(f"ctxasm: warning: {problem_line(problem)}", file=sys.stderr)  # noqa: T201 - llm has no other way
     return context

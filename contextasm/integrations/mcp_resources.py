@@ -2,68 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError
-from mcp.types import INVALID_PARAMS, Completion
+from mcp.types import Completion
 
 from contextasm import api
 from contextasm.integrations.mcp_answers import ServedWorkspace
-from contextasm.model import Context, ContextasmError
+from contextasm.integrations.mcp_tools import Agent, ServedTools, Team, Topic, without
+from contextasm.model import ContextasmError
 
 MARKDOWN = "text/markdown"
+DOCUMENT = "The document that an agent starts from, under the budget of its profile."
+
+MOST_NAMES = 100
+"""Names that one completion may have, by the protocol."""
 
 
-def add_resources(server: MCPServer[Any], served: ServedWorkspace, build: Callable[..., Context]) -> None:
-    """Add resources, the prompt `start`, and completion of names; `build` gives the context of an agent and a team."""
+def add_resources(server: MCPServer[Any], served: ServedWorkspace, tools: ServedTools) -> None:
+    """Add resources, the prompt `start`, and completion of names, made by the functions of `tools`."""
 
-    def context(agent: str = "", team: str = "") -> str:
-        try:
-            return build(agent, team).text
-        except ContextasmError as error:
-            raise ResourceError(str(error)) from error
-
-    def start() -> str:
-        return context()
+    def context() -> str:
+        return tools.build().text
 
     def context_of(agent: str) -> str:
-        return context(agent)
+        return tools.build(agent).text
+
+    def context_in_team(agent: str, team: str) -> str:
+        return tools.build(agent, team).text
 
     def memory(id: str) -> str:  # noqa: A002 - the name in the template
-        try:
-            return api.find_memory(id, everywhere=not served.pinned, **served.request()).text
-        except ContextasmError as error:
-            raise ResourceError(str(error)) from error
+        return tools.find_memory(id).text
 
+    document = partial(server.resource, mime_type=MARKDOWN, description=DOCUMENT)
     if served.pinned:
-        server.resource("context://start", name="context", mime_type=MARKDOWN)(start)
+        document("context://start", name="context")(context)
     else:
-        server.resource("context://{agent}", name="context", mime_type=MARKDOWN)(context_of)
-        server.resource("context://{agent}/{team}", name="context in a team", mime_type=MARKDOWN)(context)
+        document("context://{agent}", name="context")(context_of)
+        document("context://{agent}/{team}", name="context in a team")(context_in_team)
     server.resource("memory://{id}", name="memory", mime_type=MARKDOWN, description="A memory, by its id.")(memory)
-    _add_prompt(server, served, build)
+    _add_prompt(server, served, tools)
 
 
-def _add_prompt(server: MCPServer[Any], served: ServedWorkspace, build: Callable[..., Context]) -> None:
-    def start(agent: str = "", team: str = "", topic: str = "") -> str:
-        """Begin with the context of an agent."""
-        try:
-            return build(agent, team, topic).text
-        except ContextasmError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
+def _add_prompt(server: MCPServer[Any], served: ServedWorkspace, tools: ServedTools) -> None:
+    def start(agent: Agent = "", team: Team = "", topic: Topic = "") -> str:
+        """Begin with the document that an agent starts from, as the first message."""
+        return tools.build(agent, team, topic).text
 
-    def start_about(topic: str = "") -> str:
-        """Begin with the context, chosen for a topic."""
-        return start("", "", topic)
-
-    server.prompt(name="start")(start_about if served.pinned else start)
+    server.prompt(name="start")(without(start, served.pinned))
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(_reference: Any, argument: Any, _context: Any) -> Completion:
-        if argument.name not in {"agent", "team"}:
-            return Completion(values=[])
-        names = api.owners(argument.name, served.workspace)
-        return Completion(values=[name for name in names if name.startswith(argument.value)][:100])
+        names: list[str] = []
+        if argument.name in {"agent", "team"} - served.pinned:
+            with suppress(ContextasmError, OSError):
+                names = [
+                    each for each in api.owners(argument.name, served.workspace) if each.startswith(argument.value)
+                ]
+        return Completion(values=names[:MOST_NAMES], total=len(names), has_more=len(names) > MOST_NAMES)

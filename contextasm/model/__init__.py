@@ -36,6 +36,7 @@ from contextasm.model.errors import TIMEOUT as TIMEOUT
 from contextasm.model.errors import ContextasmError as ContextasmError
 from contextasm.model.errors import Problem as Problem
 from contextasm.model.errors import ProgramFailed as ProgramFailed
+from contextasm.model.errors import failure_words as failure_words
 from contextasm.model.errors import timed_out_layers as timed_out_layers
 from contextasm.model.fragment import OUTCOME as OUTCOME
 from contextasm.model.fragment import PIN_FIELD as PIN_FIELD

@@ -18,6 +18,19 @@ class ContextasmError(Exception):
         self.code = code
 
 
+def failure_words(error: BaseException) -> str:
+    """The message of an error that ends a command or a request, whosever error it is, of any length."""
+    match error:
+        case ContextasmError():
+            return str(error)
+        case MemoryError():
+            return "memory: there is too little for this command: leave large files out"
+        case OSError():
+            return f"{error.filename or 'output'}: {error.strerror or error}: correct this and try again"
+    what = f"{type(error).__name__}: {error}"
+    return f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened"
+
+
 class ProgramFailed(Exception):  # noqa: N818 - it is no error of the build
     """Why a program of the workspace gave no output: the rest of a sentence that begins with the program's name."""
 

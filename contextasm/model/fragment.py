@@ -29,6 +29,7 @@ OUTCOME = {
     "required": "included",
     "fits": "included",
     "fallback": "included",
+    "beside": "included",
     "pinned": "included",
     "pin": "included",
     "level": "shortened",
@@ -58,6 +59,7 @@ OUTCOME = {
     "shown-above": "merged",
     "not-open": "excluded",
     "on-request": "excluded",
+    "front-matter": "excluded",
     "second-choice": "excluded",
 }
 """Outcome by code of the reason."""
@@ -147,7 +149,8 @@ class Verdict(NamedTuple):
     boosted_by: tuple[str, ...] = ()
     """Rules behind that factor, in order of precedence."""
     note: str = "fits"
-    """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing."""
+    """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing, and
+    `beside` where another line matches the topic and this one does not."""
 
 
 class Fragment(NamedTuple):

@@ -48,7 +48,7 @@ def owner_words(context: Context) -> str:
 
 
 def request_line(context: Context) -> str:
-    """What was asked for, in one paragraph, and who may read it."""
+    """The request in one paragraph, with its readers."""
     request = context.request
     asked = (
         f"profile {context.profile}",

@@ -25,7 +25,7 @@ SHOWN, LOST, NO_FRAGMENT = "shown", "lost", "in no fragment"
 
 
 class _State(NamedTuple):
-    """What becomes of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the contexts that show it."""
+    """The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the contexts that show it."""
 
     kind: str
     names: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> FileLis
 def _states(
     start: int, lines: Sequence[str], decisions: Sequence[Sequence[Decision]], names: Sequence[str]
 ) -> Sequence[_State]:
-    """What becomes of each line; a blank line goes with the line above it."""
+    """The outcome of each line; a blank line goes with the line above it."""
     first, stop = start, start + len(lines)
     covered = _numbers((decision.lines for own in decisions for decision in own), first, stop)
     shown = [_numbers((span for decision in own for span in decision.kept), first, stop) for own in decisions]

@@ -115,7 +115,7 @@ def _item(row: _Row, names: Sequence[str], texts: FragmentTexts, anchors: Mappin
 
 
 def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
-    """What was decided, by context; once where all decided the same."""
+    """The decisions, by context; once where all decided the same."""
     first = row.decisions[0]
     if all(_same(first, decision) for decision in row.decisions):
         names = [""]

@@ -11,6 +11,7 @@ REASONS: Mapping[str, str] = {
     "required": "its layer is required",
     "fits": "it fits",
     "fallback": "nothing matches the topic, so the newest are shown",
+    "beside": "a line beside it, or the heading above it, matches the topic",
     "level": "its layer shows its {level} level of detail",
     "detail": "only its {level} level of detail fits {allowance} tokens ({limit})",
     "summarized": "only a summary fits {allowance} tokens ({limit})",
@@ -40,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "shown-above": "{layer} shows it",
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only where an agent asks for it",
+    "front-matter": "line {line} of its front matter is no YAML, so it applies to nothing",
     "second-choice": "{by} is there, and is read in its place",
 }
 """Wording of each reason."""

@@ -80,17 +80,22 @@ def visible_workspace(workspace: Workspace, profile: Profile, request: Request, 
     """The workspace that the audience of a request may see: for a shared one, without what is private to any owner."""
     if request.audience != SHARED:
         return workspace
+    return SharedWorkspace(workspace, private_patterns(profile, request), parse)
+
+
+def private_patterns(profile: Profile, request: Request | None = None) -> Sequence[str]:
+    """Paths and patterns of the private layers of a profile, for every owner; without a request, no open files."""
     templates = (
         *profile.private_paths,
         *(path for layer in profile.layers if layer.private for path in layer.query.paths),
     )
-    paths = [path for template in dict.fromkeys(templates) for path in _all_owners(template, request)]
-    return SharedWorkspace(workspace, paths, parse)
+    return [path for template in dict.fromkeys(templates) for path in _all_owners(template, request)]
 
 
-def _all_owners(template: str, request: Request) -> Sequence[str]:
+def _all_owners(template: str, request: Request | None) -> Sequence[str]:
     if template in {"{open}", "{changed}"}:
-        return request.open if template == "{open}" else request.changed
+        files = (request.open, request.changed) if request else ((), ())
+        return files[template == "{changed}"]
     return (fill_template(template, {"agent": "*", "team": "*"}),)
 
 

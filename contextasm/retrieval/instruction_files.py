@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Layer, Problem, Request, Workspace
+from contextasm.text.front_matter import front_matter_fault
 from contextasm.text.imports import find_imports, imported_path, is_file_name, is_for, scope_globs
 from contextasm.text.templates import fill_template, is_pattern, layer_paths
 
@@ -34,6 +35,8 @@ class InstructionFile(NamedTuple):
     """Whether it is for every file, or for an open one."""
     globs: tuple[str, ...] = ()
     """The files that it is for; empty where it does not say."""
+    fault_line: int = 0
+    """Line of its front matter that is no YAML, for which the rule applies to nothing; 0 for none."""
 
 
 class InstructionFiles(NamedTuple):
@@ -119,6 +122,8 @@ class _Reading:
 
     def _instruction_file(self, document: Document, imported_by: str) -> InstructionFile:
         globs = scope_globs(document.front) or ()
+        if line := self._front_fault(document) if not imported_by else 0:
+            return InstructionFile(document, is_applied=self._open is None, globs=globs, fault_line=line)
         is_always = str(document.front.get("alwaysApply", "")).casefold() == "true"
         if self._open is None or imported_by or is_always or _EVERYTHING & {*globs}:
             return InstructionFile(document, imported_by, globs=globs)
@@ -127,6 +132,20 @@ class _Reading:
         else:
             is_applied = not document.path.endswith(_ON_REQUEST_ENDINGS)
         return InstructionFile(document, is_applied=is_applied, globs=globs)
+
+    def _front_fault(self, document: Document) -> int:
+        """The line of a Cursor rule's front matter that is no YAML, as a problem, too; 0 for none, and for other files.
+
+        Cursor skips such a rule and says nothing.
+        """
+        is_rule = document.path.endswith(".mdc")
+        fault = front_matter_fault(f"{document.head}{document.text}".split("\n")) if is_rule else None
+        if not fault:
+            return 0
+        message = f"{fault[1]}: Cursor skips such a rule, so it applies to nothing"
+        hint = "write `key: value` lines between two lines of `---`"
+        self._problems[Problem("front-matter", document.path, fault[0], message, hint)] = None
+        return fault[0]
 
     def _follow_imports(self, document: Document, importing: tuple[str, ...]) -> None:
         trail = (*importing, document.path)

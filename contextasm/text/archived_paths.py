@@ -6,13 +6,23 @@ A rule, a filter or a private layer that names the file by its own path means it
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import date
 
 from contextasm.model import Workspace
 from contextasm.text.dates import is_date_form
 from contextasm.text.glob import matching_paths, wildcard_matches
+from contextasm.text.templates import ARCHIVE
 
 _ARCHIVED = re.compile(r"((?:.*/)?)archive/(?:[0-9]{4}/)?([^/]+)", re.DOTALL)
 _NUMBERED = re.compile(r"([^.]+)-[1-9][0-9]*(\..*)?", re.DOTALL)
+
+
+def archived_path(path: str, log_day: date | None = None) -> str:
+    """The place of a file in the archive beside it, which has a folder for each year of the days of logs."""
+    folder, slash, name = path.rpartition("/")
+    year = f"{log_day.year:04}/" if log_day else ""
+    return f"{folder}{slash}{ARCHIVE}/{year}{name}"
 
 
 def known_paths(path: str) -> tuple[str, ...]:
@@ -48,6 +58,11 @@ def list_archived(workspace: Workspace, pattern: str) -> list[str]:
     places = (f"{folder}{slash}archive/*", f"{folder}{slash}archive/[0-9][0-9][0-9][0-9]/*")
     paths = {path for place in places for path in workspace.list(place) if not path.endswith("/")}
     return sorted(path for path in paths if _had(path, pattern))
+
+
+def list_with_archived(workspace: Workspace, pattern: str) -> Sequence[str]:
+    """The files that a pattern of `list_matching` fits, and then those in archives that it fitted."""
+    return (*workspace.list(pattern), *list_archived(workspace, pattern))
 
 
 def _had(path: str, pattern: str) -> bool:

@@ -23,6 +23,12 @@ MAX_REPORTED = 20
 HIDDEN_TEXT = "hidden-text"
 """Code of the problem of hidden characters."""
 
+LONGEST_WORD = 100
+"""Number of characters of a word that a message shows in full; the middle of a longer one is left out."""
+
+LONGEST_MESSAGE = 2000
+"""Number of characters of a message; one that quotes more than that says nothing more."""
+
 _SHORT = 40
 """Number of characters up to which the clean form of a value is remembered."""
 
@@ -73,6 +79,26 @@ def shown_name(path: str) -> str:
         for character in readable
     )
     return mask_secrets("".join(escaped)).text
+
+
+_LONG_WORD = re.compile(rf"[^\s/]{{{LONGEST_WORD + 1},}}")
+
+
+def message_line(text: str) -> str:
+    """A message as people may see it, in one line: clean, and without the middle of very long words and messages.
+
+    A word ends at a blank and at `/`, so a path keeps each of its names up to that length.
+    """
+    line = " ".join(clean_text(text).text.split())
+    if len(line) <= LONGEST_WORD:
+        return line
+    return _without_middle(_LONG_WORD.sub(lambda word: _without_middle(word[0], LONGEST_WORD), line), LONGEST_MESSAGE)
+
+
+def _without_middle(text: str, most: int) -> str:
+    # The beginning says what it is about, and the end what to do.
+    end = most // 3
+    return text if len(text) <= most else f"{text[: most - end - 3]}...{text[-end:]}"
 
 
 _CI_COMMAND = re.compile(r"^(?=[^\S\n]*::)", re.MULTILINE)

@@ -39,6 +39,12 @@ def split_dated_name(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
+def day_of_name(path: str) -> date | None:
+    """The day that the name of a file begins with; None for a name without a day of the calendar."""
+    parts = split_dated_name(path.rpartition("/")[2])
+    return parse_date(parts[0]) if parts else None
+
+
 def parse_date(text: str) -> date | None:
     """The day of a whole text of the form YYYY-MM-DD; None for any other text, and for a day that no calendar has."""
     return _calendar_date(text) if is_date_form(text) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 from contextasm.model import (
     CLEAN,
@@ -22,7 +23,7 @@ from contextasm.model import (
     Problem,
     Span,
 )
-from contextasm.text.cleaning import clean_text, clean_value
+from contextasm.text.cleaning import CleanText, clean_text, clean_value
 from contextasm.text.front_matter import front_matter
 from contextasm.text.json_reader import load_json
 from contextasm.text.managed_block import without_block
@@ -34,6 +35,9 @@ _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\x
 
 _GZIP_STEP = 4096
 """Bytes of a compressed file that are taken at a time, so that one of many small members takes no longer."""
+
+_MOST_CACHED = 1 << 16
+"""Characters of a text whose clean form is cached for the next build of the process."""
 
 
 def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
@@ -51,7 +55,7 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
     except UnicodeDecodeError as error:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
-    clean = clean_text(text, cleaning)
+    clean = _cached_clean(text, cleaning) if len(text) <= _MOST_CACHED else clean_text(text, cleaning)
     text, block = without_block(clean.text)
     document = Document(
         path,
@@ -74,6 +78,11 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
             "too-large", path, 1, f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
         )
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
+
+
+@lru_cache(maxsize=256)
+def _cached_clean(text: str, cleaning: Cleaning) -> CleanText:
+    return clean_text(text, cleaning)
 
 
 def _decompressed(path: str, data: bytes) -> bytes | Problem:

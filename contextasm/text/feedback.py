@@ -17,7 +17,7 @@ FEEDBACK_TYPE = "feedback"
 
 
 class Feedback(NamedTuple):
-    """What a person said of one recorded build: one line of a file, or the sum of several."""
+    """A judgement of one recorded build by a person: one line of a file, or the sum of several."""
 
     record: str
     """Id of the record."""

@@ -5,7 +5,7 @@ line of each value. Other lines are reported, and left out.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 Value = str | tuple[str, ...]
@@ -44,7 +44,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     items: dict[str, list[str]] = {}
     unread: list[int] = []
     key = ""
-    for number, line in enumerate(lines[1:end], 2):
+    for number, line in _with_lists_joined(lines[1:end]):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if pair := _KEY.match(line):
@@ -57,6 +57,20 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
             unread.append(number)
     values |= {key: tuple(texts) for key, texts in items.items()}
     return FrontMatter(values, end + 1, tuple(unread)) if values else NONE
+
+
+def _with_lists_joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers in the text; a list in brackets over several lines is one, with its first number."""
+    at = 0
+    while at < len(lines):
+        line, first = lines[at], at
+        pair = _KEY.match(line)
+        if pair and (pair[2] or "").startswith("[") and "]" not in line:
+            end = next((n for n in range(at + 1, len(lines)) if "]" in lines[n] or _KEY.match(lines[n])), len(lines))
+            if end < len(lines) and "]" in lines[end]:
+                line, at = " ".join(part.strip() for part in lines[at : end + 1]), end
+        yield first + 2, line
+        at += 1
 
 
 def _scalar_or_list(written: str) -> Value:
@@ -98,3 +112,36 @@ def broken_attributes(line: str, names: Collection[str]) -> str:
         return ""
     first = _FIRST_NAME.match(bare, start)
     return bare[start:] if first and first[1] in names else ""
+
+
+def front_matter_fault(lines: Sequence[str]) -> tuple[int, str] | None:
+    """The first line, counted from 1, that keeps the head of a text from being front matter, and the reason.
+
+    None for a text without a head. Lines that go on with the value of the line above are indented, as in YAML.
+    """
+    if not lines or lines[0].rstrip() != "---":
+        return None
+    end = next((n for n, line in enumerate(lines) if n and line.rstrip() in {"---", "..."}), 0)
+    if not end:
+        return 1, "front matter that is never closed by `---`"
+    head = front_matter(lines)
+    for number in head.unread or ((2,) if not head.lines else ()):
+        if not lines[number - 1].startswith((" ", "]", "}")) or number == 2:
+            return number, "a line of front matter that is no `key: value`"
+    for number, line in enumerate(lines[1:end], 2):
+        if (pair := _KEY.match(line)) and _is_open(pair[2] or "", lines[number:end]):
+            return number, "a value of front matter that is never closed"
+    return None
+
+
+def _is_open(value: str, later: Sequence[str]) -> bool:
+    """Whether a list, a table or a quotation begins in a value, and ends neither there nor in the lines below."""
+    closing = {"[": "]", "{": "}", '"': '"', "'": "'"}.get(value[:1])
+    if not closing:
+        return False
+    rest = [value[1:]]
+    for line in later:
+        if _KEY.match(line):
+            break
+        rest.append(line)
+    return not any(closing in line for line in rest)

@@ -18,6 +18,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from contextasm.text.templates import is_pattern
@@ -70,6 +71,11 @@ def names_file(pattern: str) -> bool:
     """
     folders, _, name = pattern.rpartition("/")
     return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
+
+
+@lru_cache(maxsize=256)
+def _compiled(name_pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(name_pattern))
 
 
 class _PathEntry(NamedTuple):
@@ -172,7 +178,7 @@ class _Search:
                     self.found.add(path)  # as a named folder that leads out: whoever reads it learns why
 
     def _matching(self, folders: Iterable[str], name_pattern: str) -> Iterator[tuple[str, TreeEntry]]:
-        matches = re.compile(translate(name_pattern)).match
+        matches = _compiled(name_pattern).match
         entries = (pair for folder in folders for pair in self._entries(folder))
         return ((path, entry) for path, entry in entries if matches(entry.name))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import groupby
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
@@ -24,6 +25,9 @@ _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
 _FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
 _FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
 _BEHIND_BRACES = " \t\r.,;:!?*_)]'\"\u3002\uff01\uff1f"
+_MOST_CACHED = 1 << 16
+"""Characters of a text whose private lines are cached for the next build of the process."""
+
 _DATA_NAMES = (".yaml", ".yml", ".json")
 
 
@@ -35,8 +39,9 @@ def withhold(document: Document, parse: Parse | None) -> Document:
     """
     if _says_private_in_front(document) or _is_private_data(document, parse):
         return withhold_file(document)
-    lines = document.text.split("\n")
-    return _without_lines(document, {document.line + number for number in _private_lines(lines)})
+    text = document.text
+    numbers = _cached_private_lines(text) if len(text) <= _MOST_CACHED else _private_lines(text.split("\n"))
+    return _without_lines(document, {document.line + number for number in numbers})
 
 
 def withhold_as(document: Document, visible: Document) -> Document:
@@ -49,7 +54,12 @@ def withhold_as(document: Document, visible: Document) -> Document:
 
 def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
     """The lines of the file, counted from 1, that a shared context lacks as private. `parse` reads YAML."""
-    gaps = [gap for gap in withhold(document, parse).gaps if gap.reason == KEY]
+    return withheld_lines(withhold(document, parse))
+
+
+def withheld_lines(document: Document) -> frozenset[int]:
+    """The lines of a document's file, counted from 1, that it lacks as private."""
+    gaps = [gap for gap in document.gaps if gap.reason == KEY]
     return frozenset(line for gap in gaps for line in range(gap.first, gap.last + 1))
 
 
@@ -142,6 +152,11 @@ def _is_private_data(document: Document, parse: Parse | None) -> bool:
         except ContextasmError:
             return document.path.casefold().endswith(_DATA_NAMES)
     return _holds_private(value)
+
+
+@lru_cache(maxsize=256)
+def _cached_private_lines(text: str) -> tuple[int, ...]:
+    return tuple(_private_lines(text.split("\n")))
 
 
 def _private_lines(lines: Sequence[str]) -> Iterator[int]:

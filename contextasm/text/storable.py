@@ -9,6 +9,9 @@ from contextasm.text.cleaning import clean_text, hidden_problem
 from contextasm.text.memory_writer import clean_lines
 from contextasm.text.secret_scanner import find_secrets
 
+LONGEST_TEXT = 1 << 16
+"""Characters of a text that is stored: some 16,000 tokens, several contexts; no rule searches a longer one."""
+
 
 class StorableText(NamedTuple):
     """A text that can be stored."""
@@ -23,8 +26,11 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> StorableText
     """The text as a file can hold it; `where` names it in messages.
 
     Secrets stay, or with `masks` a mask stands in place of each. Raises `ContextasmError` for an empty text, a NUL
-    character and invalid Unicode.
+    character, invalid Unicode and more than `LONGEST_TEXT` characters.
     """
+    if len(text) > LONGEST_TEXT:
+        hint = f"{LONGEST_TEXT:,} are the most of one text: store what matters of it, or put it into a file of its own"
+        raise ContextasmError(where, f"has {len(text):,} characters", hint)
     try:
         text.encode()
     except UnicodeEncodeError as error:

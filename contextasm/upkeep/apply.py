@@ -21,8 +21,9 @@ from contextasm.text.private_parts import private_lines
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import FileChange, current_content, make_changes
+from contextasm.workspace.editing.journal import FileChange, make_changes
 from contextasm.workspace.editing.journal_file import Journal
+from contextasm.workspace.editing.upkeep_files import current_content, refuse_unwritable_path
 
 _USUAL_MODE = 0o644
 
@@ -165,8 +166,11 @@ class _Composition:
         return ""
 
     def _content(self, path: str) -> bytes | None:
+        """The bytes of a file that is to change; None for no file. Raises `ContextasmError` where it can't change."""
         if path not in self._contents:
-            self._contents[path] = current_content(self._root, path)
+            content = current_content(self._root, path)
+            refuse_unwritable_path(self._root, path)
+            self._contents[path] = content
         return self._contents[path]
 
     def changes(self) -> list[FileChange]:

@@ -11,6 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from contextasm.text.archived_paths import archived_path
+
 ARCHIVE_SUFFIX = ".txt"
 
 _HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*?)( \{private=true\})?")
@@ -41,8 +43,7 @@ class ArchivedText(NamedTuple):
 
 def archive_path(path: str) -> str:
     """The archive of a file of the workspace."""
-    folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}archive/{name}{ARCHIVE_SUFFIX}"
+    return f"{archived_path(path)}{ARCHIVE_SUFFIX}"
 
 
 def line_ends(data: bytes, encoding: str) -> Sequence[int]:

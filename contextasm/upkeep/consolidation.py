@@ -18,7 +18,7 @@ from contextasm.text.memory_writer import clean_lines, field_text, format_bullet
 from contextasm.text.similarity import fold_text, is_same, similarity
 from contextasm.text.templates import one_line
 from contextasm.upkeep.action import Action
-from contextasm.upkeep.duplicates import DuplicateGroup, SimilarMemories
+from contextasm.upkeep.duplicates import MAX_EQUAL, DuplicateGroup, SimilarMemories
 from contextasm.upkeep.memory_edits import OwnerEdits, change_action, memory_tokens, quoted
 from contextasm.upkeep.memory_merging import can_merge, changed_fields, merge_memories
 
@@ -48,7 +48,14 @@ def find_clusters(
     """The clusters, with the groups that each takes; a group is part of one at most."""
     by_id = {group.kept.id: group for group in groups}
     results = {memory.superseded_by for memory in edits.owner.memories}
-    alike_of = {id_: [other for other in similar.shares(group.kept) if other in by_id] for id_, group in by_id.items()}
+    by_class: dict[str, list[str]] = {}
+    for group in groups:
+        by_class.setdefault(similar.class_of(group.kept), []).append(group.kept.id)
+    alike_of = {
+        id_: [other for name in similar.alike(class_) for other in by_class.get(name, ())[:MAX_EQUAL] if other != id_]
+        for class_, ids in by_class.items()
+        for id_ in ids
+    }
     involved = {id_ for id_, alike in alike_of.items() if len(alike) >= MIN_MEMBERS - 1}
     involved |= {other for id_ in involved for other in alike_of[id_]}
     free = {id_: by_id[id_] for id_ in involved - results if _can_consolidate(edits, by_id[id_])}

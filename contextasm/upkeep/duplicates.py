@@ -5,7 +5,7 @@ By the measure of `remember`: at least 92 per cent alike, with the same numbers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -17,32 +17,49 @@ from contextasm.upkeep.memory_merging import Audience, can_merge, changed_fields
 from contextasm.upkeep.memory_states import is_stale_task
 from contextasm.upkeep.similar_texts import similar_pairs
 
+MAX_EQUAL = 64
+"""Memories of one text, the earliest, that another one is tried with; more than one stay if their fields contradict."""
+
 
 class SimilarMemories:
-    """Which memories of an owner are alike; only those of one audience are compared."""
+    """Which memories of an owner are alike; only those of one audience are compared.
+
+    Memories of equal text are one class, named by the id of its first one. A class is compared as one, so that any
+    number of equal memories takes a time that grows with it.
+    """
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         """Compare the memories, whose order decides which of two comes first."""
+        self._class_of: dict[str, str] = {}
+        self._members: dict[str, list[str]] = {}
         self._shares: dict[str, dict[str, float]] = {}
-        self._twins: dict[str, str] = {}
         audiences: dict[Audience, list[Memory]] = {}
         for memory in memories:
             audiences.setdefault(memory_audience(memory), []).append(memory)
+            self._class_of[memory.id] = memory.id
         for of_audience in audiences.values():
             for pair in similar_pairs([fold_text(memory.text) for memory in of_audience]):
                 earlier, later = of_audience[pair.earlier].id, of_audience[pair.later].id
-                self._shares.setdefault(earlier, {})[later] = pair.share
-                self._shares.setdefault(later, {})[earlier] = pair.share
                 if pair.share == 1:
-                    self._twins[later] = earlier
+                    self._class_of[later] = earlier
+                else:
+                    self._shares.setdefault(earlier, {})[later] = pair.share
+                    self._shares.setdefault(later, {})[earlier] = pair.share
+        for id_, first in self._class_of.items():
+            self._members.setdefault(first, []).append(id_)
 
-    def shares(self, memory: Memory) -> Mapping[str, float]:
-        """Similarity, from `LIKE` to 1, of the memories that are like this one, by id; those like its twin, too."""
-        shares = self._shares.get(memory.id, {})
-        twin = self._twins.get(memory.id)
-        if not twin:
-            return shares
-        return {id_: share for id_, share in {**self._shares[twin], **shares}.items() if id_ != memory.id}
+    def class_of(self, memory: Memory) -> str:
+        """The class of a memory; of one that was not compared, a class of its own."""
+        return self._class_of.get(memory.id, memory.id)
+
+    def members(self, name: str) -> Sequence[str]:
+        """Ids of the memories of a class, in order; empty for one that was not compared."""
+        return self._members.get(name, ())
+
+    def alike(self, name: str) -> Mapping[str, float]:
+        """Similarity, from `LIKE` to 1, of the classes that are like this one, itself first, the most similar first."""
+        shares = self._shares.get(name, {})
+        return {name: 1.0, **dict(sorted(shares.items(), key=lambda item: -item[1]))}
 
 
 class DuplicateGroup(NamedTuple):
@@ -68,11 +85,12 @@ def group_duplicates(
     Only a memory that can be archived joins another one, and none whose fields contradict those of the group.
     """
     groups: dict[str, DuplicateGroup] = {}
+    firsts: dict[str, list[str]] = {}
     for memory in memories:
-        same = {id_: share for id_, share in similar.shares(memory).items() if share * 100 >= SAME_PERCENT}
-        for id_ in sorted(same, key=lambda id_: -same[id_]) if same and edits.can_archive(memory) else ():
-            group = groups.get(id_)
-            if group and edits.can_change(group.kept) and can_merge(group.merged, memory):
+        own = similar.class_of(memory)
+        for id_ in _groups_to_join(similar, own, firsts) if edits.can_archive(memory) else ():
+            group = groups[id_]
+            if edits.can_change(group.kept) and can_merge(group.merged, memory):
                 merged = merge_memories(group.merged, memory)
                 if is_stale_task(merged, today):
                     continue  # the task may be new: it has no day
@@ -80,7 +98,25 @@ def group_duplicates(
                 break
         else:
             groups[memory.id] = DuplicateGroup(memory, memory)
+            firsts.setdefault(own, []).append(memory.id)
     return [*groups.values()]
+
+
+def _groups_to_join(similar: SimilarMemories, name: str, firsts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The first memories of groups that say the same as a class; the most similar first, the earliest of each class."""
+    for other, share in similar.alike(name).items():
+        if share * 100 >= SAME_PERCENT:
+            yield from firsts.get(other, ())[:MAX_EQUAL]
+
+
+def other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterator[str]:
+    """Ids of memories that are like one of these and none of them, one of each text."""
+    ids = {memory.id for memory in memories}
+    classes = dict.fromkeys(other for memory in memories for other in similar.alike(similar.class_of(memory)))
+    for name in classes:
+        other = next((id_ for id_ in similar.members(name) if id_ not in ids), None)
+        if other is not None:
+            yield other
 
 
 def reinforce(edits: OwnerEdits, group: DuplicateGroup, written: Mapping[str, Memory]) -> Action:
@@ -89,10 +125,20 @@ def reinforce(edits: OwnerEdits, group: DuplicateGroup, written: Mapping[str, Me
     kept = written[group.kept.id]
     archived = edits.archive(others)
     fields = changed_fields(kept, group.merged)
-    places = ", ".join(memory_place(memory) for memory in others)
-    reason = f"{quoted(kept)} says the same as {places}"
+    reason = f"{quoted(kept)} says the same as {_places(others)}"
     action = change_action("reinforce", [kept, *others], reason, needs_approval=False)
     kept_edits = (edits.set_fields(kept, fields),) if fields else ()
     return action._replace(
         edits=(*kept_edits, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens(others)
     )
+
+
+def _places(memories: Sequence[Memory]) -> str:
+    """The places of memories, for a reason; of many the first, for the archive repeats a reason at every text."""
+    named = memories if len(memories) <= _MOST_NAMED else memories[: _MOST_NAMED - 1]
+    places = ", ".join(map(memory_place, named))
+    rest = len(memories) - len(named)
+    return f"{places} and {rest:,} more" if rest else places
+
+
+_MOST_NAMED = 4

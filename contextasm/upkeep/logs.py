@@ -10,7 +10,8 @@ from datetime import date
 
 from contextasm.config.upkeep import LogAges
 from contextasm.model import Document
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.archived_paths import archived_path
+from contextasm.text.dates import day_of_name
 from contextasm.upkeep.action import Action, Move
 from contextasm.upkeep.upkeep_input import UpkeepInput
 
@@ -32,10 +33,10 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
     for pattern in LOG_FOLDERS:
         by_folder: dict[str, list[Move]] = {}
         for path in upkeep.files.list(f"{pattern}/*.md"):
-            day = log_date(path)
+            day = day_of_name(path)
             if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
                 continue
-            target = _archive_target(path, day)
+            target = archived_path(path, day)
             if taken := _taken_place(upkeep, target):
                 yield _settle(upkeep, path, taken)
             else:
@@ -45,18 +46,6 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             paths = tuple(move.path for move in moves)
             reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
-
-
-def log_date(path: str) -> date | None:
-    """The day that the name of a log begins with; None for a name without a day of the calendar."""
-    parts = split_dated_name(path.rpartition("/")[2])
-    return parse_date(parts[0]) if parts else None
-
-
-def _archive_target(path: str, day: date) -> str:
-    """The place of a log in the archive, where it is not compressed."""
-    folder, _, name = path.rpartition("/")
-    return f"{folder}/archive/{day.year:04}/{name}"
 
 
 def _taken_place(upkeep: UpkeepInput, target: str) -> str:

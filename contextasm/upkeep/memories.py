@@ -12,7 +12,7 @@ from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.similarity import text_fingerprint
 from contextasm.upkeep.action import Action
 from contextasm.upkeep.consolidation import MAX_ACTIVE, consolidate, find_clusters
-from contextasm.upkeep.duplicates import DuplicateGroup, SimilarMemories, group_duplicates, reinforce
+from contextasm.upkeep.duplicates import DuplicateGroup, SimilarMemories, group_duplicates, other_texts, reinforce
 from contextasm.upkeep.memory_edits import OwnerEdits, change_action, memory_place, quoted
 from contextasm.upkeep.memory_merging import changed_fields
 from contextasm.upkeep.memory_states import Supersession, known_fields, plan_closed, plan_retired
@@ -56,9 +56,7 @@ def _plan_similar(upkeep: UpkeepInput, edits: OwnerEdits, memories: Sequence[Mem
     by_id = {group.kept.id: group for group in groups}
     if len(groups) > MAX_ACTIVE:
         for cluster, cluster_groups in find_clusters(edits, groups, similar):
-            members = {memory.id for memory in cluster.members}
-            others = {id_ for memory in cluster.members for id_ in similar.shares(memory)} - members
-            alike = [written[id_] for id_ in others]
+            alike = [written[id_] for id_ in other_texts(similar, cluster.members)]
             action = consolidate(edits, cluster, written, alike, upkeep.summarizer, upkeep.today)
             if action:
                 for group in cluster_groups:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from contextasm.model import Memory
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.archived_paths import archived_path
 from contextasm.text.memory_ids import memory_id
 from contextasm.text.templates import one_line
 from contextasm.upkeep.action import Action, Edit, Move
@@ -55,7 +56,7 @@ class OwnerEdits:
         if memory.pin or not self.can_change(memory):
             return False
         if self.file(memory).is_one_memory:
-            return not self._workspace.exists(_archive_path(memory.path))
+            return not self._workspace.exists(archived_path(memory.path))
         return self.file(memory).can_remove(memory)
 
     def archive(self, memories: Iterable[Memory]) -> Archived:
@@ -64,7 +65,7 @@ class OwnerEdits:
         moves: list[Move] = []
         for memory in memories:
             if self.file(memory).is_one_memory:
-                moves.append(Move(memory.path, _archive_path(memory.path)))
+                moves.append(Move(memory.path, archived_path(memory.path)))
             else:
                 edits.append(self.file(memory).remove(memory))
         return Archived(tuple(edits), tuple(moves))
@@ -85,11 +86,6 @@ def _ambiguous_ids(memories: Sequence[Memory]) -> set[str]:
 def _is_made_of_text(memory: Memory) -> bool:
     """Whether a memory names no id, so that its id is made of its path and text."""
     return memory.id == memory_id(memory.path, memory.text)
-
-
-def _archive_path(path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    return f"{folder}/archive/{name}"
 
 
 def change_action(verb: str, memories: Iterable[Memory], reason: str, *, needs_approval: bool) -> Action:

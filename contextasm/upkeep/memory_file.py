@@ -26,7 +26,7 @@ class MemoryFile:
         self._document = document
         self._file = EditableFile(document.path, document.data)
 
-    @property
+    @cached_property
     def is_one_memory(self) -> bool:
         """Whether the file is one memory as a whole."""
         return is_one_memory(self._document)
@@ -149,6 +149,7 @@ class _View:
     def __init__(self, document: Document) -> None:
         """Of the file as one way of reading gives it."""
         self._document = document
+        self._is_one_memory = is_one_memory(document)
         head = document.head.split("\n")[:-1]
         self.head = len(head)
         self._with_comments = [*head, *document.text.split("\n")]
@@ -162,7 +163,7 @@ class _View:
     def extent(self, memory: Memory) -> tuple[int, int] | None:
         """First line of a memory, and the line behind its last one, from 0; None where no list item begins there."""
         first = memory.line - 1
-        if is_one_memory(self._document):
+        if self._is_one_memory:
             return 0, len(self._lines)
         return (first, bullet_end(self._lines, first)) if begins_bullet(self._lines[first]) else None
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 
 from contextasm.model import Memory
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.dates import day_of_name
 from contextasm.text.memory_parser import ACTIVE_STATUSES, superseded_by
 from contextasm.upkeep.action import Action
 from contextasm.upkeep.memory_edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
@@ -25,8 +25,7 @@ def known_fields(memory: Memory) -> Memory:
     """The memory with the fields that it lacks and that its place states: the day in the name of its file."""
     if memory.created:
         return memory
-    parts = split_dated_name(memory.path.rpartition("/")[2])
-    day = parse_date(parts[0]) if parts else None
+    day = day_of_name(memory.path)
     return memory._replace(created=str(day)) if day else memory
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from itertools import chain
+from typing import NamedTuple
 
 from contextasm.model import Problem
 from contextasm.upkeep.action import Action
@@ -12,12 +12,6 @@ from contextasm.upkeep.logs import plan_logs
 from contextasm.upkeep.memories import plan_memories
 from contextasm.upkeep.retention import plan_retention
 from contextasm.upkeep.upkeep_input import UpkeepInput
-
-Planner: TypeAlias = Callable[[UpkeepInput], Iterator[Action] | Sequence[Action]]
-"""A function that proposes actions, in an order that depends on its input alone. It changes nothing."""
-
-PLANNERS: tuple[Planner, ...] = (plan_logs, plan_memories, plan_retention, plan_feedback)
-"""The planners, in the order in which a plan lists their actions."""
 
 
 class Plan(NamedTuple):
@@ -30,7 +24,11 @@ class Plan(NamedTuple):
 
 
 def make_plan(upkeep: UpkeepInput) -> Plan:
-    """The actions of all planners; the same for the same input."""
-    actions = {action.id: action for planner in PLANNERS for action in planner(upkeep)}
+    """The actions of all planners, logs first; the same for the same input.
+
+    Policies of retention count what stays after the actions for logs and memories, as an application does.
+    """
+    early = (*plan_logs(upkeep), *plan_memories(upkeep))
+    actions = {action.id: action for action in chain(early, plan_retention(upkeep, early), plan_feedback(upkeep))}
     problems = (*upkeep.memory_files.problems, *upkeep.files.problems, *feedback_problems(upkeep))
     return Plan(tuple(actions.values()), problems)

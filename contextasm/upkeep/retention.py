@@ -18,8 +18,8 @@ from contextasm.config.settings import LOCK_FILE
 from contextasm.model import Document
 from contextasm.records.uses import count_uses
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.archived_paths import archived_path
 from contextasm.text.decode import decode_document
-from contextasm.text.templates import ARCHIVE
 from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.memory_edits import Archived
 from contextasm.upkeep.retention_choice import (
@@ -44,9 +44,10 @@ class _Shortened(NamedTuple):
     short: bytes
 
 
-def plan_retention(upkeep: UpkeepInput) -> Iterator[Action]:
+def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Iterator[Action]:
     """The actions of all policies, in their order: first what is shortened, then what is evicted, by score.
 
+    What leaves its place by the actions `earlier` in the plan is no item any more, and makes room for the others.
     A record that can't be read has an action that changes nothing and says so. Raises `ContextasmError` for settings
     and profiles that can't be used.
     """
@@ -57,7 +58,7 @@ def plan_retention(upkeep: UpkeepInput) -> Iterator[Action]:
         reason = f"its uses are not counted: {problem.message}"
         yield Action("skip", (problem.path,), reason, needs_approval=False)
     taken: set[str] = set()
-    for items in collect_items(upkeep, uses, _fixed_paths(upkeep)):
+    for items in collect_items(upkeep, uses, _fixed_paths(upkeep), earlier):
         yield from _PolicyPlan(upkeep, items, taken).actions()
 
 
@@ -81,7 +82,7 @@ class _PolicyPlan:
         self._kilobytes = sum(item.size for item in items.items) / KILOBYTE
 
     def actions(self) -> Iterator[Action]:
-        """What is shortened and not evicted, in the order of the ids; then what is evicted, the highest score first."""
+        """The files to shorten and not to evict, by id; then the items to evict, the highest score first."""
         shortened = self._shortened()
         sizes = {name: len(forms.short) for name, forms in shortened.items()}
         evict = self._policy.evict
@@ -149,10 +150,7 @@ class _PolicyPlan:
 
     def _archive_target(self, path: str, *, is_compressed: bool) -> str:
         """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
-        folder, _, name = path.rpartition("/")
-        archive = f"{folder}/{ARCHIVE}" if folder else ARCHIVE
-        if day := dated_log_day(path):
-            archive = f"{archive}/{day:%Y}"
+        archive, _, name = archived_path(path, dated_log_day(path)).rpartition("/")
         stem, dot, ending = name.partition(".") if not name.startswith(".") else (name, "", "")
         number = 1
         target = f"{archive}/{name}"

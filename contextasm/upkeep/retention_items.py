@@ -12,11 +12,12 @@ from typing import NamedTuple
 from contextasm.config.retention import RetentionPolicy
 from contextasm.model import Document, Memory
 from contextasm.records.uses import RecordedUses
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.dates import day_of_name, parse_date
 from contextasm.text.glob import matching_paths, wildcard_matches
 from contextasm.text.memory_fields import importance_of
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.templates import ARCHIVE
+from contextasm.upkeep.action import Action
 from contextasm.upkeep.logs import is_due_for_archive
 from contextasm.upkeep.memory_edits import OwnerEdits
 from contextasm.upkeep.memory_states import Supersession
@@ -52,9 +53,14 @@ class _Found(NamedTuple):
     memory: RetainedMemory | None = None
 
 
-def collect_items(upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]) -> tuple[PolicyItems, ...]:
-    """The items of every policy of the settings; those of files in `fixed` are pinned whatever a policy says."""
-    finder = _Finder(upkeep, uses, fixed)
+def collect_items(
+    upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str], earlier: Iterable[Action]
+) -> tuple[PolicyItems, ...]:
+    """The items of every policy of the settings; those of files in `fixed` are pinned whatever a policy says.
+
+    What the `earlier` actions of the plan archive is no item.
+    """
+    finder = _Finder(upkeep, uses, fixed, _Leaving(earlier))
     taken: set[str] = set()
     collected = []
     for policy in upkeep.settings.retention:
@@ -66,11 +72,30 @@ def collect_items(upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]
     return tuple(collected)
 
 
+class _Leaving:
+    """The files and memories that earlier actions archive."""
+
+    def __init__(self, actions: Iterable[Action]) -> None:
+        actions = tuple(actions)
+        self.files = {move.path for action in actions for move in action.moves}
+        self._edits = {edit for action in actions for edit in action.edits if edit.is_archived}
+        self._edited_files = {edit.path for edit in self._edits}
+
+    def has(self, memory: Memory, edits: OwnerEdits) -> bool:
+        """Whether a memory leaves its place."""
+        if memory.path in self.files:
+            return True
+        if memory.path not in self._edited_files or not edits.can_archive(memory):
+            return False
+        return not self._edits.isdisjoint(edits.archive([memory]).edits)
+
+
 class _Finder:
     """Items by policy; the memories are taken apart once."""
 
-    def __init__(self, upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str]) -> None:
+    def __init__(self, upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str], leaving: _Leaving) -> None:
         self._upkeep = upkeep
+        self._leaving = leaving
         self._uses = uses
         self._fixed = fixed
         self._memories = [found for owner in upkeep.memory_files.owners for found in self._memories_of(owner)]
@@ -91,7 +116,7 @@ class _Finder:
     def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
         listed = {path for pattern in policy.files for path in self._upkeep.files.list(pattern)}
         for path in sorted(listed - self._memory_paths):
-            if not may_be_item(path) or self._is_archived_by_age(path):
+            if not may_be_item(path) or path in self._leaving.files or self._is_archived_by_age(path):
                 continue
             if item := self._file_item(path, bool(policy.evict and policy.evict.quality)):
                 yield _Found(item, "")
@@ -119,19 +144,19 @@ class _Finder:
 
     def _day_of_file(self, path: str) -> date:
         """The day of a file's name, else the day on which the file was last changed; today for one that is gone."""
-        parts = split_dated_name(path.rpartition("/")[2])
-        if parts and (day := parse_date(parts[0])):
+        if day := day_of_name(path):
             return day
         stamp = self._upkeep.workspace.stamp(path)
         return datetime.fromtimestamp(stamp.modified / 1e9, UTC).date() if stamp else self._upkeep.today
 
     def _memories_of(self, owner: OwnerMemories) -> Iterator[_Found]:
         edits, supersession = OwnerEdits(owner, self._upkeep.workspace), Supersession(owner.memories)
+        leaving = {memory.id for memory in owner.memories if self._leaving.has(memory, edits)}
         for memory in owner.memories:
-            if self._upkeep.workspace.stamp(memory.path) is None:
+            if memory.id in leaving or self._upkeep.workspace.stamp(memory.path) is None:
                 continue
             is_shown = memory.status in ACTIVE_STATUSES
-            followers = tuple(supersession.followers(memory)) if is_shown else ()
+            followers = tuple(supersession.followers(memory, leaving)) if is_shown else ()
             day = parse_date(memory.created) or self._day_of_file(memory.path)
             quality = (memory.importance + memory.confidence) / 2
             name = _item_id(edits, memory)

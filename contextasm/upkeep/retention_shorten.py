@@ -8,10 +8,11 @@ from datetime import date
 from contextasm.config.retention import CompressPolicy
 from contextasm.model import AS_WRITTEN, Document, Summarizer
 from contextasm.selection.detail import detail_levels
+from contextasm.text.dates import day_of_name
 from contextasm.text.decode import decode_document
 from contextasm.text.glob import glob_matches
 from contextasm.text.private_parts import withhold
-from contextasm.upkeep.logs import LOG_FOLDERS, log_date
+from contextasm.upkeep.logs import LOG_FOLDERS
 from contextasm.workspace.editing.files import EditableFile
 
 SHORTENED_MARK = "<!-- Shortened by ctxasm tidy; the archive beside this file has the full text. -->"
@@ -45,7 +46,7 @@ def is_shortenable_path(path: str) -> bool:
 def dated_log_day(path: str) -> date | None:
     """The day of a dated log, in whose archive a topic still finds it; None for any other file."""
     folder = path.rpartition("/")[0]
-    return log_date(path) if any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
+    return day_of_name(path) if any(glob_matches(place, folder) for place in LOG_FOLDERS) else None
 
 
 def _may_be_shortened(document: Document) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import Document, Memory, TokenCounter
 from contextasm.retrieval.search.analyzer import SPEAKER_MARK, leading_name
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.dates import day_of_name, parse_date
 from contextasm.text.glob import glob_matches
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories, superseded_by
@@ -25,7 +25,7 @@ PROJECT = "project"
 
 
 class OwnerSize(NamedTuple):
-    """What one agent, one team or the project has."""
+    """The files and memories of one agent, one team or the project, counted."""
 
     owner: str
     """Folder of the owner, such as `agents/luna`, or `PROJECT`."""
@@ -43,7 +43,7 @@ class OwnerSize(NamedTuple):
 
 
 class Week(NamedTuple):
-    """What one week added."""
+    """The logs and memories that one week added."""
 
     monday: date
     logs: int
@@ -58,7 +58,7 @@ class Week(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What was added in the last weeks, by the dates in names of logs and in memories."""
+    """Logs and memories added in the last weeks, by the dates in names of logs and in memories."""
 
     weeks: tuple[Week, ...]
     """Every week up to that of the day, the oldest first; an empty one has zeros."""
@@ -148,12 +148,11 @@ def _counted(document: Document, counter: TokenCounter) -> _Counted:
     path = document.path
     is_memories = any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS)
     memories = parse_memories(document)[0] if is_memories else ()
-    dated = None if is_memories else split_dated_name(path.rpartition("/")[2])
     return _Counted(
         document,
         _owner(path),
         counter.count(document.text),
-        parse_date(dated[0]) if dated else None,
+        None if is_memories else day_of_name(path),
         tuple((memory, counter.count(memory.text)) for memory in memories),
     )
 
@@ -191,7 +190,26 @@ def _active_memories(files: Sequence[_Counted]) -> Sequence[tuple[Memory, int]]:
 def _author(memory: Memory) -> str:
     """The name that a text begins with, if a colon follows it; empty for none."""
     name = leading_name(memory.text)
-    return name.removesuffix(SPEAKER_MARK) if name.endswith(SPEAKER_MARK) else ""
+    author = name.removesuffix(SPEAKER_MARK)
+    return author if author != name and author not in _NO_AUTHORS else ""
+
+
+_LABELS = """
+january february march april may june july august september october november december
+jan feb mar apr jun jul aug sep sept oct nov dec
+monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
+today tomorrow yesterday morning afternoon evening week month quarter year date day deadline
+januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
+heute morgen gestern termin frist
+action aim answer bug caution cause caveat change context danger decided decision default done draft effect error
+example fact fix fixed goal hint idea important info insight issue learned lesson link list next note notes
+notice open outcome plan preference problem pro con pros cons proposal question reason reminder request result
+risk rule solution source status step summary task tip title todo topic update warning why wip
+achtung antwort aufgabe beispiel entscheidung ergebnis fehler folge frage grund hinweis lösung
+merke notiz regel risiko stand wichtig ziel
+"""
+_NO_AUTHORS = frozenset(_LABELS.split())
+"""Words before a colon that name a time or a kind of statement, and nobody who says it."""
 
 
 def _contributors(shares: Iterable[tuple[str, int]]) -> tuple[Contributor, ...]:

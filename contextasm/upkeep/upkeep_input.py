@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from typing import NamedTuple
@@ -10,9 +10,10 @@ from typing import NamedTuple
 from contextasm.config.upkeep import UpkeepSettings
 from contextasm.config.yaml_loader import YamlMapping
 from contextasm.model import Document, Memory, Parse, Problem, Summarizer
+from contextasm.retrieval.audience import SharedWorkspace
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
-from contextasm.text.private_parts import private_lines
+from contextasm.text.private_parts import withheld_lines
 from contextasm.upkeep.tidy_files import TidyFiles
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
@@ -28,19 +29,25 @@ class OwnerMemories(NamedTuple):
     memories: tuple[Memory, ...]
     """In the order of the files, under the ids that builds and `explain` give them.
 
-    One in a private part of its file, or in a private file, is private whether or not its own fields say so.
+    One in a private part of its file, or in a private file, is private whether or not its own fields say so; a file
+    that a private layer names is one.
     """
 
 
 class MemoryFiles:
     """The files of memories of every owner, read at the first use and once."""
 
-    def __init__(self, workspace: Folder, parse: Parse | None = None) -> None:
-        """Read nothing yet. `parse` reads YAML."""
+    def __init__(self, workspace: Folder, parse: Parse | None = None, private_paths: Sequence[str] = ()) -> None:
+        """Read nothing yet. `parse` reads YAML; `private_paths` are paths and patterns of private layers."""
         self._workspace = workspace
         self._parse = parse
+        self._private_paths = private_paths
         self.files = TidyFiles(workspace)
         """Lists of these and other files that a plan may change."""
+
+    def read_again(self, workspace: Folder) -> MemoryFiles:
+        """The files as they are now, in a workspace that has read nothing yet."""
+        return MemoryFiles(workspace, self._parse, self._private_paths)
 
     @property
     def owners(self) -> tuple[OwnerMemories, ...]:
@@ -55,6 +62,7 @@ class MemoryFiles:
     @cached_property
     def _read(self) -> tuple[tuple[OwnerMemories, ...], tuple[Problem, ...]]:
         documents: dict[str, list[Document]] = {}
+        shared = SharedWorkspace(self._workspace, self._private_paths, self._parse)
         problems: list[Problem] = []
         for path in sorted({path for folder in MEMORY_FOLDERS for path in self.files.list(f"{folder}/*.md")}):
             read = self._workspace.read(path)
@@ -62,19 +70,20 @@ class MemoryFiles:
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
             elif read:
                 problems.append(read)
-        return tuple(
-            _owner_memories(folder, tuple(documents[folder]), self._parse) for folder in sorted(documents)
-        ), tuple(problems)
+        return tuple(_owner_memories(folder, tuple(documents[folder]), shared) for folder in sorted(documents)), tuple(
+            problems
+        )
 
 
-def _owner_memories(folder: str, documents: tuple[Document, ...], parse: Parse | None) -> OwnerMemories:
-    parsed = [memory for document in documents for memory in _memories(document, parse)]
+def _owner_memories(folder: str, documents: tuple[Document, ...], shared: SharedWorkspace) -> OwnerMemories:
+    parsed = [memory for document in documents for memory in _memories(document, shared)]
     return OwnerMemories(folder, documents, distinct_memories(parsed)[0])
 
 
-def _memories(document: Document, parse: Parse | None) -> Iterator[Memory]:
-    """The memories of a file, those in its private parts as private ones."""
-    parts = private_lines(document, parse)
+def _memories(document: Document, shared: SharedWorkspace) -> Iterator[Memory]:
+    """The memories of a file, those that a shared context lacks as private ones."""
+    seen = shared.read(document.path)
+    parts = withheld_lines(seen) if isinstance(seen, Document) else frozenset()
     for memory in parse_memories(document)[0]:
         yield memory._replace(private=True) if memory.line in parts else memory
 

@@ -45,6 +45,8 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
             path = os.path.realpath(path)
             if holds and not holds(path):
                 return ReadFailure("outside-workspace", "is a link that leads out of the workspace")
+            if not os.path.lexists(path):
+                return ReadFailure("not-a-file", "is a link to a file that is not there")
             status = os.lstat(path)
         return _regular_bytes(path, status, limit)
     except OSError as error:

@@ -20,7 +20,10 @@ HOMES = {
     "tiktoken": "selection.tokens",
     "Stemmer": "retrieval.search.analyzer",
     "llm": "integrations.llm_plugin",
-    "mcp pydantic": "integrations.mcp_server integrations.mcp_answers integrations.mcp_resources",
+    "mcp pydantic": (
+        "integrations.mcp_server integrations.mcp_answers integrations.mcp_resources integrations.mcp_tools"
+        " integrations.mcp_refusals"
+    ),
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "psycopg2": "workspace.store.connection",

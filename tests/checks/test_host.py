@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from contextasm.checks.host_cuts import kept_runs, lost_runs, lost_sections
 from contextasm.checks.host_files import read_host_files
-from contextasm.config.host_loader import Cut, host_names, load_host
-from tests.command import CASES, Result, fill, inside, refused
+from contextasm.config.host_loader import Cut, Digest, host_names, load_host
+from tests.command import CASES, ROOT, Result, fill, inside, refused
 
 HOSTS = host_names()
 
@@ -60,6 +60,15 @@ def codes(result: Result) -> list[tuple[str, str]]:
     return re.findall(r"^([^:\n]+(?::\d+)?: \w+): .* (\[[\w-]+\])$", result.out, re.MULTILINE)
 
 
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
+    """All of them, and no other: each name works."""
+    words = " ".join(inside(command, "--help").out.split()).replace("- ", "-")
+    (listed,) = re.findall(r"Apply the loading rules of this host: ([\w, -]+)\.", words)
+    assert listed.split(", ") == HOSTS
+    assert [path.stem for path in sorted((ROOT / "contextasm/config/hosts").glob("*"))] == HOSTS
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) -> None:
     """Findings, table, and what was not looked at."""
@@ -95,11 +104,41 @@ def test_limit_is_held_to_the_letter(host: str, name: str, size: int, tmp_path: 
     assert (check(whole, "--host", host).code, check(cut, "--host", host).code) == (0, 1)
 
 
-def test_openclaw_keeps_seven_tenths_and_two_tenths(tmp_path: Path) -> None:
-    """Of 20,000 characters: the first 14,000 and the last 4,000."""
+def test_openclaw_keeps_three_quarters_and_one_quarter(tmp_path: Path) -> None:
+    """Of 20,000 characters less its marker of 106; blanks at the end of the file do not count."""
     text = "".join(f"{number:09}\n" for number in range(3000))
-    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text})).files
-    assert "".join(text[start:stop] for start, stop in file.kept) == text[:14_000] + text[-4_000:]
+    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text + "\n" * 9})).files
+    assert "".join(text[start:stop] for start, stop in file.kept) == text[:14_920] + text.rstrip()[-4_973:]
+    (file,) = read_host_files(
+        load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text[:20_000] + "\n" * 99})
+    ).files
+    assert file.limit == ""
+
+
+def test_openclaw_keeps_a_digest_of_agents(tmp_path: Path) -> None:
+    """45 per cent of the beginning, 15 of the end; between them headings, items, and lines with one of its words."""
+    prose = "".join(f"Prose {number:04} says nothing that anybody would look for.\n\n" for number in range(300))
+    middle = f"## A heading\n\nFor example:\n- an item\n\nYou must not.\n\n```\nplain code\n```\n\n- {'x' * 400}\n\n"
+    text = f"{prose}{middle}{prose}"
+    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"AGENTS.md": text})).files
+    kept = [text[start:stop] for start, stop in file.kept]
+    assert kept[0] == text[:9_000]
+    assert kept[-1] == text.rstrip()[-3_000:]
+    assert kept[1:-1] == ["## A heading", "For example:", "- an item", "You must not.", f"- {'x' * 238}"]
+    done = check(tmp_path, "--host", "openclaw")
+    line = text.count("\n", 0, 9_000) + 1
+    assert codes(done) == [(f"AGENTS.md:{line}: error", "[host-cut]")]
+    assert "are never seen, but for single lines in a digest" in done.out
+
+
+def test_digest_of_openclaw_takes_no_more_than_its_part(tmp_path: Path) -> None:
+    """35 per cent: lines with the words that go first come before those that are in front of them."""
+    lines = [f"- item {number:04} of a list\n" for number in range(1000)]
+    lines[500] = "- you must never do this\n"
+    text = "".join(lines)
+    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"AGENTS.md": text})).files
+    kept = [text[start:stop] for start, stop in file.kept]
+    assert kept == [text[:9_000], "- you must never do this", text.rstrip()[-3_000:]]
 
 
 def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
@@ -162,7 +201,7 @@ def test_claude_code_reads_agents_md_only_where_there_is_no_claude_md(tmp_path: 
 
 def test_finding_names_line_headings_and_tokens(tmp_path: Path) -> None:
     """A heading in a fence is none."""
-    text = "# One\n" + "a" * 2_793 + "\n" + "```\n# no heading\n```\n## Two\n" + "b\n" * 187 + "c" * 800
+    text = "# One\n" + "a" * 2_915 + "\n" + "```\n# no heading\n```\n## Two\n" + "b\n" * 187 + "c" * 974
     done = check(files(tmp_path, {"USER.md": text}), "--host", "openclaw")
     lost = "191 lines under `One`, `Two`, some 101 tokens, are never seen"
     assert f"USER.md:3: error: OpenClaw cuts this file at 4,000 characters: {lost}: shorten the file" in done.out
@@ -241,12 +280,15 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
         lines=st.integers(0, 5),
         head=st.sampled_from([100, 70, 50]),
         tail=st.sampled_from([0, 20]),
+        marker=st.sampled_from([0, 3, 50]),
+        trimmed=st.booleans(),
+        digest=st.sampled_from([None, Digest(10, 4, ("a",), ("b",))]),
     ),
 )
 def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None:
     """For any text and any cut: nothing is told twice, nothing is left out, and the limits hold."""
     if cut.head == 100:
-        cut = cut._replace(tail=0)
+        cut = cut._replace(tail=0, digest=None)
     kept = kept_runs(text, cut)
     letters = "".join(text[start:stop] for start, stop in kept)
     assert not cut.characters or len(letters.encode("utf-16-le")) <= 2 * cut.characters

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from contextasm.text.cleaning import LONGEST_MESSAGE, LONGEST_WORD
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, clean, ctxasm, fill, inside, refused, shell, start
 
 IDENTITY = "agents/a/IDENTITY.md"
@@ -490,3 +492,40 @@ def test_environment_of_the_tests_is_clean(monkeypatch: pytest.MonkeyPatch) -> N
     env: Mapping[str, str] = clean()
     assert not [name for name in env if name.startswith("CTXASM")]
     assert env["HOME"] != os.environ.get("HOME")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "-a", "x" * 3000),
+        ("build", "-a", "x y " * 3000),
+        ("build", "-p", "x" * 3000),
+        ("build", "-p", "x y " * 3000),
+        ("build", "--" + "x" * 3000),
+        ("x" * 3000,),
+        ("build", "-b", "9" * 3000),
+        ("show", "x" * 3000),
+        ("remember", "A", "--type", "x]" * 400),
+        ("hook", "x" * 3000),
+    ],
+    ids=lambda words: " ".join(words)[:20],
+)
+def test_long_name_is_shown_by_its_ends(tmp_path: Path, words: Sequence[str]) -> None:
+    """The line stays one that a person can read, whatever was pasted."""
+    done = inside(*words, cwd=fill(tmp_path, {}))
+    told = done.err + done.out
+    assert "error: " in told
+    assert "..." in told or "too long a name" in told
+    assert len(told) <= LONGEST_MESSAGE + 100
+    assert not any(len(word) > LONGEST_WORD + 2 for word in re.split(r"[\s/]", told))
+
+
+def test_path_in_a_message_keeps_its_names(tmp_path: Path) -> None:
+    """However long it is as a whole: it is there to be opened."""
+    folder = tmp_path.joinpath(*["a" * 60] * 5)
+    refused(inside("build", "-w", folder), str(folder), "does not exist")
+
+
+def test_hidden_character_in_a_name_is_shown() -> None:
+    """Without it the message would say that a good name is none."""
+    refused(inside("build", *LUNA[:2], "-a", "lu\u200bna"), "--agent: lu\\u200bna can't be a name")

@@ -10,6 +10,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
+from contextasm.text.storable import LONGEST_TEXT
 from tests.command import fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
@@ -399,3 +400,17 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
     assert seen == ["agents/a/memories/z.md"]
     remember(tmp_path, "Look up")
     assert seen[1:] == [LIST]
+
+
+def test_text_that_no_context_could_show_is_refused(tmp_path: Path) -> None:
+    """By the line that says how long it may be; the longest that fits is stored, and read."""
+    fill(tmp_path, {})
+    pipe = ("remember", "-", *DAY, "-w", str(tmp_path))
+    refused(inside(*pipe, stdin="x" * (LONGEST_TEXT + 1)), "line 1", "65,537 characters", "65,536 are the most")
+    refused(inside("log", "-", "-w", tmp_path, stdin="x" * 10_000_000), "TEXT", "10,000,000 characters")
+    for flag in ("--tag", "--key", "--type", "--supersedes"):
+        refused(inside("remember", "A", *DAY, "-w", tmp_path, flag, "x" * 1001), flag, "1,001 characters", "1,000")
+    refused(inside("remember", "A", *DAY, "-w", tmp_path, *("--tag", "x") * 101), "--tag", "101 values", "100 at most")
+    assert not (tmp_path / LIST).exists()
+    assert inside(*pipe, stdin="x" * LONGEST_TEXT).code == 0
+    assert [len(text) for _, text in stored(tmp_path / LIST)] == [LONGEST_TEXT]

@@ -93,6 +93,14 @@ def test_contributors_are_files_authors_and_types(tmp_path: Path) -> None:
     assert len(value["types"]) == 2
 
 
+@pytest.mark.parametrize("word", ["April", "Monday", "Note", "TODO", "Decision", "Update", "Hinweis"])
+def test_a_month_or_a_label_before_a_colon_is_no_author(tmp_path: Path, word: str) -> None:
+    """A name is."""
+    text = f"- [fact] {word}: the pier opens\n- [fact] **{word}:** it closes\n- [fact] Mara: I open it\n"
+    folder = fill(tmp_path, {"agents/a/memories/m.md": text})
+    assert [(each["name"], each["memories"]) for each in figures("-w", folder, *DATE)["authors"]] == [("mara", 1)]
+
+
 def test_layers_are_those_that_plan_computes() -> None:
     """Under the same options."""
     plan = json.loads(inside("plan", *LUNA, "--budgets", "1500", "--json").out)["budgets"][0]

@@ -12,6 +12,7 @@ import termios
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tests.command import COMMAND, LUNA, clean, inside
 
@@ -79,3 +80,12 @@ def test_explain_shows_the_beginning_of_each_text_on_a_wide_terminal() -> None:
     assert max(map(len, wide.split("\n"))) <= 160
     assert "You are Luna" not in terminal("explain", *LUNA, columns=120)
     assert "You are Luna" not in inside("explain", *LUNA).out
+
+
+def test_wide_letters_take_two_cells_of_a_column() -> None:
+    """The beginning of a text in wide letters stands in one line like any other."""
+    lines = terminal("explain", *LUNA, columns=180).split("\n")
+    japanese = [line for line in lines if re.search("[\u3040-\u30ff\u4e00-\u9fff]", line)]
+    assert japanese
+    assert all(line.startswith(" L") for line in japanese), "no beginning of a text is wrapped"
+    assert max(map(cell_len, lines)) <= 180

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import ctxasm, fill, inside
+from tests.workspace.test_watch import watching
 
 make = partial(fill, base={})
 """Makes a folder of these files alone: no agents."""
@@ -111,7 +112,63 @@ Test.
 Always.
 """
 
+ALONE = {
+    "AGENTS.md": "Be brief.\n",
+    "CLAUDE.md": "Be brief.\n",
+    "GEMINI.md": "Be brief.\n",
+    ".cursorrules": "Be brief.\n",
+    ".cursor/rules/all.mdc": "---\nalwaysApply: true\n---\nBe brief.\n",
+    ".github/copilot-instructions.md": "Be brief.\n",
+    ".github/instructions/a.instructions.md": '---\napplyTo: "**"\n---\nBe brief.\n',
+}
+"""Files each of which alone makes a folder a repository with instructions, with the sign that the receipt names."""
+SIGNS = {".cursor/rules/all.mdc": ".cursor/rules", ".github/instructions/a.instructions.md": ".github/"}
+
+CLAW = {
+    "AGENTS.md": "Ask first.\n",
+    "memory/2025-03-13.md": "- Shipped.\n",
+}
+CLAW_TEXT = """\
+## Agents
+Ask first.
+
+## Recent Notes
+### 2025-03-13
+- Shipped.
+"""
+CLAW_WORDS = "profile openclaw, for AGENTS.md + memory/ is here; also found: -p repo (AGENTS.md)"
+EVERYTHING = {**OPENCLAW, **LOGSEQ, **OBSIDIAN, "CLAUDE.md": "Order.\n"}
+EVERYTHING_WORDS = (
+    "profile openclaw, for SOUL.md is here; also found: -p logseq (logseq/config.edn), -p obsidian (.obsidian), "
+    "-p repo (AGENTS.md)"
+)
+
 LAYOUTS = {
+    **{
+        f"repo-{path}": (
+            {path: text},
+            f"## Instructions\n### {path}\nBe brief.\n",
+            f"profile repo, for {SIGNS.get(path, path)} is here",
+        )
+        for path, text in ALONE.items()
+    },
+    "openclaw-agents": (CLAW, CLAW_TEXT, CLAW_WORDS),
+    "openclaw-memory": (
+        {"AGENTS.md": "Ask first.\n", "MEMORY.md": "Tea.\n", "memory/topics.md": "- T\n"},
+        "## Agents\nAsk first.\n\n## Memory\nTea.\n",
+        "profile openclaw, for AGENTS.md + memory + MEMORY.md is here; also found: -p repo (AGENTS.md)",
+    ),
+    "everything": (EVERYTHING, OPENCLAW_TEXT, EVERYTHING_WORDS),
+    "logseq-obsidian": (
+        {**LOGSEQ, **OBSIDIAN, "GEMINI.md": "G.\n"},
+        LOGSEQ_TEXT,
+        "profile logseq, for logseq/config.edn is here; also found: -p obsidian (.obsidian), -p repo (GEMINI.md)",
+    ),
+    "obsidian-repo": (
+        {**OBSIDIAN, "CLAUDE.md": "C.\n"},
+        f"## Instructions\n### CLAUDE.md\nC.\n\n{OBSIDIAN_TEXT}",
+        "profile obsidian, for .obsidian is here; also found: -p repo (CLAUDE.md)",
+    ),
     "openclaw": (OPENCLAW, OPENCLAW_TEXT, "profile openclaw, for SOUL.md is here; also found: -p repo (AGENTS.md)"),
     "obsidian": (OBSIDIAN, OBSIDIAN_TEXT, "profile obsidian, for .obsidian is here"),
     "logseq": (LOGSEQ, LOGSEQ_TEXT, "profile logseq, for logseq/config.edn is here"),
@@ -138,6 +195,76 @@ def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command
     result = inside(command, cwd=tmp_path, env=DAY)
     assert result.code == 0, result
     assert words in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("openclaw-agents", "memory/2025-03-14.md", "- Sailed.\n"),
+        ("repo", "docs/style.md", "Spaces.\n"),
+        ("obsidian", "Daily/2025/03/14-03-2025 Friday.md", "- Sailed.\n"),
+        ("logseq", "journals/2025_03_14.md", "- Sailed.\n"),
+    ],
+)
+def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, text: str) -> None:
+    """It writes what a build writes, and again when a file of the layout changes, be it new or only imported."""
+    files, whole, words = LAYOUTS[name]
+    (tmp_path / "ws").mkdir()
+    make(tmp_path / "ws", files)
+    with watching(tmp_path, "--date", "2025-03-14") as watch:
+        assert watch.out.read_text() == whole
+        assert words in watch.log
+        make(tmp_path / "ws", {path: text})
+        watch.shows(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("openclaw", "`ctxasm build --topic WORDS` shows the lines of its logs that match"),
+        ("repo", "name a profile of memories with -p"),
+    ],
+)
+def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
+    """With and without `--all`; the build that is named finds the line."""
+    files, _, _ = LAYOUTS[name]
+    make(tmp_path, {**files, "memory/2024-05-05.md": "- The ferry sank.\n"} if name == "openclaw" else files)
+    for words in ((), ("--all",)):
+        result = inside("search", "ferry", *words, cwd=tmp_path, env=DAY)
+        assert (result.code, result.out) == (2, "")
+        assert f"profile {name}: searches no memories: {hint}" in result.err
+    if name == "openclaw":
+        assert "The ferry sank." in inside("build", "--topic", "ferry", cwd=tmp_path, env=DAY).out
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_show_finds_no_memory_and_says_so(tmp_path: Path, name: str) -> None:
+    """In one line, with what lists the ids."""
+    files, _, _ = LAYOUTS[name]
+    make(tmp_path, files)
+    result = inside("show", "m-1", cwd=tmp_path, env=DAY)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("ctxasm: error: id: there is no memory m-1")
+
+
+@pytest.mark.parametrize("folder", ["/home/ana/notes", "../notes", "a/../../b", "~/notes", "C:\\\\notes"])
+def test_daily_notes_outside_of_the_vault_are_refused_in_one_clear_line(tmp_path: Path, folder: str) -> None:
+    """With the file, the folder and what to do."""
+    make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}'})
+    result = inside("build", cwd=tmp_path, env=DAY)
+    shown = folder.replace("\\\\", "\\")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"ctxasm: error: .obsidian/daily-notes.json: the folder of daily notes, {shown}, is not inside this workspace: "
+        "choose a folder of the workspace there, such as Daily\n"
+    )
+
+
+@pytest.mark.parametrize("folder", ["/Daily", "Daily/", " /Daily/ "])
+def test_slashes_around_a_folder_of_daily_notes_mean_nothing(tmp_path: Path, folder: str) -> None:
+    """Obsidian takes them off, too."""
+    make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}', "Daily/2025-03-14.md": "- Today.\n"})
+    assert "Today." in inside("build", "-q", cwd=tmp_path, env=DAY).out
 
 
 def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:

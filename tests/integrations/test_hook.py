@@ -46,42 +46,44 @@ CODEX_SCHEMA: Mapping[str, Any] = {
 }
 """What Codex takes: it refuses unknown keys, and null where a text belongs."""
 
-HOOKS_SCHEMA: Mapping[str, Any] = {
+COMMAND: Mapping[str, Any] = {
     "type": "object",
-    "additionalProperties": False,
-    "required": ["hooks"],
-    "properties": {
-        "hooks": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["hooks"],
-                    "properties": {
-                        "matcher": {"type": "string"},
-                        "hooks": {
-                            "type": "array",
-                            "minItems": 1,
-                            "items": {
-                                "type": "object",
-                                "additionalProperties": False,
-                                "required": ["type", "command"],
-                                "properties": {
-                                    "type": {"const": "command"},
-                                    "command": {"type": "string"},
-                                    "timeout": {"type": "integer", "exclusiveMinimum": 0},
-                                },
-                            },
-                        },
-                    },
-                },
-            },
-        }
-    },
+    "required": ["type", "command"],
+    "properties": {"type": {"const": "command"}, "command": {"type": "string", "minLength": 1}},
 }
-"""The part that the settings of the three hosts have in common."""
+"""A hook that runs a command, as all three hosts describe it."""
+
+
+def settings_schema(events: list[str], timeout: Mapping[str, Any], *, others: bool) -> Mapping[str, Any]:
+    """What a host's schema says of the keys that are printed; `others` is whether it allows more of them in a hook."""
+    command = {**COMMAND, "properties": {**COMMAND["properties"], "timeout": timeout}, "additionalProperties": others}
+    group = {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {"matcher": {"type": "string"}, "hooks": {"type": "array", "minItems": 1, "items": command}},
+        "additionalProperties": False,
+    }
+    groups = {event: {"type": "array", "minItems": 1, "items": group} for event in events}
+    hooks = {"type": "object", "properties": groups, "additionalProperties": False}
+    return {"type": "object", "required": ["hooks"], "properties": {"hooks": hooks}, "additionalProperties": False}
+
+
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "claude-code": settings_schema(
+        ["SessionStart", "UserPromptSubmit"], {"type": "number", "exclusiveMinimum": 0}, others=False
+    ),
+    "codex": settings_schema(["SessionStart", "UserPromptSubmit"], {"type": "integer", "minimum": 0}, others=True),
+    "gemini": settings_schema(["SessionStart", "BeforeAgent"], {"type": "number"}, others=True),
+}
+"""The parts of the published schemas that the printed settings use, in our own words.
+
+The settings of every host, with one part and with three, were valid on 2026-11-22 by the schemas themselves:
+`claude-code-settings.json` and `codex-hooks.json` of SchemaStore/schemastore at 3b6446ad8a07 (2026-08-07), and
+`schemas/settings.schema.json` of google-gemini/gemini-cli at 5411f113cafa (2026-08-21). The answers were valid by
+`session-start` and `user-prompt-submit.command.output.schema.json` of openai/codex at 658d027e987c and 6fff509bb33f.
+Codex counts `timeout` in whole seconds, Claude Code in seconds, Gemini CLI in milliseconds; Claude Code alone refuses
+other keys in a hook, and the root of Codex' file holds nothing but `hooks`.
+"""
 
 
 def hook(event: Mapping[str, Any] | str, *words: str | Path, cwd: Path | str = "/") -> Mapping[str, Any]:
@@ -168,7 +170,41 @@ def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> 
     value = hook({"hook_event_name": "SessionStart"}, "--for", "claude-code", cwd=root)
     assert len(context(value)) <= 10_000
     assert context(value).endswith("[cut here: the rest does not fit]\n")
-    assert value["systemMessage"].startswith("ctxasm: ")
+    assert value["systemMessage"] == (
+        "ctxasm: budget: required layers take 38,036 characters, and one hook holds 10,000: the rest is cut; "
+        "shorten the files of these layers, or set 4 hooks up (--print-config HOST --part 1/4)"
+    )
+
+
+@pytest.mark.parametrize(
+    "words", ["I am a long story. " * 2_000, "I am a long story.\n" * 2_000], ids=["line", "lines"]
+)
+def test_long_block_goes_on_in_the_next_part(words: str, tmp_path: Path) -> None:
+    """The first part is full, too; as many hooks as the message names hold the whole."""
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
+
+    def part(number: int, parts: int) -> Mapping[str, Any]:
+        return hook({"hook_event_name": "SessionStart"}, "--for", "codex", "--part", f"{number}/{parts}", cwd=root)
+
+    cut = [part(number, 2) for number in (1, 2)]
+    assert all(len(context(value)) > 9_900 for value in cut)
+    assert "--part 1/4" in cut[0]["systemMessage"]
+    assert "systemMessage" not in cut[1]
+    whole = [part(number, 4) for number in (1, 2, 3, 4)]
+    texts = [context(value).partition("\n\n")[2] for value in whole]
+    assert "".join(texts) == f"## Identity\n{words.strip()}\n\n## Instructions\nDo it.\n"
+    assert all(len(context(value).encode()) <= 10_000 for value in whole)
+    assert "shorten" not in str(whole[0].get("systemMessage"))
+
+
+def test_context_may_take_more_than_nine_hooks(tmp_path: Path) -> None:
+    """The printed settings name each of them."""
+    done = inside("hook", "--print-config", "codex", "--part", "1/12")
+    commands = [entry["command"] for entry in json.loads(done.out)["hooks"]["SessionStart"][0]["hooks"]]
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a long story. " * 5_800})
+    assert len(commands) == 12
+    last = context(answer(inside(*commands[-1].split()[1:], cwd=root, stdin='{"hook_event_name": "SessionStart"}')))
+    assert last.startswith("Part 12 of 12 of the context")
 
 
 @pytest.mark.parametrize("host", HOOKED)
@@ -268,6 +304,35 @@ def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> No
     assert "More." in start("--for", "codex", cwd=root)
 
 
+@pytest.mark.parametrize("profile", ["", "id: mine\nextends: repo\nlayers: [{id: instructions, required: true}]\n"])
+@pytest.mark.parametrize("folder", ["", "src/deep"])
+def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
+    folder: str, profile: str, tmp_path: Path
+) -> None:
+    """Without the importing file, which the host loads itself; a host that imports gets neither."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src/deep").mkdir(parents=True)
+    texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "docs/more.md": "More: @deep.md\n", "docs/deep.md": "Deep.\n"}
+    if profile:
+        texts |= {"mine.yaml": profile.replace("id: mine\n", ""), "ctxasm.yaml": "profile: mine.yaml\n"}
+    root = fill(tmp_path, texts, base={})
+    text = start("--for", "codex", cwd=root / folder)
+    assert "Be brief" not in text
+    assert "More: @deep.md" in text
+    assert "Deep." in text
+    (root / "GEMINI.md").write_text("@AGENTS.md\n")
+    assert hook({"hook_event_name": "SessionStart"}, "--for", "gemini", cwd=root / folder) == {}
+
+
+def test_without_a_host_only_what_all_of_them_load_is_left_out(tmp_path: Path) -> None:
+    """A file that one of them lacks is sent: here Codex and Claude Code load a copy each, and Gemini CLI none."""
+    (tmp_path / ".git").mkdir()
+    root = fill(tmp_path, {"CLAUDE.md": "Be brief.\n", "AGENTS.md": "Be brief.\n"}, base={})
+    assert "Be brief." in start(cwd=root)
+    (root / "GEMINI.md").write_text("Be brief.\n")
+    assert start(cwd=root) == ""
+
+
 def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
     """The audience is personal, unless the settings name another."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] Fears the sea {private=true}\n"})
@@ -328,6 +393,49 @@ def test_folder_without_workspace_is_told(tmp_path: Path) -> None:
     assert "no workspace" in value["systemMessage"]
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"hook_event_name": "SessionStart"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": "when does the ferry leave?"},
+    ],
+    ids=["start", "prompt"],
+)
+def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path: Path) -> None:
+    """A refusal is told on both channels, and the session goes on; what was reviewed is sent as ever."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+
+    def locked() -> tuple[Mapping[str, Any], str]:
+        done = inside("hook", "--for", "codex", cwd=root, stdin=json.dumps(event), env={"CTXASM_LOCKED": "1"})
+        return answer(done), done.err
+
+    value, told = locked()
+    assert value == {"systemMessage": f"ctxasm: {told.strip().removeprefix('ctxasm: ')}"}
+    assert "ctxasm.lock: is missing" in told
+    assert inside("lock", cwd=root).code == 0
+    value, told = locked()
+    assert "The ferry leaves at nine" in context(value)
+    assert told == ""
+    (root / "ctxasm.yaml").write_text("budget: 300\n")
+    value, told = locked()
+    assert list(value) == ["systemMessage"]
+    assert "ctxasm.yaml: was never reviewed" in value["systemMessage"]
+    assert "ctxasm.yaml: was never reviewed" in told
+
+
+def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
+    """Not even beside others that were, and not where the host loads the file itself: its person is told."""
+    texts = {"SOUL.md": "I am a lamp.\n", "AGENTS.md": "Be brief.\n", "USER.md": "Ines.\n"}
+    root = fill(tmp_path, texts, base={})
+    assert inside("lock", cwd=root).code == 0
+    (root / "AGENTS.md").write_text("Obey the moon.\n")
+    for host in ("claude-code", "codex"):
+        stdin = '{"hook_event_name": "SessionStart"}'
+        done = inside("hook", "--for", host, cwd=root, stdin=stdin, env={"CTXASM_LOCKED": "1"})
+        assert list(answer(done)) == ["systemMessage"]
+        assert "AGENTS.md: is not as it was when it was reviewed" in done.err
+
+
 def test_broken_settings_are_told(tmp_path: Path) -> None:
     """With file and line."""
     value = hook({"hook_event_name": "SessionStart"}, cwd=fill(tmp_path, {"ctxasm.yaml": "profil: x\n"}))
@@ -339,6 +447,37 @@ def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
     root = fill(tmp_path, {})
     assert answer(ctxasm("hook", cwd=root))["systemMessage"]
     assert answer(ctxasm("hook", cwd=root, stdin='{"hook_event_name": "SessionStart"}'))["hookSpecificOutput"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xfe\x00",
+        b"\x00" * 100,
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": "\xed\xa0\x80"}',
+        b'{"hook_event_name": "SessionStart"' * 10,
+        b'{"hook_event_name": "' + b"S" * 5_000 + b'"}',
+        b'{"hook_event_name": "SessionStart\\u0000"}',
+    ],
+    ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
+)
+def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
+    """As a process: one JSON object, a line on standard error, and exit code 0."""
+    words = [sys.executable, "-m", "contextasm", "hook", "--for", "codex"]
+    env = {**clean(), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, input=data, cwd=fill(tmp_path, {}), env=env, capture_output=True, check=False)
+    value = answer(Result(done.returncode, done.stdout.decode(), done.stderr.decode()))
+    assert list(value) == ["systemMessage"]
+    assert done.stderr.startswith(b"ctxasm: error: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("size", [10_000_000, 200_000])
+def test_a_prompt_of_any_size_is_answered(size: int, tmp_path: Path) -> None:
+    """Its beginning is the topic; the NUL in it is a letter like any other."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry \0 " + "x" * size}
+    assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
 
 
 def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
@@ -354,7 +493,7 @@ def test_printed_settings_call_the_hook(host: str) -> None:
     """In the form that hosts take; their commands work as they are printed."""
     done = inside("hook", "--print-config", host, "-a", "luna", "-t", "q1", "--part", "1/2")
     settings = json.loads(done.out)
-    validate(settings, HOOKS_SCHEMA)
+    validate(settings, SCHEMAS[host])
     assert load_host(host, "test").hook.settings in done.err  # type: ignore[union-attr]
     assert list(settings["hooks"]) == ["SessionStart", PROMPTS[host]]
     for event, groups in settings["hooks"].items():
@@ -404,6 +543,12 @@ def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
     assert done.stdout
     if line.startswith("echo"):
         assert context(json.loads(done.stdout))
+
+
+def test_help_lists_the_hosts_that_have_hooks() -> None:
+    """For the option that names one."""
+    words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
+    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit all of them)." in words
 
 
 def test_readme_shows_lines_to_paste() -> None:

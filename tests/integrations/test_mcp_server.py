@@ -1,14 +1,25 @@
-"""The MCP server: what clients are offered, what they get, and what they can't do."""
+"""The MCP server: what clients are offered, what they get, and what they can't do.
+
+`UPDATE_CASES=1 pytest tests/integrations/test_mcp_server.py` writes what is offered.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from shutil import copytree
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
@@ -16,8 +27,11 @@ from mcp.types import PromptReference, TextContent
 
 import contextasm
 from contextasm.integrations.mcp_answers import ServedWorkspace
-from contextasm.integrations.mcp_server import MOST_DECISIONS, make_server
-from tests.command import SAMPLE, clean, fill, inside, refused
+from contextasm.integrations.mcp_server import make_server
+from contextasm.integrations.mcp_tools import MOST_DECISIONS
+from contextasm.text.cleaning import LONGEST_MESSAGE
+from contextasm.text.storable import LONGEST_TEXT
+from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, ctxasm, fill, inside, refused
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 LUNA = {"agent": "luna", "team": "q1"}
@@ -44,6 +58,20 @@ async def read_resource(client: Any, uri: str) -> Any:
 def call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> Any:
     """The result of a tool."""
     return ask(served, lambda client: client.call_tool(tool, arguments), mode)
+
+
+def refused_call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> str:
+    """The one line with which a call is refused."""
+    result = call(served, tool, arguments, mode)
+    assert result.is_error
+    (content,) = result.content
+    where, what, hint = content.text.split(": ", 2)
+    assert where
+    assert what
+    assert hint
+    assert content.text.isprintable()
+    assert len(content.text) <= LONGEST_MESSAGE
+    return str(content.text)
 
 
 @MODES
@@ -92,13 +120,14 @@ def test_tools_are_offered_with_all_their_hints(mode: str) -> None:
 def test_client_can_not_leave_what_the_server_names() -> None:
     """Neither by a parameter that is not there, nor by a name that is a path, nor by a tool that is not offered."""
     pinned = ServedWorkspace(str(SAMPLE), agent="luna", team="q1")
-    own = call(pinned, "build_context", {}).content[0].text
-    assert call(pinned, "build_context", {"agent": "kenji"}).content[0].text == own
+    told = refused_call(pinned, "build_context", {"agent": "kenji"})
+    assert told == "build_context: agent: the command line of this server fixes it: leave the argument out"
     for name in ("../../etc", "nobody", "lu\u200bna"):
         result = call(ServedWorkspace(str(SAMPLE)), "build_context", {"agent": name})
         assert (result.is_error, len(result.content)) == (True, 1)
-    refusal = call(pinned, "remember", {"text": "A"})
-    assert "remember" in str(refusal if isinstance(refusal, MCPError) else refusal.is_error and refusal.content)
+    assert "this server only reads" in refused_call(pinned, "remember", {"text": "A"})
+    names = ask(pinned, lambda client: client.complete(PromptReference(name="start"), {"name": "agent", "value": ""}))
+    assert names.completion.values == []
 
 
 def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
@@ -226,3 +255,280 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     refused(inside("mcp", "-w", SAMPLE), "pip install 'contextasm[mcp]'")
+
+
+@pytest.mark.parametrize(
+    ("name", "served"),
+    [
+        ("read-only", ServedWorkspace(str(SAMPLE))),
+        ("pinned", ServedWorkspace(str(SAMPLE), agent="luna", team="q1")),
+        ("write", ServedWorkspace(str(SAMPLE), writes=True)),
+    ],
+)
+@MODES
+def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode: str) -> None:
+    """Names, schemas, hints and descriptions, letter for letter: models choose and call tools by them."""
+
+    async def lists(client: Any) -> dict[str, Any]:
+        answers = {
+            "tools": (await client.list_tools()).tools,
+            "resources": (await client.list_resources()).resources,
+            "resource_templates": (await client.list_resource_templates()).resource_templates,
+            "prompts": (await client.list_prompts()).prompts,
+        }
+        return {
+            kind: [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in offered]
+            for kind, offered in answers.items()
+        }
+
+    offered = ask(served, lists, mode)
+    assert all(tool["inputSchema"]["additionalProperties"] is False for tool in offered["tools"])
+    golden = CASES / "mcp" / f"{name}.json"
+    if os.environ.get("UPDATE_CASES"):
+        golden.write_text(json.dumps(offered, indent=2, ensure_ascii=False) + "\n")
+    assert offered == json.loads(golden.read_text())
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("tool", "arguments", "line"),
+    [
+        ("build_context", {"agnt": "luna"}, "build_context: unknown argument agnt: did you mean agent?"),
+        ("build_context", {"profile": "brain"}, "build_context: profile: the command line of this server fixes it"),
+        ("build_context", {"workspace": "/"}, "build_context: workspace: the command line of this server fixes it"),
+        ("build_context", {"agent": 5}, "build_context: agent: `5` can't be used here: give a text of at most 255"),
+        ("build_context", {"topic": None}, "build_context: topic: nothing can't be used here: give a text"),
+        ("build_context", {"budget": [1]}, "build_context: budget: a list can't be used here: give a text or a whole"),
+        ("build_context", {"budget": True}, "build_context: budget: true can't be used here"),
+        ("build_context", {"budget": "-4"}, "budget: -4 is no number of tokens"),
+        ("build_context", {"agent": "nobody"}, "agent: unknown agent nobody: choose one of: kenji, luna"),
+        ("search_memories", {}, "search_memories: query: is missing: give a text"),
+        ("search_memories", {"query": "x", "top": 99}, "search_memories: top: `99` can't be used here: give a whole"),
+        ("search_memories", {"query": "x", "top": "many"}, "search_memories: top: `many` can't be used here"),
+        ("remember", {"text": "x", "tags": "a"}, "remember: tags: `a` can't be used here: give a list of texts"),
+        ("remember", {"text": "x", "tags": [1]}, "remember: tags: `1` can't be used here: give a list of texts"),
+        ("remember", {"text": "x", "tags": ["a"] * 101}, "remember: tags: has 101 values: give a list of texts, 100"),
+        ("remember", {"text": "x", "tags": ["a" * 1001]}, "tags: has 1,001 characters: give 1,000 at most"),
+        ("forget", {}, "ctxasm mcp: unknown tool forget: choose one of: build_context"),
+    ],
+)
+def test_argument_that_does_not_fit_is_refused_in_one_line(
+    tool: str, arguments: dict[str, Any], line: str, mode: str
+) -> None:
+    """In our words, with its name and what to give."""
+    assert refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments, mode).startswith(line)
+
+
+HOSTILE = (
+    "a\0b",
+    "\x1b[31mred",
+    "x" * 3000,
+    "x y " * 3000,
+    "lu\u200bna",
+    "a\nb: c: d",
+    "\u202eabc",
+    "../../etc/passwd",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_name_is_shown_clean_and_short(name: str) -> None:
+    """Wherever a client can put one: `refused_call` looks at each line."""
+    served = ServedWorkspace(str(SAMPLE), writes=True)
+    for tool, arguments in (
+        ("build_context", {"agent": name}),
+        ("build_context", {"agent": "luna", "team": name}),
+        ("build_context", {"agent": "luna", "budget": name}),
+        ("build_context", {name: "luna"}),
+        ("explain_context", {"agent": "luna", "place": name}),
+        ("search_memories", {"query": "x", "top": name}),
+        ("remember", {"text": "A", "agent": name}),
+        ("remember", {"text": "A", "agent": "luna", "supersedes": [name]}),
+        (name, {}),
+    ):
+        refused_call(served, tool, arguments)
+    uri = f"context://{quote(name)}"
+    for refusal in (
+        ask(served, partial(read_resource, uri=uri)),
+        ask(served, lambda client: client.get_prompt("start", {"agent": name})),
+        ask(served, lambda client: client.get_prompt("start", {name: "luna"})),
+        ask(served, lambda client: client.get_prompt(name, {})),
+    ):
+        assert isinstance(refusal, MCPError)
+        assert str(refusal).isprintable()
+        assert len(str(refusal)) <= LONGEST_MESSAGE
+
+
+def test_text_that_is_too_long_is_not_stored(tmp_path: Path) -> None:
+    """A context could never show it, and a file of such memories would not be read any more."""
+    fill(tmp_path, {"agents/a/memories/m.md": "- A\n"})
+    served = ServedWorkspace(str(tmp_path), agent="a", writes=True)
+    for tool in ("remember", "log"):
+        line = refused_call(served, tool, {"text": "x" * 10_000_000})
+        assert line == f"{tool}: text: has 10,000,000 characters: give a text of 1 to 65,536 characters"
+    assert call(served, "remember", {"text": "x" * LONGEST_TEXT}).structured_content["outcome"] == "stored"
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("daily")] == []
+
+
+def test_bug_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whichever request meets it; the server goes on."""
+
+    def broken(**_options: object) -> None:
+        raise ZeroDivisionError("a\nb")
+
+    monkeypatch.setattr("contextasm.api.build", broken)
+    served = ServedWorkspace(str(SAMPLE))
+    bug = "this is a bug: ZeroDivisionError: a b: please report it; CTXASM_DEBUG=1 shows where it happened"
+    assert refused_call(served, "build_context", {}) == bug
+    assert str(ask(served, partial(read_resource, uri="context://luna"))) == bug
+    assert str(ask(served, lambda client: client.get_prompt("start", {}))) == bug
+    assert capfd.readouterr().err == ""
+
+
+FIRST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}
+
+
+def frame(number: int, method: str, **params: Any) -> bytes:
+    """A request as a line."""
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server as a process that has been greeted."""
+    command = [*COMMAND, "mcp", "-w", str(SAMPLE), "-a", "luna", "-t", "q1", *words]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean(), cwd="/"
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        try:
+            process.stdin.write(json.dumps(FIRST).encode() + b"\n")
+            process.stdin.flush()
+            assert b'"serverInfo"' in process.stdout.readline()
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b"{nope\n",
+        b"\xff\xfe\n",
+        b"null\n[]\n1\n\n",
+        b"[" + frame(2, "ping").strip() + b"]\n",
+        b"[" * 100_000 + b"\n",
+        b"x" * 5_000_000 + b"\n",
+        b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n',
+        b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"build_context","arguments":{"topic":"\\ud800"}}}\n',
+        frame(3, "no/such"),
+        frame(3, "tools/call", name=5),
+        frame(3, "tools/call", name="build_context", arguments=[]),
+        frame(3, "tools/call", name="build_context", arguments={"topic": "x y " * 1_000_000}),
+    ],
+    ids=[
+        "no JSON",
+        "no UTF-8",
+        "no requests",
+        "batch",
+        "deep",
+        "long",
+        "params",
+        "surrogate",
+        "method",
+        "name",
+        "arguments",
+        "topic",
+    ],
+)
+def test_server_outlives_a_hostile_frame(hostile: bytes) -> None:
+    """It answers what comes after, and ends with its client; nothing is written to standard error."""
+    with started() as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(hostile + frame(9, "tools/call", name="search_memories", arguments={"query": "demo"}))
+        process.stdin.flush()
+        answers = iter(process.stdout.readline, b"")
+        answer = next(line for line in answers if json.loads(line).get("id") == 9)
+        assert b'"isError":false' in answer
+        process.stdin.close()
+        assert process.wait(TIMEOUT) == 0
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+def test_server_ends_with_its_client() -> None:
+    """In the middle of a frame, in the middle of its work, and where nobody reads its answers any more."""
+    work = frame(2, "tools/call", name="build_context", arguments={"topic": "demo"})
+    for sent, code in ((work[:40], 0), (work * 5, 0)):
+        with started() as process:
+            assert process.communicate(sent, timeout=TIMEOUT)[1] == b""
+            assert process.returncode == code
+    with started() as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        process.stdin.write(work)
+        process.stdin.flush()
+        assert process.stderr.read() == b""
+        assert process.wait(TIMEOUT) == 141
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_server_ends_at_the_first_signal(name: str) -> None:
+    """While it waits for its client: a person who started it by hand presses Ctrl-C once."""
+    number = getattr(signal, name)
+    with started() as process:
+        process.send_signal(number)
+        assert process.wait(TIMEOUT) == 128 + number
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None:
+    """A process that has built before gives what a new one gives, whatever changed: nothing stale is kept."""
+    root = copytree(SAMPLE, tmp_path / "w")
+    memories, log = root / "agents/luna/memories/fresh.md", root / "teams/q1/daily/2025-03-10.md"
+    memories.write_text("- [fact] The demo runs on a red lamp {id=red}\n")
+    draw = random.Random(seed)
+
+    def same_size_and_time() -> None:
+        status = memories.stat()
+        memories.write_text(memories.read_text().replace("red lamp", "old lamp"))
+        os.utime(memories, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def budget() -> None:
+        settings = root / "ctxasm.yaml"
+        settings.write_text(re.sub(r"(?m)^budget:.*\n", "", settings.read_text()) + f"budget: {draw.choice([3, 5])}k\n")
+
+    edits: list[Callable[[], object]] = [
+        same_size_and_time,
+        budget,
+        lambda: memories.write_text(memories.read_text() + f"- [fact] The demo has {draw.randrange(99)} boats\n"),
+        lambda: memories.write_text(memories.read_text().replace("{id=red}", "{id=red private=true}")),
+        lambda: memories.write_text(memories.read_text().replace("lamp", "l\u200bamp")),
+        lambda: log.write_text(f"# Demo\n\nThe demo date moved {draw.randrange(99)} days.\n"),
+        lambda: (root / f"agents/luna/memories/{draw.randrange(9)}.md").write_text("- [fact] A new demo file\n"),
+        lambda: (root / "agents/luna/GOALS.md").write_text(f"Finish {draw.randrange(99)} demos.\n"),
+        lambda: next(root.glob("teams/q1/memories/*.md"), memories).write_text("- [fact] The demo is all\n"),
+    ]
+    served = ServedWorkspace(str(root), agent="luna", team="q1")
+
+    async def rounds(client: Any) -> None:
+        for step in range(10):
+            topic = draw.choice(["the demo", "boats and the lamp", ""])
+            built = (await client.call_tool("build_context", {"topic": topic})).content[0].text
+            words: list[str | Path] = ["build", "-q", "-w", root, "-a", "luna", "-t", "q1", "--audience", "shared"]
+            assert built == ctxasm(*words, *(["--topic", topic] if topic else [])).out, step
+            edits[step % len(edits)]()
+
+    draw.shuffle(edits)
+    ask(served, rounds)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from contextasm.config.host_loader import host_names
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.integrations.hook import answer_text, hook_call
+from contextasm.integrations.hook import answer_text, failure_text, hook_call
 from contextasm.integrations.hook_parts import cut_text, split_text
+from contextasm.model import ContextasmError
 from contextasm.selection.tokens import LENGTHS
 from tests.workspaces import Content, law, workspaces, write
 
@@ -62,15 +63,49 @@ def test_no_answer_is_above_the_limit_of_its_host(
         assert units(host, answer(root, host, event, 0, limit)) <= min(most, 2_000)
 
 
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=8),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=3,
+)
+names = st.sampled_from(["SessionStart", "UserPromptSubmit", "BeforeAgent"]) | values
+
+
+@law(150)
+@given(name=names, prompt=values, folder=values, drop=st.sets(st.sampled_from(["hook_event_name", "prompt", "cwd"])))
+def test_any_event_gets_one_answer_or_an_error_for_the_person(
+    name: object, prompt: object, folder: object, drop: set[str]
+) -> None:
+    """Keys of any type, with halves of characters, or missing; an error has one line, as JSON takes it."""
+    event = {"hook_event_name": name, "prompt": prompt, "cwd": folder}
+    event = {key: value for key, value in event.items() if key not in drop}
+    with TemporaryDirectory() as place:
+        root = Path(place)
+        write(root, {"agents/luna/IDENTITY.md": "I am Luna.\n", "agents/luna/memories/m.md": "- [fact] A ferry\n"})
+        process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, root, lambda: 0.0)
+        call = hook_call(None, Options(date="2025-03-14", workspace=str(root)), None, None)
+        try:
+            text = answer_text(json.dumps(event), call, process)
+        except ContextasmError as error:
+            text = failure_text(str(error))
+    assert text.count("\n") == 1
+    text.encode()
+    assert set(json.loads(text)) <= {"hookSpecificOutput", "systemMessage"}
+
+
 @given(
     text=st.text(st.sampled_from("ab \n#`-é日😀")),
     limit=st.integers(4, 60),
     name=st.sampled_from(sorted(LENGTHS)),
 )
 def test_parts_joined_are_the_whole(text: str, limit: int, name: str) -> None:
-    """No part is empty, and none is above the limit; a text that is cut keeps to it, too."""
+    """No part is empty, and none is above the limit; a text that is cut keeps to it, too.
+
+    Every part but the last is at least half full, or has no room for one more letter, which takes up to 4 units.
+    """
     measure = LENGTHS[name].units
     parts = split_text(text, limit, measure)
     assert "".join(parts) == text
     assert all(part and measure(part) <= limit for part in parts)
+    assert all(measure(part) > limit - max(limit // 2, 4) for part in parts[:-1])
     assert measure(cut_text(text, limit, measure)) <= limit

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,3 +72,29 @@ def test_nothing_private_or_excluded_is_shown_for_having_been_tidied(
             )
             assert MARK not in found.out
             assert inside("tidy", *day, "--apply", which).code == 0
+
+
+DIARY = "{id: diary, heading: Diary, source: document, path: 'agents/{agent}/memories/diary.md', private: true}"
+
+
+@pytest.mark.parametrize("settings", ["profile: p.yaml\n", "outputs:\n  - {file: out.md, profile: p.yaml}\n"])
+@pytest.mark.parametrize("copy", [False, True])
+def test_a_file_of_a_private_layer_is_merged_with_no_public_one(tmp_path: Path, settings: str, copy: bool) -> None:
+    """Nor is a copy of it: nothing of it moves into another file, and no reason quotes it."""
+    hidden = f"- The {MARK} lamp is green and stands at the harbor {{key=lamp importance=0.9 tags=sea}}\n"
+    root = fill(tmp_path, {
+        **SMALL,
+        "ctxasm.yaml": settings,
+        "p.yaml": f"extends: default\nlayers:\n  - {DIARY}\n",
+        "agents/a/memories/diary.md": hidden,
+        "agents/a/memories/open.md": f"- The {MARK} lamp is green and stands at the harbor.\n",
+        **({"agents/a/memories/z.md": hidden} if copy else {}),
+    })  # fmt: skip
+    before = (root / "agents/a/memories/open.md").read_bytes()
+    planned = json.loads(inside("tidy", "-w", root, "--date", "2026-03-14", "--json").out)["actions"]
+    assert [action["targets"] for action in planned] == (
+        [["agents/a/memories/diary.md:1", "agents/a/memories/z.md:1"]] if copy else []
+    )
+    assert MARK not in str(planned)
+    assert inside("tidy", "-w", root, "--date", "2026-03-14", "--apply", "--all").code == 0
+    assert (root / "agents/a/memories/open.md").read_bytes() == before

@@ -473,3 +473,16 @@ def test_record_is_a_value() -> None:
     context = assemble(Build(noted, DEFAULT, request(), ESTIMATE))
     own: Record = make_record(context, BuildFacts((), "", (), DEFAULT), noted)
     assert parse_record(encode_record(own).data, "record") == own
+
+
+def test_inputs_that_are_not_stored_are_told(tmp_path: Path) -> None:
+    """In one line, with their names; nothing where all are stored, or with `-q`."""
+    secret = "ghp_" + "R4nd0mT0kenV4lue9xYzAbCdEfGhIjKl2345"
+    root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Plain\n"})
+    assert "not stored" not in inside("build", "-w", root, "--record-inputs").err
+    fill(root, {"agents/a/KNOWLEDGE.md": f"The key is {secret}\n"})
+    done = inside("build", "-w", root, "--record-inputs")
+    line = "ctxasm: warning: --record-inputs: 1 file is not stored, for a secret: agents/a/KNOWLEDGE.md\n"
+    assert (done.code, done.err.count(line)) == (0, 1)
+    assert "not stored" not in inside("build", "-w", root, "--record-inputs", "-q").err
+    assert "not stored" not in inside("build", "-w", root, "--record").err

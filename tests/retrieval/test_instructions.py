@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,68 @@ def test_imports_are_followed_five_deep(tmp_path: Path) -> None:
     assert "Text 5" in result.out
     assert "Text 6" not in result.out
     assert "5.md:1: @6.md is more than 5 imports deep" in result.err
+
+
+@pytest.mark.parametrize(
+    ("front", "line", "why"),
+    [
+        ("description: [x\nalwaysApply: true", 2, "a value of front matter that is never closed"),
+        ('alwaysApply: true\ndescription: "x', 3, "a value of front matter that is never closed"),
+        ("alwaysApply: true\nglobs *.py", 3, "a line of front matter that is no `key: value`"),
+        ("- a\n- b", 2, "a line of front matter that is no `key: value`"),
+    ],
+)
+def test_a_cursor_rule_whose_front_matter_is_no_yaml_applies_to_nothing(
+    front: str, line: int, why: str, tmp_path: Path
+) -> None:
+    """As in Cursor; a build, `explain` and `check` tell file and line. An import still brings its text."""
+    path = ".cursor/rules/r.mdc"
+    make(tmp_path, {"AGENTS.md": "Be brief.\n", path: f"---\n{front}\n---\nUse tabs.\n"})
+    result = inside("build", "-w", tmp_path, "--open", "x.py")
+    assert "Use tabs." not in result.out
+    assert f"{path}:{line}: {why}: Cursor skips such a rule" in result.err
+    assert f"line {line} of its front matter is no YAML" in inside("explain", "-w", tmp_path).out
+    assert f"{path}:{line}: warning: {why}" in inside("check", "-w", tmp_path).out
+    (tmp_path / "AGENTS.md").write_text(f"@{path}\n")
+    assert "Use tabs." in inside("build", "-w", tmp_path).out
+
+
+def test_front_matter_of_a_cursor_rule_that_never_ends_is_told(tmp_path: Path) -> None:
+    """It is no front matter, so the rule applies to nothing."""
+    make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": "---\nalwaysApply: true\nUse tabs.\n"})
+    result = inside("build", "-w", tmp_path)
+    assert "Use tabs." not in result.out
+    assert "r.mdc:1: front matter that is never closed by `---`" in result.err
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "alwaysApply: true",
+        "description: >\n  two\n  lines\nalwaysApply: true",
+        "globs: *.py, *.md\nalwaysApply: true\n# a remark",
+        "description: 'it is'\nglobs:\n  - a.py\n- b.py\nalwaysApply: true",
+        "globs: [\n  a.py,\n]\nalwaysApply: true",
+    ],
+)
+def test_a_cursor_rule_as_people_write_it_applies(front: str, tmp_path: Path) -> None:
+    """Folded texts, remarks, lists in any form, and globs that a strict reader of YAML takes for something else."""
+    make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": f"---\n{front}\n---\nUse tabs.\n"})
+    result = inside("build", "-w", tmp_path)
+    assert "Use tabs." in result.out
+    assert "front-matter" not in result.err
+
+
+@pytest.mark.parametrize(
+    "globs", ["[*.py, *.md]", "[\n  '*.py',\n  '*.md',\n]", "\n  - '*.py'\n  - '*.md'", "*.py, *.md"]
+)
+def test_globs_of_a_rule_may_stand_on_several_lines(globs: str, tmp_path: Path) -> None:
+    """In any form of a list."""
+    make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": f"---\nglobs: {globs}\n---\nUse tabs.\n"})
+    for path, is_shown in (("a.py", True), ("b.md", True), ("c.txt", False)):
+        result = inside("build", "-w", tmp_path, "--open", path)
+        assert ("Use tabs." in result.out) is is_shown
+        assert "front-matter" not in result.err
 
 
 def test_nothing_outside_the_workspace_is_imported(tmp_path: Path) -> None:

@@ -156,3 +156,12 @@ def test_long_log_is_searched_in_its_beginning() -> None:
     assert related(context) == f"### {OLD}\n- The harbour was dredged"
     assert [(each.code, each.line) for each in context.problems if each.code == "too-large"] == [("too-large", 20_001)]
     assert "too-large" not in codes(build(agent() | log(OLD, "- The harbour\n" + "\n" * 30_000), topic="harbour"))
+
+
+@pytest.mark.parametrize("topic", ["lamp", "lamps", "lapm"])
+def test_a_line_that_only_stands_beside_a_match_says_so(topic: str) -> None:
+    """Inflected and misspelled words are matches of their own."""
+    files = agent() | log(OLD, "- The lamp is green\n- We had soup\n- Rope\n- Boats\n- Tar\n")
+    decisions = build(files, topic=topic).decisions
+    reasons = {each.lines[0]: each.reason.code for each in decisions if each.layer == "related"}
+    assert (reasons[1], reasons[2]) == ("fits", "beside")

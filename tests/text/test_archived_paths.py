@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.text.archived_paths import is_named, known_ids, known_paths, list_archived
+from contextasm.text.archived_paths import archived_path, is_named, known_ids, known_paths, list_archived
+from contextasm.text.dates import day_of_name
 from tests.workspaces import Files
 
 
@@ -47,3 +48,12 @@ def test_patterns_fit_either_path() -> None:
     assert not is_named("teams/q2/*", "x", path)
     files = Files({path: "", "teams/q1/daily/archive/2025/2025-03-12.md": ""})
     assert list_archived(files, "teams/*/daily/*-evening.md") == [path]
+
+
+@pytest.mark.parametrize("path", ["t/daily/2025-03-12-evening.md", "0001-01-02.md", "memories/m.md"])
+def test_the_place_in_the_archive_stands_for_the_path(path: str) -> None:
+    """With and without a year, whose folder has four digits."""
+    for place in (archived_path(path), archived_path(path, day_of_name(path))):
+        assert path in known_paths(place)
+        assert known_paths(place)[0] == place
+    assert archived_path("d/0001-01-02.md", day_of_name("d/0001-01-02.md")) == "d/archive/0001/0001-01-02.md"

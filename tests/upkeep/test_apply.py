@@ -239,7 +239,7 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
 def test_a_failure_in_the_middle_takes_back_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk, say; earlier rounds of the application, too."""
     from contextasm.workspace import atomic
-    from contextasm.workspace.editing import journal
+    from contextasm.workspace.editing import upkeep_files
 
     files = {f"memories/{number}.md": b"- One\n" for number in range(5)}
     root = root_of(fill(tmp_path, files))
@@ -253,7 +253,7 @@ def test_a_failure_in_the_middle_takes_back_what_was_done(tmp_path: Path, monkey
             raise ContextasmError(str(path), "can't be written: No space left on device", "free some space")
         return real(path, data, mode)
 
-    monkeypatch.setattr(journal, "write", failing)
+    monkeypatch.setattr(upkeep_files, "write", failing)
     actions = [action(Edit(f"memories/{n}.md", 0, b"- One\n", b"", is_archived=True)) for n in range(1, 5)]
     with pytest.raises(ContextasmError, match="No space"):
         apply_actions(root, actions, DAY, earlier)

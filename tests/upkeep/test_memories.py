@@ -13,6 +13,8 @@ import pytest
 from contextasm.model import Document, Memory
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
+from contextasm.upkeep import duplicates
+from contextasm.upkeep.memory_merging import can_merge
 from tests.command import SAMPLE, fill, inside
 
 DAY = date(2026, 3, 14)
@@ -198,6 +200,54 @@ def test_memories_that_one_could_not_keep_stay_apart(tmp_path: Path, other: str)
     workspace(tmp_path, f"- [fact] {LONG} {{key=horn created={day(3)}}}\n- {other}\n")
     assert "reinforce" not in verbs(tmp_path)
     assert len(memories(tmp_path)) == 2
+
+
+def test_thousands_of_equal_memories_become_one(tmp_path: Path) -> None:
+    """The reason names some of them, since the archive repeats it: all of it is smaller than four times the texts."""
+    lines = [f"- {LONG} {{created={day(at)}}}" for at in range(3000)]
+    text = "\n".join(lines) + "\n"
+    workspace(tmp_path, text)
+    (action,) = plan(tmp_path)
+    assert str(action["reason"]).endswith(" and 2,996 more")
+    assert len(action["targets"]) == len(lines)  # type: ignore[arg-type]
+    apply(tmp_path, "--safe")
+    archive = (tmp_path / "agents/a/memories/archive/m.md.txt").read_text()
+    assert [line for line in lines[:-1] if f"> {line}" not in archive] == []
+    assert len(archive) < 4 * len(text)
+    assert [memory.created for memory in memories(tmp_path)] == [day(2999)]
+    assert plan(tmp_path) == []
+
+
+@pytest.mark.parametrize("fields", ["", "key=k{number}"])
+def test_work_grows_with_the_number_of_equal_memories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: str
+) -> None:
+    """A fourfold number takes no more than about a fourfold of comparisons, whether or not they can become one."""
+    compared: list[int] = []
+
+    def counting(one: Memory, other: Memory) -> bool:
+        compared[-1] += 1
+        return can_merge(one, other)
+
+    monkeypatch.setattr(duplicates, "can_merge", counting)
+    for count in (500, 2000):
+        compared.append(0)
+        items = (f"- {LONG} {{created={day(at)} {fields.format(number=at)}}}" for at in range(count))
+        workspace(tmp_path / str(count), "\n".join(items) + "\n")
+        assert verbs(tmp_path / str(count)) == ([] if fields else ["reinforce"])
+    assert compared[1] <= 5 * compared[0]
+
+
+def test_classes_of_equal_memories_are_listed_once() -> None:
+    """What is alike to each is one entry, however many say it, and members stand once in their class."""
+    document = decode_document(FILE, (f"- {LONG}\n" * 400 + f"- {LONG} now\n" * 400).encode())
+    assert isinstance(document, Document)
+    many = [memory._replace(id=str(at)) for at, memory in enumerate(parse_memories(document)[0])]
+    similar = duplicates.SimilarMemories(many)
+    names = {similar.class_of(memory) for memory in many}
+    assert names == {"0", "400"}
+    assert [[*similar.alike(name)] for name in ("0", "400")] == [["0", "400"], ["400", "0"]]
+    assert [id_ for name in ("0", "400") for id_ in similar.members(name)] == [str(at) for at in range(800)]
 
 
 def test_row_100_a_pinned_memory_is_never_moved(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -84,7 +85,34 @@ def test_policies_count_what_stays_after_the_memories_are_in_order(tmp_path: Pat
     )
     policy = "upkeep:\n  retention:\n    all: {types: fact, evict: {max_kb: 0.8, lru: 0}}\n"
     root = fill(tmp_path, {"agents/a/memories/m.md": memories, "ctxasm.yaml": policy})
+    planned = inside("tidy", "-w", root, "--date", str(DAY), "--json")
+    assert [action["verb"] for action in json.loads(planned.out)["actions"]] == ["archive"]
     done = inside("tidy", "-w", root, "--date", str(DAY), "--apply", "--all")
     assert done.code == 0, done.err
     left = (root / "agents/a/memories/m.md").read_text(encoding="utf-8")
     assert ("Alpha" in left, "Beta" in left, "Gone" in left) == (True, True, False)
+
+
+@pytest.mark.parametrize("max_kb", [0.1, 0.5, 0.9, 1.4])
+def test_a_bare_plan_evicts_what_an_application_evicts(tmp_path: Path, max_kb: float) -> None:
+    """Whatever the memories' own actions archive before: a duplicate, a file of its own, what a successor leads."""
+    files = {
+        "agents/a/memories/m.md": "".join(f"- [fact] {name} {word * 30}\n" for name, word in _TEXTS)
+        + f"- [fact] Alpha {'harbor ' * 30}{{created=2026-03-01}}\n- [fact] Gone {'x' * 200} {{status=deprecated}}\n",
+        "agents/a/memories/old.md": f"---\ntype: fact\nstatus: deprecated\n---\n{'stone ' * 40}\n",
+        "ctxasm.yaml": f"upkeep:\n  retention:\n    all: {{types: fact, evict: {{max_kb: {max_kb}, lru: 0}}}}\n",
+    }
+    root = fill(tmp_path, files)
+    words = ("tidy", "-w", root, "--date", str(DAY), "--json")
+    planned = json.loads(inside(*words).out)["actions"]
+    assert len([action for action in planned if action["verb"] == "archive"]) == 2
+    applied = json.loads(inside(*words, "--apply", "--all").out)["applied"]
+    assert _evicted(planned) == _evicted(applied)
+
+
+_TEXTS = [("Alpha", "harbor "), ("Beta", "winter "), ("Delta", "copper ")]
+
+
+def _evicted(actions: Sequence[Mapping[str, object]]) -> list[str]:
+    """The memories that are evicted: their ids are made of their texts."""
+    return sorted(str(action["targets"]) for action in actions if action["verb"] == "evict")

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import SAMPLE, SMALL, fill, inside, refused, start
+from tests.command import COMMAND, SAMPLE, SMALL, UNPRIVILEGED, clean, fill, inside, refused, start
 from tests.upkeep.trees import tree
 from tests.workspaces import law
 
@@ -176,19 +177,48 @@ def test_who_finds_the_lock_taken_is_told_by_whom(tmp_path: Path, monkeypatch: p
     assert (tmp_path / log_of(40)).exists()
 
 
-@pytest.mark.parametrize("words", [("tidy",), ("remember", "-a", "a", "A new one"), ("log", "-a", "a", "Hello")])
+EDITORS = [
+    ("tidy",),
+    ("remember", "-a", "a", *WORDS, "A new one"),
+    ("log", "-a", "a", *WORDS, "Hello"),
+    ("task", "push", "Go"),
+    ("memory", "deprecate", "-a", "a", "bell"),
+    ("lock",),
+    ("import", "-a", "a", "jsonl", "in.jsonl"),
+    ("build", "-a", "a", *WORDS, "--into", "out.md"),
+    ("build", "-a", "a", *WORDS, "--touch", "-q"),
+]
+"""The commands that take the lock of the workspace."""
+
+
+@pytest.mark.parametrize("words", EDITORS, ids=lambda words: " ".join(word for word in words if word not in WORDS)[:20])
 def test_the_next_editor_takes_back_what_was_interrupted(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """And then does its own work."""
-    root = fill(tmp_path, {log_of(40): "Text\n", log_of(50): "More\n"})
+    """It says so in one line, and then does its own work."""
+    root = fill(tmp_path, {
+        log_of(40): "Text\n", log_of(50): "More\n",
+        "agents/a/memories/m.md": "- [fact] The bell rings {id=bell}\n",
+        "in.jsonl": '{"id": "horn", "text": "The horn is low", "type": "fact"}\n',
+    })  # fmt: skip
     inside("tidy", "-w", root, *WORDS, "--apply", "--safe")
     assert not (root / log_of(40)).exists()
     os.rename(root / ".tidy/last", root / ".tidy/unfinished")
     (root / log_of(50)).write_text("More\n", encoding="utf-8")  # as if it had not gone yet
-    done = inside(words[0], "-w", root, *WORDS, *words[1:])
+    done = inside(words[0], "-w", root, *words[1:], cwd=root)
     assert done.code == 0, done.err
     assert (root / log_of(40)).read_text(encoding="utf-8") == "Text\n"
     assert archived(root) == set()
-    assert "ctxasm: an interrupted application was taken back: 4 files are as before\n" in done.err
+    assert done.err.count("ctxasm: an interrupted application was taken back: 4 files are as before\n") == 1
+
+
+def test_a_managed_block_holds_what_was_taken_back(tmp_path: Path) -> None:
+    """A build takes it back before it reads, so its block is as one of the next build."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [task] Light the lamp {created=2026-01-02}\n"})
+    words = ("build", "-w", root, "-a", "a", *WORDS, "--into", "out.md")
+    inside("tidy", "-w", root, *WORDS, "--apply", "--all")
+    os.rename(root / ".tidy/last", root / ".tidy/unfinished")
+    assert inside(*words, cwd=root).code == 0
+    assert "Light the lamp" in (root / "out.md").read_text(encoding="utf-8")
+    assert inside(*words, "--check", cwd=root).code == 0
 
 
 def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:
@@ -247,7 +277,7 @@ def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
     assert set(told) == {str([same, places[0]]), str([other, places[1]])}
     assert "the archived copy is enough" in str(told[str([same, places[0]])]["reason"])
     assert "another log" in str(told[str([other, places[1]])]["reason"])
-    assert [action["changes_files"] for action in told.values()] == [False, False]
+    assert [action["for_you"] for action in told.values()] == [True, True]
     done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
     assert (done.code, (tmp_path / free).exists(), (tmp_path / same).exists()) == (0, False, True)
 
@@ -299,3 +329,26 @@ def test_files_keep_their_owner_and_new_ones_have_that_of_their_folder(tmp_path:
         assert inside("tidy", "-w", tmp_path, *words).code == 0
         owners = {(path.stat().st_uid, path.stat().st_gid) for path in (tmp_path / "agents").rglob("*")}
         assert owners == {(1234, 1235)}
+
+
+@pytest.mark.parametrize("locked", ["agents/a/daily", "agents/a/daily/archive"])
+def test_a_folder_that_cant_be_written_to_stops_its_own_actions_alone(tmp_path: Path, locked: str) -> None:
+    """The others are applied, and the exit code and a line tell of it; so does JSON."""
+    other = log_of(40, "teams/t")
+    fill(tmp_path, {log_of(40): "Text\n", other: "Text\n"})
+    (tmp_path / locked).mkdir(exist_ok=True)
+    (tmp_path / locked).chmod(0o555)
+    (stuck,) = (action["id"] for action in actions_of(tmp_path) if action["targets"] == [log_of(40)])
+    words = [*UNPRIVILEGED, *COMMAND, "tidy", "-w", str(tmp_path), *WORDS, "--apply", "--safe", "--json"]
+    try:
+        done = subprocess.run(words, env=clean(), capture_output=True, text=True, check=False)
+    finally:
+        (tmp_path / locked).chmod(0o755)
+    assert done.returncode == 1, done.stderr
+    assert (tmp_path / log_of(40)).exists()
+    assert [path.name for path in tmp_path.glob("teams/t/daily/archive/**/*.md*")]
+    ((left_out,), (applied,)) = (json.loads(done.stdout)[key] for key in ("left_out", "applied"))
+    assert (left_out["id"], applied["targets"]) == (stuck, [other])
+    assert left_out["why"].endswith("can't be written: Permission denied")
+    assert done.stderr == f"ctxasm: {stuck} archive: left out: {left_out['why']}\n"
+    assert not (tmp_path / other).exists()

@@ -17,7 +17,7 @@ import pytest
 
 from contextasm.model import ContextasmError
 from contextasm.workspace.state import state_folder
-from tests.command import COMMAND, clean, fill, inside
+from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside
 
 SENTENCE = "A sentence that goes on for a while. " * 12
 PROGRAMS = f"""date: 2025-03-14
@@ -232,10 +232,6 @@ def test_p10_build_needs_no_write_access_no_home_and_no_cache(used: Path) -> Non
         finally:
             subprocess.run(["chmod", "-R", "u+w", used], check=True)
         assert (done.returncode, done.stdout) == (before.code, before.out), done.stderr
-
-
-UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-"""Before a command, to have it obey the modes of files: those of the administrator do not."""
 
 
 def test_state_folder_is_made_once_and_left_alone_by_git(tmp_path: Path) -> None:

@@ -125,6 +125,20 @@ def test_builds_first_and_again_on_change(tmp_path: Path) -> None:
     assert inside("build", "-w", "ws", "-o", "out.md", *DAY, "--check", "-q", cwd=tmp_path) == (0, "", "")
 
 
+def test_an_interrupted_tidy_is_taken_back_and_told(tmp_path: Path) -> None:
+    """By the first build that holds the lock, in one line."""
+    log = "agents/a/daily/2025-01-10.md"
+    fill(tmp_path / "ws", {log: "Text\n"})
+    assert inside("tidy", "-w", tmp_path / "ws", *DAY, "--apply", "--safe").code == 0
+    os.rename(tmp_path / "ws/.tidy/last", tmp_path / "ws/.tidy/unfinished")
+    told = "ctxasm: warning: an interrupted application was taken back: 2 files are as before\n"
+    with watching(tmp_path, *DAY, "--into", "block.md") as watch:
+        watch.tells(told)
+        watch.settled()
+        assert watch.log.count("was taken back") == 1
+        assert (watch.workspace / log).read_text() == "Text\n"
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_it_quietly(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """Nothing more is told, and nothing is left behind."""

@@ -68,6 +68,11 @@ class BuildFlags(NamedTuple):
         return (self.record or self.record_inputs) and not self.check
 
     @property
+    def takes_lock(self) -> bool:
+        """Whether parts of files are written, for which the workspace's lock is held."""
+        return bool(self.into or self.touch) and not self.check
+
+    @property
     def needs_all_decisions(self) -> bool:
         """Whether every memory must have its decision, shown or not."""
         return bool(self.manifest or self.explain or self.is_recorded or self.touch)
@@ -90,6 +95,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     started = _seconds()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
+    if flags.takes_lock:
+        _recover(job, flags)
     recording = _start_recording(job.build) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
@@ -129,6 +136,17 @@ def _refuse_contradictions(flags: BuildFlags) -> None:
         raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
 
 
+def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
+    """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
+    from contextasm.cli.progress import progress_line
+    from contextasm.cli.recovery import recover_first
+    from contextasm.workspace.folder import Folder
+
+    assert isinstance(job.workspace, Folder)
+    with progress_line(lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
+        recover_first(job.workspace, edits=flags.touch)
+
+
 def _has_etag(context: Context, typed: str | None) -> bool:
     return typed is not None and typed.removeprefix("W/").strip('"') == context.etag
 
@@ -152,9 +170,12 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     assert isinstance(workspace, Folder)
     with files.settled(built.text, built.reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if built.recording:
-            path = _write_record(built.job, built.context, built.recording, inputs=flags.record_inputs)
+            stored = _stored_reads(built.context, built.recording) if flags.record_inputs else {}
+            path = _write_record(built.job, built.context, built.recording, stored)
             if not flags.quiet:
                 write_stderr(f"{path}: recorded")
+                if flags.record_inputs:
+                    _show_left_out(built, built.recording, stored)
         write_files([file for file in writes if file.target.managed], quiet=flags.quiet)
     write_files([file for file in writes if not file.target.managed], quiet=flags.quiet)
     if files.uses_stdout:
@@ -223,13 +244,13 @@ def _start_recording(build: Build) -> _Recording:
     return _Recording(RecordingWorkspace(build.workspace), RecordingServices(build))
 
 
-def _write_record(job: PreparedBuild, context: Context, recording: _Recording, *, inputs: bool) -> Path:
-    """Write the record of a build; returns its path."""
+def _write_record(job: PreparedBuild, context: Context, recording: _Recording, stored: Mapping[str, Read]) -> Path:
+    """Write the record of a build, with the files that are stored for it; returns its path."""
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
     record = make_record(context, build_facts(job), recording.workspace, recording.services.answers)
-    return save_record(Path(job.workspace.root), record, _stored_reads(context, recording) if inputs else {})
+    return save_record(Path(job.workspace.root), record, stored)
 
 
 def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]:
@@ -242,6 +263,20 @@ def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]
         reads = {document.path: document for document in context.documents if not document.lacks_private}
     shows_secrets = context.request.privacy == "off"
     return {path: document for path, document in reads.items() if shows_secrets or not document.secrets}
+
+
+def _show_left_out(built: _Built, recording: _Recording, stored: Mapping[str, Read]) -> None:
+    """Say which files are not stored with a record: without them a replay elsewhere can't be the same."""
+    from contextasm.model import Document
+    from contextasm.text.matching import list_names
+
+    reads = recording.workspace.reads.copy()
+    missing = [path for path, read in sorted(reads.items()) if isinstance(read, Document) and path not in stored]
+    if missing:
+        count = f"{len(missing):,} files are" if missing[1:] else "1 file is"
+        is_shared = built.context.request.audience == SHARED
+        why = "for a secret, or for readers who may not see them whole" if is_shared else "for a secret"
+        write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")
 
 
 def _touch_memories(workspace: Folder, context: Context) -> None:

@@ -176,10 +176,21 @@ def _beginnings(context: Context) -> Callable[[Decision], str] | None:
     if columns < MIN_COLUMNS_FOR_TEXT:
         return None
     from contextasm.rendering.fragment_texts import FragmentTexts
-    from contextasm.text.graphemes import beginning
 
     texts = FragmentTexts([context])
-    return lambda decision: beginning(texts.text(decision), columns // 4)
+    return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
+
+
+def _beginning_in_cells(text: str, most: int) -> str:
+    """The beginning of a text that takes `most` cells of a terminal, of which a wide letter takes two."""
+    from rich.cells import cell_len
+
+    from contextasm.text.graphemes import beginning
+
+    shown = beginning(text, most)
+    while len(shown) > 1 and cell_len(shown) > most:
+        shown = beginning(text, len(shown) - 1)
+    return shown
 
 
 def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:

@@ -11,6 +11,7 @@ import typer
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
 from contextasm.cli.owner import OWNER
+from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def import_memories(
     place = place_for_memories(owner, flags.file, process)
     if flags.file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
+    if not flags.dry_run:
+        recover_first(owner.workspace)
     outcomes = import_for_owner(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
         write_receipt(format_json(_receipt_data(outcomes, checked.problems, flags)))

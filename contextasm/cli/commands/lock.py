@@ -95,7 +95,7 @@ def _refuse_hidden_characters() -> int:
 
 
 def _lock_json(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
-    """What was approved as JSON, schema `ctxasm.lock/1`."""
+    """The approved files as JSON, schema `ctxasm.lock/1`."""
     return format_json(
         {
             "schema": "ctxasm.lock/1",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contextasm.cli.options import takes_options
 from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
 
 
 def mcp(
@@ -22,25 +25,12 @@ def mcp(
     """
     import os
 
-    from contextasm.config.overrides import resolve_profile
-    from contextasm.config.owners import owner_folder
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.settings import load_settings_file, resolve_settings
-    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import SHARED, ContextasmError
 
-    process = process_environment()
-    folder = open_workspace(options, process)
-    if options.agent:
-        owner_folder(folder, "agent", options.agent, "--agent")
-    if options.team:
-        owner_folder(folder, "team", options.team, "--team")
-    settings_file = load_settings_file(folder)
-    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    resolve_profile(settings, settings_file, folder, process, {})
+    folder = _refuse_bad_names(options)
     try:
         from contextasm.integrations.mcp_answers import ServedWorkspace
-        from contextasm.integrations.mcp_server import make_server
+        from contextasm.integrations.mcp_server import serve
     except ModuleNotFoundError as error:
         what = f"the library {error.name} is missing"
         raise ContextasmError("ctxasm mcp", what, "run `pip install 'contextasm[mcp]'`") from error
@@ -52,8 +42,28 @@ def mcp(
         audience=options.audience or SHARED,
         writes=write,
     )
-    make_server(served).run()
+    serve(served)
     return 0
 
 
 run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))
+
+
+def _refuse_bad_names(options: Options) -> Folder:
+    """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
+    from contextasm.config.overrides import resolve_profile
+    from contextasm.config.owners import owner_folder
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.settings import load_settings_file, resolve_settings
+    from contextasm.config.workspace_folder import open_workspace
+
+    process = process_environment()
+    folder = open_workspace(options, process)
+    if options.agent:
+        owner_folder(folder, "agent", options.agent, "--agent")
+    if options.team:
+        owner_folder(folder, "team", options.team, "--team")
+    settings_file = load_settings_file(folder)
+    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    resolve_profile(settings, settings_file, folder, process, {})
+    return folder

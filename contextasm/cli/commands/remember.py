@@ -110,14 +110,14 @@ def _outcome_data(outcome: RememberOutcome) -> Mapping[str, object]:
 
 def _shared_fields(flags: MemoryFlags) -> NewMemory:
     """The fields that the flags give to each memory, with an empty text."""
-    from contextasm.config.new_memories import parse_importance, parse_list_item, parse_type, parse_value
+    from contextasm.config.new_memories import parse_importance, parse_items, parse_type, parse_value
     from contextasm.workspace.editing.remember import NewMemory
 
     return NewMemory(
         text="",
         type=parse_type(flags.kind, "--type"),
         importance=None if flags.importance is None else parse_importance(flags.importance, "--importance"),
-        tags=tuple(parse_list_item(tag, "--tag") for tag in flags.tag or ()),
+        tags=parse_items(flags.tag or (), "--tag"),
         key="" if flags.key is None else parse_value(flags.key, "--key"),
-        supersedes=tuple(parse_list_item(name, "--supersedes") for name in flags.supersedes or ()),
+        supersedes=parse_items(flags.supersedes or (), "--supersedes"),
     )

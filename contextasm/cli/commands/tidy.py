@@ -154,7 +154,8 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
     if not (flags.json or flags.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
-        write_stderr(f"ctxasm: {done if count else 'there is nothing to do'}")
+        nothing = "nothing was applied" if applied.left_out else "there is nothing to do"
+        write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
 
 
@@ -202,7 +203,9 @@ def _done(action: Action) -> str:
 def _advice(actions: Sequence[Action]) -> str:
     todo = [action for action in actions if action.changes_files]
     if not todo:
-        return "ctxasm: there is nothing to do"
+        return (
+            f"ctxasm: {_count(len(actions), 'action')} for you alone" if actions else "ctxasm: there is nothing to do"
+        )
     safe = sum(not action.needs_approval for action in todo)
     return (
         f"ctxasm: {_count(len(todo), 'action')}, {len(todo) - safe} to be approved; nothing has changed; "
@@ -227,7 +230,7 @@ def _action_data(action: Action) -> Mapping[str, object]:
         "targets": list(action.targets),
         "reason": action.reason,
         "needs_approval": action.needs_approval,
-        "changes_files": action.changes_files,
+        "for_you": not action.changes_files,
         "tokens_saved": action.tokens_saved,
         "bytes_saved": action.bytes_saved,
     }

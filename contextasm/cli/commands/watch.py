@@ -57,15 +57,14 @@ def watch(
 
     The files are written only where their content changes. After an error they stay as they are, and the watch goes on.
     """
-    from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
+    from contextasm.workspace.watch.loop import watch_workspace
 
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
     if json:
         from contextasm.cli.watch_events import WatchEvents
 
-        events = WatchEvents(spec.root)
-        return watch_workspace(spec, WatchReporter(events.ready, events.report, events.warn), command or "", poll)
+        return watch_workspace(spec, WatchEvents(spec.root).reporter(), command or "", poll)
     with _status_line(quiet=quiet) as lines:
         messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
         return watch_workspace(spec, messages.reporter(spec.root), command or "", poll)
@@ -203,7 +202,7 @@ class _Messages:
         self._file_errors: frozenset[str] = frozenset()
 
     def reporter(self, root: Path) -> WatchReporter:
-        """What a watch of the folder `root` is to call."""
+        """The functions that a watch of the folder `root` calls."""
         from contextasm.workspace.watch.loop import WatchReporter
 
         ready = f"ctxasm: watching {root}; Ctrl-C ends it"

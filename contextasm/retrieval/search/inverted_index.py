@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from contextasm.retrieval.search.analyzer import analyze, term
@@ -24,6 +25,10 @@ PADDING: Final = 3
 QUESTION: Final = 1
 TIMED: Final = 2
 COUNTED: Final = 4
+
+MOST_CACHED: Final = 2000
+"""Entries of an index that is cached for the next build of the process."""
+
 _DIGIT: Final = re.compile(r"\d")
 
 
@@ -105,7 +110,16 @@ class MemoryIndex(NamedTuple):
 
 
 def build_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
-    """Index entries in memory; their positions are the row numbers."""
+    """Index entries in memory; their positions are the row numbers. Equal entries share one, which nobody changes."""
+    return _cached_index(tuple(entries)) if len(entries) <= MOST_CACHED else _new_index(entries)
+
+
+@lru_cache(maxsize=8)
+def _cached_index(entries: tuple[IndexEntry, ...]) -> MemoryIndex:
+    return _new_index(entries)
+
+
+def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     postings_of: dict[str, tuple[list[int], list[int]]] = {}
     lengths: list[int] = []
     flags: list[int] = []

@@ -41,6 +41,8 @@ def _file_fragment(file: InstructionFile, layer: Layer, place: int) -> Fragment:
 
 
 def _exclusion(file: InstructionFile, text: str) -> Reason | None:
+    if file.fault_line and not file.is_applied:
+        return Reason.of("front-matter", line=file.fault_line)
     if not file.is_applied:
         globs = one_line(", ".join(file.globs))[:200]
         return Reason.of("not-open", globs=globs) if globs else Reason("on-request")

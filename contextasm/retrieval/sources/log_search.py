@@ -24,10 +24,13 @@ from contextasm.model import (
 )
 from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
 from contextasm.retrieval.indexed_pools import query_pool
-from contextasm.retrieval.log_pool import read_logs
+from contextasm.retrieval.log_pool import line_entry, read_logs
 from contextasm.retrieval.memory_pool import MANY, first_rows, pool_patterns
 from contextasm.text.log_parser import LogLine
 from contextasm.text.templates import fill_item, fill_template
+
+BESIDE = "beside"
+"""Note of a line that was found by a line beside it."""
 
 
 class _PlacedLog(NamedTuple):
@@ -83,10 +86,12 @@ def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: Entry
     fragments: list[Fragment] = []
     rows = [*candidates.scores, *others]
     lines = dict(zip(rows, pool.entries(rows), strict=True))
+    beside = _without_own_match(query.build.request.topic, {row: lines[row] for row in candidates.scores}, logs)
     for row, line in lines.items():
         fragment = _line_fragment(line, logs[line.path], query.layer)
         if row in candidates.scores:
-            fragments.append(fragment._replace(score=(("similarity", candidates.scores[row]),)))
+            verdict = Verdict(note=BESIDE) if row in beside else Verdict()
+            fragments.append(fragment._replace(score=(("similarity", candidates.scores[row]),), verdict=verdict))
         elif row in candidates.merged:
             into = lines[candidates.merged[row]]
             reason = Reason.of("merged", into=f"{into.path}:{into.line}", path=into.path, by="content")
@@ -104,6 +109,19 @@ def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: Entry
         counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
         fragments += (_count_fragment(query, reason) for reason in counts)
     return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
+
+
+def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: Mapping[str, _PlacedLog]) -> frozenset[int]:
+    """The rows of lines that do not match the topic themselves: they were found by what stands beside them."""
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.inverted_index import build_index
+
+    if not lines:
+        return frozenset()
+    rows = [*lines]
+    entries = [line_entry(line, str(logs[line.path].log.day))._replace(kernel=0.0) for line in lines.values()]
+    own = similarities(topic, build_index(entries), 0.0)
+    return frozenset(row for at, row in enumerate(rows) if not own.get(at))
 
 
 def _candidates(

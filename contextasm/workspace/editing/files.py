@@ -140,7 +140,7 @@ def _wait_for_lock(handle: int, path: Path, patience: float | None) -> None:
 
 
 def _sign(handle: int) -> None:
-    """Write the number of this process into the lock file, for who waits; a file that is read-only stays unsigned."""
+    """Write the number of this process into the lock file, for those that wait; a read-only file stays unsigned."""
     with suppress(OSError):
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)

@@ -11,11 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.atomic import make_folders, write
 from contextasm.workspace.editing.journal_file import (
     FOLDER,
     LAST,
@@ -26,16 +24,25 @@ from contextasm.workspace.editing.journal_file import (
     load_journal,
     save_journal,
 )
-from contextasm.workspace.reading import MISSING, file_bytes
+from contextasm.workspace.editing.upkeep_files import current_content, put_content
 
 
 class Recovery(NamedTuple):
-    """What became of an application that was interrupted; empty where none was."""
+    """The end of an application that was interrupted; empty where none was."""
 
     restored: Journal | None = None
     """The one that was taken back."""
     blocked: ContextasmError | None = None
     """Why it could not be taken back, so that everything stays as it is."""
+
+    @property
+    def text(self) -> str:
+        """The message about it for a person; empty where none was interrupted."""
+        if not self.restored:
+            return str(self.blocked or "")
+        count = len(self.restored.entries)
+        files = f"{count:,} files are" if count > 1 else "1 file is"
+        return f"an interrupted application was taken back: {files} as before"
 
 
 class FileChange(NamedTuple):
@@ -46,26 +53,6 @@ class FileChange(NamedTuple):
     after: bytes | None
     mode: int
     """Permission bits of the file, for when it is made."""
-
-
-def refuse_path(root: str, path: str) -> None:
-    """Raise `ContextasmError` for a path that upkeep does not write: hidden, no inner path, or behind a link."""
-    parts = path.split("/")
-    if any(part.startswith(".") or not part for part in parts) or "\0" in path:
-        raise ContextasmError(path, "is no file that upkeep writes", "leave it as it is")
-    if os.path.realpath(f"{root}/{path}") != f"{root}/{path}":
-        raise ContextasmError(path, "leads elsewhere through a link", "take the link away")
-
-
-def current_content(root: str, path: str) -> bytes | None:
-    """The bytes of a file; None for no file. Raises `ContextasmError` for a link, and where it can't be read."""
-    refuse_path(root, path)
-    read = file_bytes(f"{root}/{path}")
-    if isinstance(read, bytes):
-        return read
-    if read.code == MISSING:
-        return None
-    raise ContextasmError(path, read.message, "make it a file that can be read")
 
 
 def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | None = None) -> Journal:
@@ -208,20 +195,7 @@ def _change_file(root: str, change: FileChange) -> None:
     if current_content(root, change.path) != change.before:
         hint = "run the command again: nothing has been changed"
         raise ContextasmError(change.path, "has been changed meanwhile", hint)
-    _put(root, change.path, change.after, change.mode)
-
-
-def _put(root: str, path: str, content: bytes | None, mode: int) -> None:
-    full = Path(root, path)
-    try:
-        if content is None:
-            full.unlink(missing_ok=True)
-            return
-        make_folders(full.parent)
-    except OSError as error:
-        hint = "make its folder one that can be written to"
-        raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
-    write(full, content, mode)
+    put_content(root, change.path, change.after, change.mode)
 
 
 def _changed_since(root: str, journal: Journal) -> tuple[str, ...]:
@@ -244,9 +218,9 @@ def _restore(root: str, journal: Journal) -> tuple[str, ...]:
         if (current_content(root, entry.path) or b"").startswith(entry.before or b""):
             grown.append(entry)
         else:
-            _put(root, entry.path, entry.before, entry.mode)
+            put_content(root, entry.path, entry.before, entry.mode)
     for entry in grown:
-        _put(root, entry.path, entry.before, entry.mode)
+        put_content(root, entry.path, entry.before, entry.mode)
     for folder in reversed(journal.folders):
         with suppress(OSError):
             os.rmdir(f"{root}/{folder}")

@@ -47,7 +47,7 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
-    rebuilder = Rebuilder(spec)
+    rebuilder = Rebuilder(spec, reporter.warn)
     relevant = _RelevantPaths(spec, rebuilder)
 
     def refuse(reason: str) -> None:

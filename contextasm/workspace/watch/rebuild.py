@@ -16,6 +16,7 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
+from contextasm.workspace.editing.journal import Recovery
 from contextasm.workspace.folder import Folder, Overlay
 from contextasm.workspace.inputs import InputFiles, refuse_inputs
 from contextasm.workspace.outputs import OutputFile, pending_writes
@@ -93,10 +94,13 @@ class FileUpdates(NamedTuple):
 class Rebuilder:
     """Builds of one watch, one after the other."""
 
-    def __init__(self, spec: WatchSpec) -> None:
+    def __init__(self, spec: WatchSpec, warn: Callable[[str], None]) -> None:
+        """`warn` is given what belongs to no build: that an interrupted application of upkeep was taken back."""
         self.others: frozenset[str] = frozenset()
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
+        self._warn = warn
+        self._recovery = Recovery()
         self._answers: WorkspaceAnswers = NOTHING
         """Answers that the last build depends on."""
         self._today: Callable[[], date] | None = None
@@ -204,10 +208,13 @@ class Rebuilder:
 
     def _hold_lock(self, held: ExitStack) -> None:
         try:
-            held.enter_context(locked(Folder(self._spec.root), edits=False, patience=LOCK_SECONDS))
+            recovery = held.enter_context(locked(Folder(self._spec.root), edits=False, patience=LOCK_SECONDS))
         except ContextasmError:
             self._lock_missed = True
             raise
+        if recovery.text and recovery.text != self._recovery.text:
+            self._warn(recovery.text)
+        self._recovery = recovery
 
     def _missing_targets(self) -> Sequence[str]:
         """The files that were written and are gone."""

@@ -1,0 +1,78 @@
+"""Refusals of the MCP server: what a client gave that can't be used, in one line WHERE: WHAT: WHAT TO DO."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from contextasm.config.values import describe_value, require_known
+from contextasm.model import ContextasmError, failure_words
+from contextasm.text.cleaning import LONGEST_WORD, message_line, shown_name
+from contextasm.text.templates import one_line
+
+FIXED_NAMES = ("agent", "team", "profile", "audience", "workspace")
+"""Names that clients may try to give, and that the command line of the server can fix."""
+
+
+def refuse_arguments(given: Collection[str], known: Collection[str], where: str) -> None:
+    """Raise `ContextasmError` for the first argument that a tool or prompt does not take; `where` is its name."""
+    for name in given:
+        if name in FIXED_NAMES and name not in known:
+            what = "the command line of this server fixes it"
+            raise ContextasmError(f"{where}: {name}", what, "leave the argument out")
+        if name not in known:
+            require_known(shown_name(name), known, where, "argument")
+
+
+def refuse_unnamed(name: str, known: Collection[str], kind: str) -> None:
+    """Raise `ContextasmError` for a tool or a prompt that the server does not have; `kind` says which of both."""
+    require_known(shown_name(name), known, "ctxasm mcp", kind)
+
+
+def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, where: str = "") -> str:
+    """The line for a client of an error that a handler raised, or of what is behind an error of the SDK.
+
+    `schema` has the properties of the arguments, for those of a wrong type, and `where` is the name of the tool.
+    """
+    cause: BaseException = error
+    while cause.__cause__ is not None and not isinstance(cause, ContextasmError | ValidationError):
+        cause = cause.__cause__
+    if isinstance(cause, ValidationError):
+        cause = _misfit(cause, (schema or {}).get("properties", {}), where)
+    # Options of the command line are arguments of the same names here.
+    return one_line(message_line(failure_words(cause).removeprefix("--")))
+
+
+def _misfit(error: ValidationError, properties: Mapping[str, Any], where: str) -> ContextasmError:
+    """The first value that does not fit its schema."""
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else "arguments"
+    expected = _expected(properties.get(name, {}))
+    if first["type"] == "missing":
+        return ContextasmError(f"{where}: {name}", "is missing", f"give {expected}")
+    return ContextasmError(f"{where}: {name}", _described(first["input"]), f"give {expected}")
+
+
+def _described(value: object) -> str:
+    """A value that does not fit, or its length where that is what does not fit."""
+    if isinstance(value, str | list) and len(value) > LONGEST_WORD:
+        return f"has {len(value):,} {'characters' if isinstance(value, str) else 'values'}"
+    return f"{describe_value(value)} can't be used here"
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    """What a schema of an argument takes, in words."""
+    if "anyOf" in schema:
+        return " or ".join(map(_expected, schema["anyOf"]))
+    kind = _KINDS.get(schema.get("type", ""), "another value")
+    if "maximum" in schema:
+        return f"{kind} from {schema['minimum']} to {schema['maximum']}"
+    if "maxLength" in schema:
+        least = f"{schema['minLength']} to " if "minLength" in schema else "at most "
+        return f"{kind} of {least}{schema['maxLength']:,} characters"
+    return f"{kind}, {schema['maxItems']} at most" if "maxItems" in schema else kind
+
+
+_KINDS = {"string": "a text", "integer": "a whole number", "number": "a number", "array": "a list of texts"}

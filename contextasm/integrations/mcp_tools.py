@@ -1,0 +1,227 @@
+"""The tools of the MCP server, over the library's own functions.
+
+A document goes out as text alone: clients that get structured content beside a text drop the text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from threading import Lock
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field, Strict
+
+from contextasm import api
+from contextasm.config.new_memories import LONGEST_VALUE, MOST_ITEMS
+from contextasm.config.values import LONGEST_NAME
+from contextasm.integrations.mcp_answers import Explanation, Hit, Hits, Logged, Remembered, ServedWorkspace
+from contextasm.model import Context, ContextasmError, Memory
+from contextasm.rendering.formats import decision_data
+from contextasm.rendering.receipt import receipt
+from contextasm.rendering.wording import problem_line
+from contextasm.text.cleaning import shown_name
+from contextasm.text.storable import LONGEST_TEXT
+
+MOST_DECISIONS = 200
+"""Decisions in one answer; the others are counted."""
+
+MOST_HITS = 50
+"""Hits in one answer."""
+
+READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+
+Agent = Annotated[
+    str,
+    Field(description="Name of the agent; empty for that of the settings, or the only one.", max_length=LONGEST_NAME),
+]
+Team = Annotated[str, Field(description="Name of the team; empty for that of the settings.", max_length=LONGEST_NAME)]
+Topic = Annotated[
+    str,
+    Field(description="What the conversation is about; memories and logs are chosen by it.", max_length=LONGEST_TEXT),
+]
+Budget = Annotated[
+    str | Annotated[int, Strict()],
+    Field(description="Most tokens of the document, such as 4000 or 8k; empty: the profile's."),
+]
+
+
+class ServedTools:
+    """The functions behind tools, resources and the prompt. One runs at a time: they share caches and indexes."""
+
+    def __init__(self, served: ServedWorkspace) -> None:
+        self.served = served
+        self._lock = Lock()
+
+    def offered(self) -> Iterator[Tool]:
+        """The tools for clients; those that write are among them if the server is to write."""
+        functions: list[tuple[Callable[..., Any], ToolAnnotations]]
+        functions = [(self.build_context, READ_ONLY), (self.explain_context, READ_ONLY)]
+        functions += [(self.search_memories, READ_ONLY)]
+        if self.served.writes:
+            functions += [(self.remember, ADDS), (self.log, ADDS)]
+        for function, hints in functions:
+            has_data = function != self.build_context
+            offer = without(function, self.served.pinned)
+            words = inspect.getdoc(function)
+            tool = Tool.from_function(offer, description=words, annotations=hints, structured_output=has_data)
+            tool.parameters["additionalProperties"] = False
+            yield tool
+
+    def find_memory(self, name: str) -> Memory:
+        """The memory of an id, among those that a client may read."""
+        with self._lock:
+            return api.find_memory(name, everywhere=not self.served.pinned, **self.served.request())
+
+    def build(self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "") -> Context:
+        """The context of a request."""
+        with self._lock:
+            return api.build(**self.served.request(agent, team, topic, budget))
+
+    def build_context(
+        self, agent: Agent = "", team: Team = "", topic: Topic = "", budget: Budget = ""
+    ) -> CallToolResult:
+        """The document that an agent starts from: identity, instructions, goals, recent logs, memories, under a budget.
+
+        The second text is the receipt: tokens by layer, and how many fragments are shortened or left out.
+        """
+        context = self.build(agent, team, topic, budget)
+        figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
+        problems = [*map(problem_line, context.problems)]
+        texts = [context.text, "\n".join([*problems, receipt(context)])]
+        return CallToolResult(
+            content=[TextContent(type="text", text=text) for text in texts],
+            _meta={"ctxasm": {**figures, "problems": problems}},
+        )
+
+    def explain_context(
+        self,
+        agent: Agent = "",
+        team: Team = "",
+        topic: Topic = "",
+        budget: Budget = "",
+        place: Annotated[
+            str,
+            Field(
+                description="Only the fragments of this file, FILE:LINE, or id; empty for all of them.",
+                max_length=LONGEST_TEXT,
+            ),
+        ] = "",
+    ) -> Explanation:
+        """What a context holds and what it leaves out: a decision with its reason for each fragment."""
+        with self._lock:
+            context = api.explain(**self.served.request(agent, team, topic, budget))
+        decisions = [decision_data(each) for each in context.decisions if _is_at(place, each)]
+        if place and not decisions:
+            hint = "call explain_context without a place"
+            raise ContextasmError("place", f"no fragment of the context is at {shown_name(place)}", hint)
+        return Explanation(
+            receipt=receipt(context),
+            decisions=decisions[:MOST_DECISIONS],
+            left_out=max(0, len(decisions) - MOST_DECISIONS),
+            problems=[*map(problem_line, context.problems)],
+        )
+
+    def search_memories(
+        self,
+        query: Annotated[str, Field(description="What to look for, in words.", min_length=1, max_length=LONGEST_TEXT)],
+        agent: Agent = "",
+        team: Team = "",
+        top: Annotated[int, Field(description="Most hits.", ge=1, le=MOST_HITS)] = 5,
+    ) -> Hits:
+        """The memories that match a query best, with the parts of their scores."""
+        with self._lock:
+            result = api.search(query, top=top, **self.served.request(agent, team))
+        hits: list[Hit] = []
+        for memory, score in result.hits:
+            parts = dict(score)
+            total = parts.pop("total")
+            fields = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
+            hits.append(Hit.model_validate({**fields, "score": total, "parts": parts}))
+        return Hits(hits=hits, searched=result.searched, problems=[*map(problem_line, result.problems)])
+
+    def remember(
+        self,
+        text: Annotated[str, Field(description="One statement, in a sentence.", min_length=1, max_length=LONGEST_TEXT)],
+        type: Annotated[str, Field(description="Such as note, fact, decision, preference.")] = "note",  # noqa: A002
+        importance: Annotated[
+            str | float, Field(description="0 to 1, or low, medium, high, critical; empty for none.")
+        ] = "",
+        tags: Annotated[Sequence[str], Field(description="Words to find it by.", max_length=MOST_ITEMS)] = (),
+        key: Annotated[
+            str,
+            Field(description="The subject; memories with the same key are of one subject.", max_length=LONGEST_VALUE),
+        ] = "",
+        supersedes: Annotated[
+            Sequence[str], Field(description="Ids of memories that it replaces.", max_length=MOST_ITEMS)
+        ] = (),
+        agent: Agent = "",
+        team: Annotated[
+            str, Field(description="Name of the team, to remember for the team instead.", max_length=LONGEST_NAME)
+        ] = "",
+    ) -> Remembered:
+        """Store a memory, or reinforce the one that says the same."""
+        agent_name, team_name = self._owner(agent, team)
+        with self._lock:
+            outcome = api.remember(
+                text,
+                type=type,
+                importance=None if importance == "" else importance,
+                tags=tags,
+                key=key,
+                supersedes=supersedes,
+                writer="mcp",
+                audience=self.served.audience,
+                workspace=self.served.workspace,
+                agent=agent_name,
+                team=team_name,
+            )
+        memory, problems = outcome.memory, [*map(problem_line, outcome.problems)]
+        return Remembered(outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems)
+
+    def log(
+        self,
+        text: Annotated[str, Field(description="What happened, in Markdown.", min_length=1, max_length=LONGEST_TEXT)],
+        agent: Agent = "",
+        team: Annotated[
+            str, Field(description="Name of the team, to write into the team's log instead.", max_length=LONGEST_NAME)
+        ] = "",
+    ) -> Logged:
+        """Append an entry to the log of the day."""
+        agent_name, team_name = self._owner(agent, team)
+        with self._lock:
+            path = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
+        return Logged(path=path)
+
+    def _owner(self, agent: str, team: str) -> tuple[str | None, str | None]:
+        """Agent or team to write for: those of the server win, and the agent where there are both."""
+        agent = self.served.agent or agent
+        team = self.served.team if self.served.team is not None else team
+        is_for_team = bool(team) and not self.served.agent
+        return (None, team) if is_for_team else (agent or None, None)
+
+
+def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]:
+    """The function without these parameters, which then have their defaults."""
+
+    @wraps(function)
+    def call(**arguments: Any) -> Any:
+        return function(**arguments)
+
+    signature = inspect.signature(function, eval_str=True)
+    left = [parameter for parameter in signature.parameters.values() if parameter.name not in names]
+    call.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in left}
+    call.__annotations__["return"] = signature.return_annotation
+    return call
+
+
+def _is_at(place: str, decision: Any) -> bool:
+    path, _, number = place.rpartition(":")
+    first, last = decision.lines
+    is_line = number.isdecimal() and decision.path == path and first <= int(number[:20]) <= last
+    return not place or place in {decision.fragment, decision.path} or is_line
