@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.config.editable_owner import Owner
+from contextasm.model import Context
 from contextasm.text.exchange.checked import CheckedEntry
 from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
-from contextasm.workspace.editing.memories import PrivateLines
+from contextasm.workspace.editing.memories import PrivateLines, touch_memories
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
     from contextasm.workspace.store.overlay import StoreOverlay
@@ -47,6 +49,24 @@ def import_for_owner(
         overlay, home = store
         return import_entries(owner.workspace, overlay, home, entries, update=update, dry_run=dry_run)
     return store_entries(owner.workspace, place, entries, update=update, dry_run=dry_run)
+
+
+def touch_shown(workspace: Folder, context: Context) -> None:
+    """Set `accessed` of the memories that a context shows to its date, in files and in a store.
+
+    Raises `ContextasmError`.
+    """
+    touch_memories(workspace, context)
+    overlay = workspace.overlay
+    homes = [(overlay.home(each.path), each.fragment) for each in context.decisions if each.kept] if overlay else []
+    ids = {home: [name for of_home, name in homes if of_home == home] for home, _ in homes if home}
+    if not ids:
+        return
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.writing import touch_in_store
+
+    assert isinstance(overlay, StoreOverlay)
+    touch_in_store(overlay, ids, context.request.date)
 
 
 def _store_of(owner: Owner, place: MemoryPlace) -> tuple[StoreOverlay, str] | None:

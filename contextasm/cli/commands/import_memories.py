@@ -80,13 +80,17 @@ def import_memories(
         write_receipt(format_json(_receipt_data(outcomes, checked.problems, flags)))
     elif not flags.quiet:
         write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, flags)))
-    show_problems(checked.problems[:MAX_LISTED])
-    if len(checked.problems) > MAX_LISTED:
-        write_stderr(f"ctxasm: warning: {len(checked.problems) - MAX_LISTED:,} further problems of this kind (--json)")
+    _show_first_problems(checked.problems)
     return 0
 
 
 run = takes_options(import_memories, OWNER)
+
+
+def _show_first_problems(problems: Sequence[Problem]) -> None:
+    show_problems(problems[:MAX_LISTED])
+    if len(problems) > MAX_LISTED:
+        write_stderr(f"ctxasm: warning: {len(problems) - MAX_LISTED:,} further problems of this kind (--json)")
 
 
 def _read_entries(source: str, path: str) -> CheckedEntries:
