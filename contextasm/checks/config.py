@@ -68,6 +68,10 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
         parse_outputs(table)
     elif key == "upkeep":
         parse_upkeep(table)
+    elif key == "memories" and table[key] is not None:
+        from contextasm.config.store import parse_store  # here: most workspaces have no store
+
+        parse_store(table)
     elif key in SETTINGS and table[key] is not None:
         value = SETTINGS[key](table[key], where)
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)

@@ -21,8 +21,9 @@ from contextasm.config.outputs import parse_outputs
 from contextasm.config.overrides import workspace_reader
 from contextasm.config.owners import uses_placeholder
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.resolve import open_workspace, prepare_build
+from contextasm.config.resolve import prepare_build
 from contextasm.config.settings import FILE, load_settings_file
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
 from contextasm.text.archived_paths import list_with_archived
 from contextasm.text.glob import matching_paths

@@ -33,6 +33,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
         "memory": "Approve, deprecate or complete memories.",
+        "store": "Share memories in a database: init, status, pull, import, export, migrate.",
         "log": "Append an entry to the log of the day.",
         "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
         "task": "Push, pop, block, park, resume or show tasks.",

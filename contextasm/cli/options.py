@@ -133,6 +133,9 @@ def _flag(field: str) -> Flag:
 
 def _parameter(field: str) -> inspect.Parameter:
     flag = _flag(field)
+    if _HINTS[field].__origin__ is bool:
+        switch = typer.Option(False, *flag_names(field), help=flag.help)
+        return inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=switch, annotation=bool)
     option = typer.Option(
         None,
         *flag_names(field),

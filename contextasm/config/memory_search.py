@@ -28,7 +28,7 @@ class SearchResult(NamedTuple):
     searched: int
     """Number of active memories that were searched."""
     problems: tuple[Problem, ...]
-    """Of files that can't be read, and of memories that are not as they should be."""
+    """Of the request, of files that can't be read, and of memories that are not as they should be."""
     taken: str = ""
     """Why this profile was taken, in a folder without settings; empty where the settings or the options name it."""
 
@@ -122,5 +122,5 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     hits = [hit for result in results for hit in result.found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
-    problems = dict.fromkeys(problem for result in results for problem in result.problems)
+    problems = dict.fromkeys([*build.problems, *(problem for result in results for problem in result.problems)])
     return SearchResult(tuple(hits[:top]), sum(result.rows for result in results), tuple(problems), prepared.taken)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from contextasm.config.build import PreparedBuild
 from contextasm.config.host_loader import HookRule, Host, host_names, load_host
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.resolve import named_workspace, nearest_workspace, prepare_build
+from contextasm.config.resolve import prepare_build
+from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_host_texts import excluding, load_host_texts, without_host_texts
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.model import Build, Context, ContextasmError, Problem, Profile

@@ -31,4 +31,5 @@ def _group(rule: HookRule, commands: Sequence[Sequence[str]], matcher: str) -> d
 
 def _option_words(call: HookCall) -> list[str]:
     typed = {**call.options._asdict(), "limit": call.limit}
-    return [word for name, value in typed.items() if value not in (None, ()) for word in (f"--{name}", str(value))]
+    flags = {f"--{name}": value for name, value in typed.items() if value not in (None, (), False)}
+    return [word for flag, value in flags.items() for word in ([flag] if value is True else [flag, str(value)])]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from contextasm.config.build_timer import BuildTimer
     from contextasm.model import Build, Context
     from contextasm.records.answers import RecordingServices
-    from contextasm.workspace.folder import Folder
     from contextasm.workspace.recording import Read, RecordingWorkspace
 
 
@@ -183,7 +182,9 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
         write_stdout(built.reports[kind]())
     if flags.touch:
-        _touch_memories(workspace, built.context)
+        from contextasm.config.owner_memories import touch_shown
+
+        touch_shown(workspace, built.context)
     return 0
 
 
@@ -277,12 +278,6 @@ def _show_left_out(built: _Built, recording: _Recording, stored: Mapping[str, Re
         is_shared = built.context.request.audience == SHARED
         why = "for a secret, or for readers who may not see them whole" if is_shared else "for a secret"
         write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")
-
-
-def _touch_memories(workspace: Folder, context: Context) -> None:
-    from contextasm.workspace.editing.memories import touch_memories
-
-    touch_memories(workspace, context)
 
 
 def _seconds() -> float:

@@ -70,4 +70,4 @@ def _process() -> ProcessEnvironment:
         return ProcessEnvironment(os.environ, Path(), time.time)
 
 
-run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "workspace"))
+run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "offline", "workspace"))

@@ -70,11 +70,20 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
     be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting for
     `patience` seconds; None is for any time.
     """
-    path = writable_path(workspace, LOCK)
-    handle = _take_lock(path, patience, needed=edits)
-    try:
-        is_interrupted = handle is not None and is_unfinished(workspace.root)
+    with hold_lock_file(writable_path(workspace, LOCK), patience=patience, needed=edits) as is_held:
+        is_interrupted = is_held and is_unfinished(workspace.root)
         yield recover(workspace.root) if is_interrupted else Recovery()
+
+
+@contextmanager
+def hold_lock_file(path: Path, *, patience: float | None, needed: bool = True) -> Iterator[bool]:
+    """Wait for a lock file below the state of a workspace and hold it, as `locked` does with the workspace's.
+
+    The value of the context is whether it is held: not where it is not `needed` and can't be made. Raises as `locked`.
+    """
+    handle = _take_lock(path, patience, needed=needed)
+    try:
+        yield handle is not None
     finally:
         if handle is not None:
             os.close(handle)
@@ -215,7 +224,11 @@ class EditableFiles(Mapping[str, EditableFile]):
 
 
 def save_file(workspace: Folder, path: str, data: bytes) -> None:
-    """Make `data` the content of a file, and make its folder where it is missing. The caller holds the lock."""
+    """Make `data` the content of a file, and make its folder where it is missing. The caller holds the lock.
+
+    Raises `ContextasmError` where it can't be written, and for a file of a shared store.
+    """
+    refuse_store(workspace, path)
     full = writable_path(workspace, path)
     try:
         full.parent.mkdir(parents=True, exist_ok=True)
@@ -226,6 +239,13 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
         hint = "make its folder one that can be written to"
         raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
     write(full, data)
+
+
+def refuse_store(workspace: Folder, path: str) -> None:
+    """Raise `ContextasmError` for a file of memories that lie in a shared store."""
+    if workspace.overlay and workspace.overlay.home(path):
+        hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
+        raise ContextasmError(path, "lies in the shared store, and its mirror is not edited", hint)
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:

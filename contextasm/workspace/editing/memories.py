@@ -196,10 +196,12 @@ def touch_memories(workspace: Folder, context: Context) -> int:
     """Set `accessed` of the memories that a context shows to its date; gives the number of memories that changed.
 
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
+    Memories of a shared store are left to `store.writing.touch_in_store`.
     """
     shown: dict[str, list[Decision]] = {}
     for decision in context.decisions:
-        if decision.kept and decision.fragment != decision.path:
+        is_file = not (workspace.overlay and workspace.overlay.home(decision.path))
+        if decision.kept and decision.fragment != decision.path and is_file:
             shown.setdefault(decision.path, []).append(decision)
     if not shown:
         return 0
