@@ -16,6 +16,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.editable_owner import find_owner, place_for_memories
 from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
 from contextasm.config.new_memories import NewMemoryReader
+from contextasm.config.owner_memories import remember_for_owner
 from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
 from contextasm.config.parameters import (
     options_of_parameters,
@@ -26,8 +27,9 @@ from contextasm.config.parameters import (
     parse_text_parameter,
     parse_texts_parameter,
 )
-from contextasm.config.resolve import open_workspace, prepare_build, process_environment
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.values import require_known
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.config.yaml_loader import load_yaml
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
@@ -36,7 +38,7 @@ from contextasm.text.memory_values import parse_importance, parse_items, parse_t
 from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import storable_text
 from contextasm.workspace.editing.files import append_log
-from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
 
 
 class RequestOptions(TypedDict, total=False):
@@ -75,6 +77,8 @@ class RequestOptions(TypedDict, total=False):
     """Format whose counts the budget holds; `contextasm.render` writes it."""
     privacy: str | None
     audience: str | None
+    offline: bool | None
+    """Ask no server: read the mirror of a shared store as it is."""
     workspace: str | os.PathLike[str] | None
 
 
@@ -213,7 +217,7 @@ def remember(
     owner = find_owner(named, process, needed=path is None)
     place = place_for_memories(owner, path, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
-    (outcome,) = store_memories(owner.workspace, place, [memory], owner.day, force=is_forced, private_lines=hidden)
+    (outcome,) = remember_for_owner(owner, place, [memory], force=is_forced, private_lines=hidden)
     return outcome._replace(problems=tuple(reader.problems))
 
 

@@ -27,9 +27,10 @@ from contextasm.ranking.filters import apply_filters, drop_secrets
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.reading import with_cleaning
-from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
+from contextasm.retrieval.retrieve import indexed_paths, retrieve, with_fallback_tops, with_layers_for_topic
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
+from contextasm.text.archived_paths import known_paths
 from contextasm.text.cleaning import hidden_problems
 from contextasm.text.placement import place
 
@@ -113,12 +114,25 @@ def _searched(build: Build) -> Build:
     filters = build.request.filters
     request = build.request
     needs_all = bool(filters.since or filters.exclude or request.prefer or request.privacy == "drop")
-    needs_all = needs_all or _choose_fragments(build.rules)
+    needs_all = needs_all or (build.rules is not None and _choose_indexed(build, build.rules))
     return build._replace(memory_index=None) if needs_all else build
 
 
-def _choose_fragments(rules: RuleEvaluation | None) -> bool:
-    return rules is not None and any(effect.target.kind != "layer" for effect in rules.effects)
+def _choose_indexed(build: Build, rules: RuleEvaluation) -> bool:
+    """Whether rules may choose among the entries of files that an index answers for."""
+    targets = [effect.target for effect in rules.effects if effect.target.kind != "layer"]
+    if not targets or build.memory_index is None:
+        return False
+    if any(target.kind not in {"path", "heading-path"} for target in targets):
+        return True
+    from contextasm.rules.evaluate import is_target  # here: most workspaces have no rules
+
+    sections = {target.value for target in targets if target.kind == "heading-path"}
+    return any(
+        path in sections or any(is_target(target, {"path": path}) for target in targets)
+        for indexed in indexed_paths(build)
+        for path in known_paths(indexed)
+    )
 
 
 def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterRules:

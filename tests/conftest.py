@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests import command
+
+if TYPE_CHECKING:
+    from tests.postgres import Database, Server
 
 # `law(250)` draws 250 examples in `full` and 40 per cent of them in `ci`. Each profile draws the same ones every time.
 settings.register_profile("full", max_examples=100, deadline=None, derandomize=True)
@@ -25,3 +30,20 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Home folder of every command that the tests run; pytest removes it."""
     command.HOME = str(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server; a test that asks for it is marked `postgres`."""
+    from tests.postgres import running_server
+
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture
+def database(server: Server) -> Database:
+    """A new database with a store (`tests/postgres.py`)."""
+    from tests.postgres import new_database
+
+    return new_database(server)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import AGENT_FILES, Inspection, error_finding, warning_finding
+from contextasm.checks.inspection import AGENT_FILES, Inspection, any_owner_pattern, error_finding, warning_finding
 from contextasm.config import values
 from contextasm.config.outputs import parse_outputs
 from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
@@ -68,6 +68,10 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
         parse_outputs(table)
     elif key == "upkeep":
         parse_upkeep(table)
+    elif key == "memories" and table[key] is not None:
+        from contextasm.config.store import parse_store  # here: most workspaces have no store
+
+        parse_store(table)
     elif key in SETTINGS and table[key] is not None:
         value = SETTINGS[key](table[key], where)
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)
@@ -112,7 +116,9 @@ def check_unreadable(inspection: Inspection) -> Iterator[Finding]:
     These, links that lead out and files of required layers are errors.
     """
     required = _required_paths(inspection)
-    for problem in inspection.problems:
+    # Builds read more than the places that are known, such as files that instructions import.
+    of_builds = (problem for problem in _build_problems(inspection) if problem.code in READ_HINTS)
+    for problem in dict.fromkeys((*inspection.problems, *of_builds)):
         is_folder = problem.path.endswith("/")
         is_error = is_folder or problem.code == "outside-workspace" or problem.path in required
         make_finding = error_finding if is_error else warning_finding
@@ -166,6 +172,8 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
     agent_paths = {fill_template(path, {"agent": agent}) for path in AGENT_FILES for agent in inspection.agents}
     findings: dict[Finding, None] = {}
     for problem in (*_build_problems(inspection), *_problems_without_effect(inspection)):
+        if problem.path.startswith("profile ") and _has_files_of_layers(inspection):
+            continue  # a topic shows them
         is_empty_agent_file = problem.code == "required-empty" and problem.path in agent_paths
         if problem.code not in BUILD_PROBLEMS and not is_empty_agent_file:
             is_file = problem.path in inspection.documents
@@ -174,6 +182,12 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
             hint = problem.hint or "put it right; `ctxasm explain` tells what became of everything"
             findings[warning_finding(path, problem.line, message, hint)] = None
     yield from findings
+
+
+def _has_files_of_layers(inspection: Inspection) -> bool:
+    """Whether there is a file of any layer, although a build without a topic may show none."""
+    patterns = (any_owner_pattern(path) for layer in inspection.layers for path in layer.query.paths)
+    return any(inspection.workspace.list(pattern) for pattern in patterns)
 
 
 def _build_problems(inspection: Inspection) -> Iterator[Problem]:

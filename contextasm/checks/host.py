@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.host_cuts import LostSection
-from contextasm.checks.host_files import HostReading, LoadedFile
+from contextasm.checks.host_files import HostReading
+from contextasm.checks.host_loaded import LoadedFile
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning import clean_text
 
@@ -21,7 +22,7 @@ def check_host(reading: HostReading) -> list[Finding]:
     """One finding for each part of a file that is lost, and for each file that is not loaded or can't be read.
 
     A lost part and a file that can't be read are errors; a file that the host has given up is a warning; one that gives
-    way to another is a note. What they quote is clean text.
+    way to another is a note, and one that is loaded later is nothing. What they quote is clean text.
     """
     findings = [*_cut_findings(reading), *_unread_findings(reading)]
     return [
@@ -63,6 +64,8 @@ def lost_tokens(sections: Sequence[LostSection]) -> int:
 def _unread_findings(reading: HostReading) -> Iterator[Finding]:
     name = reading.host.summary
     for file in reading.unread:
+        if file.is_on_demand:
+            continue
         message = f"{name} does not load this file: {file.why}"
         if file.is_retired:
             yield Finding(UNREAD, "warning", file.path, 0, message, "move its text to a file that is loaded")

@@ -5,7 +5,7 @@ Pure arithmetic on texts. Positions are indices of Python strings; limits are in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.checks.host_digest import Run, digest_runs
@@ -28,19 +28,38 @@ class LostSection(NamedTuple):
     """What is lost."""
 
 
-def kept_runs(text: str, cut: Cut) -> Sequence[Run]:
+MEASURES: Mapping[str, Callable[[str], int]] = {
+    "chars": LENGTHS["chars"].units,
+    "codepoints": len,
+    "bytes": LENGTHS["bytes"].units,
+}
+"""Units in which hosts count, by the fields of `Cut`."""
+
+
+def trimmed_run(text: str, cut: Cut) -> Run:
+    """The part of a text that a host measures: without the blanks that it takes away."""
+    start = len(text) - len(text.lstrip()) if cut.trimmed == "both" else 0
+    return start, max(len(text.rstrip()) if cut.trimmed else len(text), start)
+
+
+def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
     """The parts of a text that a cut leaves, in order; none of them is empty.
 
-    Where several limits are exceeded, each cuts what the ones before it left.
+    `lead` is what the host puts before the text and measures with it. Where several limits are exceeded, each cuts what
+    the ones before it left.
     """
-    runs: Sequence[Run] = [(0, len(text))] if text else []
+    first, last = trimmed_run(text, cut)
+    whole = lead + text[first:last]
+    runs: Sequence[Run] = [(0, len(whole))] if whole else []
     if cut.lines:
-        runs = _within(text, runs, _line_end(text, cut.lines))
-    if cut.characters:
-        runs = _kept_ends(text, runs, cut.characters, cut, LENGTHS["chars"].units)
-    if cut.bytes:
-        runs = _kept_ends(text, runs, cut.bytes, cut, LENGTHS["bytes"].units)
-    return runs
+        runs = _within(whole, runs, _line_end(whole, cut.lines))
+    for unit, measure in MEASURES.items():
+        if limit := getattr(cut, unit):
+            runs = _kept_ends(whole, runs, limit, cut, measure)
+    if runs == [(0, len(whole))]:
+        return [(0, len(text))] if text else []
+    shift = first - len(lead)
+    return common_runs([(first, last)], [(start + shift, stop + shift) for start, stop in runs])
 
 
 def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
@@ -81,10 +100,11 @@ def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
 
 def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
     """First line, start and end of each section, and the words of its heading; headings in fences are none."""
-    lines = text.split("\n")
+    mark = len(text) - len(text.removeprefix("\ufeff"))
+    lines = text[mark:].split("\n")
     literal = {number for part in literals(lines) for number in range(part.first, part.stop)}
     starts = [(1, 0, "")]
-    position = 0
+    position = mark
     for number, line in enumerate(lines):
         if number not in literal and (title := heading(line)):
             starts.append((number + 1, position, title[1]))
@@ -109,8 +129,6 @@ def _within(text: str, runs: Sequence[Run], end: int) -> Sequence[Run]:
 def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:
     """The beginning and the end of what `runs` hold, and a digest between them, if that is more than the limit."""
     rest = "".join(text[start:stop] for start, stop in runs)
-    if cut.trimmed:
-        rest = rest.rstrip()
     if measure(rest) <= limit:
         return runs
     shared = max(limit - cut.marker, 0)

@@ -19,4 +19,4 @@ def imported_texts(reading: HostReading) -> Mapping[str, str]:
     if not any("@" in file.text for file in reading.files if file.rule.imports):
         return {}
     files = read_with_imports(Folder(Path(reading.root)), paths).files
-    return {file.document.path: decode_as_host(file.document.data) for file in files if file.imported_by}
+    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.imported_by}

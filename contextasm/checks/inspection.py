@@ -21,8 +21,9 @@ from contextasm.config.outputs import parse_outputs
 from contextasm.config.overrides import workspace_reader
 from contextasm.config.owners import uses_placeholder
 from contextasm.config.profile_loader import load_profile
-from contextasm.config.resolve import open_workspace, prepare_build
+from contextasm.config.resolve import prepare_build
 from contextasm.config.settings import FILE, load_settings_file
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
 from contextasm.text.archived_paths import list_with_archived
 from contextasm.text.glob import matching_paths
@@ -118,8 +119,8 @@ def inspect(
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else ()
     listed_paths = (path for pattern in dict.fromkeys(patterns) for path in list_with_archived(workspace, pattern))
-    # A rule may include a file that no layer reads.
-    paths = sorted({*extra_paths, *listed_paths, *_shown_paths(contexts)})
+    # A rule may include a file that no layer reads, and instructions import files of any name.
+    paths = sorted({*extra_paths, *listed_paths, *_paths_of_builds(contexts)})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
     memory_paths = _memory_paths(workspace, layers)
@@ -186,8 +187,10 @@ def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
     return tuple(sorted({path.split("/")[1] for path in workspace.list(f"{parent}/**/*") if path.count("/") > 1}))
 
 
-def _shown_paths(contexts: Iterable[Context]) -> set[str]:
-    return {decision.path for context in contexts for decision in context.decisions if decision.kept}
+def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
+    """The files that builds show, and those that they read wherever these are, such as imported instructions."""
+    shown = {decision.path for context in contexts for decision in context.decisions if decision.kept}
+    return shown | {document.path for context in contexts for document in context.documents}
 
 
 def any_owner_pattern(template: str) -> str:

@@ -33,6 +33,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
         "memory": "Approve, deprecate or complete memories.",
+        "store": "Share memories in a database: init, status, pull, import, export, migrate.",
         "log": "Append an entry to the log of the day.",
         "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
         "task": "Push, pop, block, park, resume or show tasks.",
@@ -201,6 +202,8 @@ def run(words: Sequence[str]) -> int:
 def _run_command(words: Sequence[str]) -> int:
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
+    if "--help" in words and sys.stdout is None:
+        raise ContextasmError("standard output", "is closed", "leave it open, or redirect it to a file")
     code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
     return code if isinstance(code, int) else 0
 

@@ -12,7 +12,8 @@ from contextasm.config.host_names import shipped_hosts
 
 if TYPE_CHECKING:
     from contextasm.checks.host_cuts import LostSection
-    from contextasm.checks.host_files import HostReading, LoadedFile
+    from contextasm.checks.host_files import HostReading
+    from contextasm.checks.host_loaded import LoadedFile
     from contextasm.config.options import Options
 
 HostOption = Annotated[
@@ -72,7 +73,9 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
         write_stdout(format_json(_reading_data(reading)))
         return
     rows = [_file_row(file) for file in reading.files]
-    rows += [[file.path, "not loaded", "", "", file.why] for file in reading.unread]
+    rows += [
+        [file.path, "on demand" if file.is_on_demand else "not loaded", "", "", file.why] for file in reading.unread
+    ]
     rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
     write_stdout(format_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)))
     lost = [
@@ -135,7 +138,10 @@ def _reading_data(reading: HostReading) -> Mapping[str, object]:
             }
             for file in reading.files
         ],
-        "unread": [{"path": file.path, "why": file.why, "retired": file.is_retired} for file in reading.unread],
+        "unread": [
+            {"path": file.path, "why": file.why, "retired": file.is_retired, "on_demand": file.is_on_demand}
+            for file in reading.unread
+        ],
         "problems": [problem._asdict() for problem in reading.problems],
         "not_looked_at": list(reading.not_looked_at),
     }

@@ -119,11 +119,10 @@ def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, loc
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:
     """The context of a build; for None, of the prepared one in full. A slow build shows its progress on a terminal."""
-    from contextasm.cli.progress import progress_line
+    from contextasm.cli.progress import build_progress
 
-    reads = getattr(prepared.build.workspace, "reads", ())
-    counting = f"counting with {prepared.build.request.tokenizer}"
-    with progress_line(lambda: f"building: {len(reads):,} files read, {counting}", quiet=quiet):
+    counting = f", counting with {prepared.build.request.tokenizer}"
+    with build_progress(prepared, "building", counting, quiet=quiet):
         return prepared.run(build)
 
 
@@ -134,6 +133,9 @@ def _flag(field: str) -> Flag:
 
 def _parameter(field: str) -> inspect.Parameter:
     flag = _flag(field)
+    if _HINTS[field].__origin__ is bool:
+        switch = typer.Option(False, *flag_names(field), help=flag.help)
+        return inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=switch, annotation=bool)
     option = typer.Option(
         None,
         *flag_names(field),

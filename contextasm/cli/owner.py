@@ -7,6 +7,9 @@ from contextasm.cli.output import show_problems
 OWNER = ("agent", "team", "workspace")
 """Fields of `Options` that name an owner."""
 
+READ_OWNER = (*OWNER, "offline")
+"""Fields of `Options` of commands that read an owner's memories."""
+
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 

@@ -1,10 +1,14 @@
-"""Progress of a slow build on a terminal: one line on standard error that goes away when the build is done."""
+"""Progress of a slow command on a terminal: one line on standard error that goes away when the command is done."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextasm.config.build import PreparedBuild
 
 from contextasm.cli.output import shown_line
 
@@ -12,6 +16,40 @@ SILENT_SECONDS = 1.0
 """A build that is done sooner shows nothing."""
 
 ERASE_LINE = "\r\x1b[K"
+
+
+BAR_WIDTH = 30
+"""Columns of a bar."""
+
+
+def build_progress(
+    prepared: PreparedBuild, doing: str, also: str = "", *, quiet: bool = False
+) -> AbstractContextManager[None]:
+    """Show how many files a build has read, or how much of an index is made.
+
+    `doing` says what the command does, and `also` what follows the number of files.
+    """
+    reads = getattr(prepared.build.workspace, "reads", ())
+    steps = getattr(prepared.build.memory_index, "steps", None)
+
+    def describe() -> str:
+        share = steps.share if steps else None
+        if share is None:
+            return f"{doing}: {len(reads):,} files read{also}"
+        return f"{doing}: indexing memories {_bar(share)} {share:.0%}"
+
+    return progress_line(describe, quiet=quiet, after=SILENT_SECONDS)
+
+
+def _bar(share: float) -> str:
+    """A bar in the colours of the terminal."""
+    from rich.console import Console
+    from rich.progress_bar import ProgressBar
+
+    console = Console(file=sys.stderr)
+    with console.capture() as capture:
+        console.print(ProgressBar(1.0, share, width=BAR_WIDTH), end="")
+    return capture.get()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -9,16 +10,20 @@ from typing import NamedTuple
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.overrides import resolve_profile
 from contextasm.config.owners import only_agent, owner_folder, owner_names
-from contextasm.config.resolve import open_workspace, resolve_date
+from contextasm.config.resolve import resolve_date
 from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.values import parse_inner_paths
-from contextasm.model import ContextasmError
+from contextasm.config.workspace_folder import attach_store, open_workspace
+from contextasm.model import ContextasmError, Problem, StoredTexts
 from contextasm.text.glob import glob_matches
+from contextasm.text.memory_parser import RESERVED_NAMES
 from contextasm.text.templates import fill_template
-from contextasm.workspace.editing.files import writable_path
+from contextasm.workspace.cache import is_cache_allowed
+from contextasm.workspace.editing.files import refuse_store, writable_path
 from contextasm.workspace.editing.memories import MEMORY_FOLDERS
 from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.state import state_folder
 
 
 class Owner(NamedTuple):
@@ -28,11 +33,16 @@ class Owner(NamedTuple):
     path: str
     """Such as `agents/luna`; empty where no owner is named and none is needed."""
     day: date
+    problems: Sequence[Problem] = ()
+    """Of the shared store, for who reads memories."""
 
 
-def find_owner(options: Options, process: ProcessEnvironment, *, needed: bool = True) -> Owner:
+def find_owner(
+    options: Options, process: ProcessEnvironment, *, needed: bool = True, reads_memories: bool = False
+) -> Owner:
     """The agent, or the team where the options name a team only.
 
+    For who reads memories, the mirror of a shared store is brought up to date.
     The agent is the one that an option, a variable or the settings name, else the only one of the workspace. Where none
     is needed, only the options count. Raises `ContextasmError` for an unknown name.
     """
@@ -40,7 +50,10 @@ def find_owner(options: Options, process: ProcessEnvironment, *, needed: bool = 
     if options.agent and options.team:
         raise ContextasmError("--team", "an --agent is given, too", "name only one of the two")
     flags = {"agent": options.agent, "team": options.team, "date": options.date, "tz": options.tz}
-    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings(flags, process.environment, settings_file)
+    overlay = attach_store(workspace, settings_file, process, offline=options.offline)
+    problems = overlay.refresh() if overlay and reads_memories else ()
     day = resolve_date(settings, process).value
     assert isinstance(day, date)
     agent = settings["agent"]
@@ -53,7 +66,7 @@ def find_owner(options: Options, process: ProcessEnvironment, *, needed: bool = 
     else:
         name = only_agent(owner_names(workspace, "agent"), "name one with -a NAME, or a team with -t NAME")
         path = f"agents/{name}"
-    return Owner(workspace, path, day)
+    return Owner(workspace, path, day, problems)
 
 
 def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironment) -> MemoryPlace:
@@ -63,17 +76,31 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
     """
     if file is None:
         folder = f"{owner.path}/memories"
-        return MemoryPlace(folder, f"{folder}/{str(owner.day)[:7]}.md")
+        return MemoryPlace(folder, f"{folder}/{str(owner.day)[:7]}.md", _stored_texts(owner, folder, process))
     (path,) = parse_inner_paths(owner.workspace.relative(file), "--file")
     if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
         raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
+    if path.rpartition("/")[2] in RESERVED_NAMES:
+        what = f"{path} is a list of files or of changes by its name, and never holds memories"
+        raise ContextasmError("--file", what, "give the file another name")
     if owner.path and not path.startswith(f"{owner.path}/"):
         raise ContextasmError("--file", f"{path} is not in {owner.path}/", "leave out -a and -t, or name another file")
+    refuse_store(owner.workspace, path)
     writable_path(owner.workspace, path)
     if not _is_read_as_memories(owner.workspace, path, process):
         folder = f"{owner.path or 'agents/NAME'}/memories"
         raise ContextasmError("--file", f"no build reads memories from {path}", f"name a file such as {folder}/x.md")
-    return MemoryPlace(path.rpartition("/")[0], path)
+    folder = path.rpartition("/")[0]
+    return MemoryPlace(folder, path, _stored_texts(owner, folder, process))
+
+
+def _stored_texts(owner: Owner, folder: str, process: ProcessEnvironment) -> StoredTexts | None:
+    """The texts of a folder's memories from earlier runs; None where nothing may be stored."""
+    if not is_cache_allowed(process.environment):
+        return None
+    from contextasm.retrieval.memory_index.folded_texts import FoldedTexts  # here: it loads SQLite
+
+    return FoldedTexts(owner.workspace, folder, process.now, lambda: state_folder(owner.workspace.root, "memories"))
 
 
 def _is_read_as_memories(workspace: Folder, path: str, process: ProcessEnvironment) -> bool:

@@ -6,6 +6,7 @@ Every rule has its source and its date, because hosts change their limits. Nothi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from contextasm.config import values
@@ -14,8 +15,11 @@ from contextasm.config.profile_loader import read_file
 from contextasm.config.yaml_loader import YamlMapping, load_mapping, parse_mapping, parse_sequence
 from contextasm.model import ContextasmError
 
-UNITS = ("utf-16", "utf-8")
+UNITS = ("chars", "bytes")
 """Units of a hook's limit: UTF-16 code units, which JavaScript calls the length of a text, or bytes of UTF-8."""
+
+TRIMS = ("end", "both")
+"""Ends of a text of which a host takes blanks away."""
 
 
 class Digest(NamedTuple):
@@ -34,8 +38,10 @@ class Digest(NamedTuple):
 class Cut(NamedTuple):
     """Limits of a text, of which 0 stands for none; above any of them only its ends are kept, and a digest."""
 
-    characters: int = 0
+    chars: int = 0
     """UTF-16 code units."""
+    codepoints: int = 0
+    """Code points, which Python calls the length of a text."""
     bytes: int = 0
     """Bytes of UTF-8."""
     lines: int = 0
@@ -45,8 +51,8 @@ class Cut(NamedTuple):
     """Per cent of the limit that is kept of the end."""
     marker: int = 0
     """Units of the limit that the host's marker takes, before head and tail share the rest."""
-    trimmed: bool = False
-    """Whether blanks at the end of the text are taken away before it is measured."""
+    trimmed: str = ""
+    """One of `TRIMS`, if the text is measured without the blanks there; empty for all of it."""
     digest: Digest | None = None
 
 
@@ -66,6 +72,12 @@ class LoadRule(NamedTuple):
     each: Cut = Cut()
     together: Cut = Cut()
     """Limits of all files of the rule behind each other, after those of each."""
+    title: str = ""
+    """Line that the host puts before each file, with an empty one, and measures with it; PATH in it is the file's."""
+    spaced: bool = False
+    """Whether an empty line is behind each file, which the limits of `together` count."""
+    scoped: str = ""
+    """Key of front matter that names the files a text is for: the host loads it when it works on one of them."""
     imports: bool = False
     """Whether the files that `@imports` in these name are loaded with them."""
     place: str = ""
@@ -119,6 +131,8 @@ class Host(NamedTuple):
     unread: tuple[UnreadRule, ...] = ()
     not_looked_at: tuple[str, ...] = ()
     """What the host may load besides, and no rule here knows."""
+    python_text: bool = False
+    """Whether the host drops a byte order mark and reads `\\r\\n` as one line end, as Python does with text files."""
     hook: HookRule | None = None
     """None for a host without hooks that take a context."""
 
@@ -131,19 +145,25 @@ def host_names(*, with_hook: bool = False) -> list[str]:
 
 def load_host(name: str, where: str) -> Host:
     """The host of this name; `where` is the option that names it. Raises `ContextasmError` for an unknown one."""
-    path = SHIPPED_HOSTS / f"{values.require_known(name, shipped_hosts(), where, 'host')}.yaml"
-    table = load_mapping(read_file(path, where), path.name)
-    table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "hook"))
+    return _load_shipped(values.require_known(name, shipped_hosts(), where, "host"))
+
+
+@cache
+def _load_shipped(name: str) -> Host:
+    path = SHIPPED_HOSTS / f"{name}.yaml"
+    table = load_mapping(read_file(path, path.name), path.name)
+    table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "python_text", "hook"))
     total = parse_mapping(table["total"], table.where("total")) if "total" in table else YamlMapping(path.name, 1)
-    limits = total.parsed({"characters": values.parse_count, "least": values.parse_count})
+    limits = total.parsed({"chars": values.parse_count, "least": values.parse_count})
     return Host(
         name,
         values.parse_text(table.get("summary"), table.where("summary")),
         tuple(_load_rule(item) for item in _items(table, "loads")),
-        limits.get("characters", 0),
+        limits.get("chars", 0),
         limits.get("least", 0),
         tuple(_parsed(item, UnreadRule, _UNREAD_KEYS) for item in _items(table, "unread")),
         values.parse_texts(table.get("not_looked_at", []), table.where("not_looked_at")),
+        values.parse_flag(table.get("python_text", False), table.where("python_text")),
         _parsed(table["hook"], HookRule, _HOOK_KEYS) if "hook" in table else None,
     )
 
@@ -168,8 +188,8 @@ _DIGEST_KEYS: dict[str, values.ParseValue] = {
 }
 
 _CUT_KEYS: dict[str, values.ParseValue] = {
-    **dict.fromkeys(("characters", "bytes", "lines", "head", "tail", "marker"), values.parse_count),
-    "trimmed": values.parse_flag,
+    **dict.fromkeys(("chars", "codepoints", "bytes", "lines", "head", "tail", "marker"), values.parse_count),
+    "trimmed": values.one_of(TRIMS),
     "digest": _parse_digest,
 }
 
@@ -184,6 +204,9 @@ _LOAD_KEYS: dict[str, values.ParseValue] = {
     "choice": values.parse_text,
     "each": _parse_cut,
     "together": _parse_cut,
+    "title": values.parse_text,
+    "spaced": values.parse_flag,
+    "scoped": values.parse_text,
     "imports": values.parse_flag,
     "place": values.parse_text,
     **_FACT_KEYS,

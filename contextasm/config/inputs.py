@@ -34,7 +34,7 @@ _PROGRAM = f"{FILE} names this file as a part of a program or model"
 _OWN = "ctxasm stores data of its own here"
 _GIT = "git stores data of its own here"
 
-_OWN_PLACES = ("records", "inputs", "memories", "lock", ".gitignore")
+_OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", ".gitignore")
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
 
 _OWNER_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")

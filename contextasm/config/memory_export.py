@@ -1,4 +1,4 @@
-"""The memories of an owner as an audience may have them, to be handed to other programs."""
+"""The memories of an owner as an audience may have them, to be handed to others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.overrides import resolve_profile, with_detected_profile
 from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.yaml_loader import load_yaml
-from contextasm.model import ContextasmError, Document, Memory, Problem, Request
+from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
 from contextasm.retrieval.audience import visible_workspace
 from contextasm.text.cleaning import hidden_problems
+from contextasm.text.glob import glob_matches
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.storable import secret_problem
+from contextasm.text.templates import fill_template
+from contextasm.workspace.editing.memories import PrivateLines
 from contextasm.workspace.folder import Folder
 
 
@@ -24,7 +27,7 @@ class ExportedMemories(NamedTuple):
     memories: tuple[Memory, ...]
     """In the order of their files, of every status, each with an id of its own."""
     private: int
-    """Number of private parts, or of whole files, that are left out."""
+    """Number of memories that are left out as private."""
     problems: tuple[Problem, ...]
     """Of fields that can't be read, hidden characters that are removed, and secrets that are masked."""
 
@@ -37,12 +40,7 @@ def exported_memories(
     The profile of the options and settings says which files are private. Raises `ContextasmError` for a file that can't
     be read: an export never lacks a file silently.
     """
-    settings_file = load_settings_file(workspace)
-    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    settings, _ = with_detected_profile(settings, settings_file, workspace)
-    profile = resolve_profile(settings, settings_file, workspace, process, {})
-    request = Request("", "", "", date.min, 0, "", "", audience=audience)
-    visible = visible_workspace(workspace, profile, request, load_yaml)
+    visible = _visible_workspace(workspace, _resolve_profile(workspace, options, process), audience)
     memories: list[Memory] = []
     problems: list[Problem] = []
     private = 0
@@ -53,10 +51,57 @@ def exported_memories(
         if document:
             parsed, own_problems = parse_memories(document)
             memories += parsed
-            private += sum(gap.reason == "private" for gap in document.gaps)
+            private += _private_count(workspace, document, len(parsed))
             problems += (*own_problems, *hidden_problems(document), *_masked(document))
     distinct, duplicates = distinct_memories(memories)
     return ExportedMemories(distinct, private, (*problems, *duplicates))
+
+
+def _private_count(workspace: Folder, visible: Document, count: int) -> int:
+    """The number of memories that a file holds beside the `count` ones that are visible."""
+    if not visible.lacks_private:
+        return 0
+    document = workspace.read(visible.path)
+    return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
+
+
+def private_line_finder(workspace: Folder, home: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
+    """A function that gives the private lines of an owner's files, for memories that become pages of a store.
+
+    They are those that a shared context lacks, but for files of a private layer that reads the pages, too: this layer
+    keeps them private where they are read.
+    """
+    profile = _resolve_profile(workspace, options, process)
+
+    def is_of_files(template: str) -> bool:
+        return not glob_matches(fill_template(template, {"agent": "*", "team": "*"}), f"{home}/memories/0.md")
+
+    layers = [
+        layer._replace(query=layer.query._replace(paths=tuple(filter(is_of_files, layer.query.paths))))
+        for layer in profile.layers
+        if layer.private
+    ]
+    profile = profile._replace(private_paths=tuple(filter(is_of_files, profile.private_paths)), layers=tuple(layers))
+    visible = _visible_workspace(workspace, profile, SHARED)
+
+    def private_lines(document: Document) -> frozenset[int]:
+        seen = visible.read(document.path)
+        gaps = seen.gaps if isinstance(seen, Document) else ()
+        return frozenset(line for gap in gaps if gap.reason == "private" for line in range(gap.first, gap.last + 1))
+
+    return private_lines
+
+
+def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnvironment) -> Profile:
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    settings, _ = with_detected_profile(settings, settings_file, workspace)
+    return resolve_profile(settings, settings_file, workspace, process, {})
+
+
+def _visible_workspace(workspace: Folder, profile: Profile, audience: str) -> Workspace:
+    request = Request("", "", "", date.min, 0, "", "", audience=audience)
+    return visible_workspace(workspace, profile, request, load_yaml)
 
 
 def _masked(document: Document) -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
@@ -27,23 +28,31 @@ class SearchResult(NamedTuple):
     searched: int
     """Number of active memories that were searched."""
     problems: tuple[Problem, ...]
-    """Of files that can't be read, and of memories that are not as they should be."""
+    """Of the request, of files that can't be read, and of memories that are not as they should be."""
     taken: str = ""
     """Why this profile was taken, in a folder without settings; empty where the settings or the options name it."""
 
 
 def best_memories(
-    options: Options, text: str, process: ProcessEnvironment, *, everywhere: bool, top: int
+    options: Options,
+    text: str,
+    process: ProcessEnvironment,
+    *,
+    everywhere: bool,
+    top: int,
+    watch: Callable[[PreparedBuild], AbstractContextManager[None]] = lambda _prepared: nullcontext(),
 ) -> SearchResult:
     """The `top` best memories for a text, ranked as a build with this topic ranks them.
 
     They are those of the agent or team that the options name, or of both; without a name, those that a build would
-    search; with `everywhere`, those of every agent, every team and the project. Raises `ContextasmError`.
+    search; with `everywhere`, those of every agent, every team and the project. The search runs inside of what `watch`
+    makes of it, such as to show its progress. Raises `ContextasmError`.
     """
     topic = searched_topic(options, text, everywhere=everywhere)
     narrow = _narrowing(options, everywhere=everywhere, top=top)
     prepared = prepare_build(options._replace(topic=topic), process, restrict_profile=narrow)
-    return _search_layers(prepared, top)
+    with watch(prepared):
+        return _search_layers(prepared, top)
 
 
 def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:
@@ -113,5 +122,5 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     hits = [hit for result in results for hit in result.found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
-    problems = dict.fromkeys(problem for result in results for problem in result.problems)
+    problems = dict.fromkeys([*build.problems, *(problem for result in results for problem in result.problems)])
     return SearchResult(tuple(hits[:top]), sum(result.rows for result in results), tuple(problems), prepared.taken)

@@ -21,7 +21,7 @@ class Flag(NamedTuple):
 
 
 class Options(NamedTuple):
-    """The typed options, unchecked; None or empty for each that was not typed."""
+    """The typed options, unchecked; None, empty or false for each that was not typed."""
 
     agent: Annotated[str | None, Flag("-a", "NAME", "The agent.")] = None
     team: Annotated[str | None, Flag("-t", "NAME", "The team; an empty name means no team.")] = None
@@ -53,6 +53,7 @@ class Options(NamedTuple):
     audience: Annotated[
         str | None, Flag("", "NAME", "The readers: personal, or shared to leave out everything private.")
     ] = None
+    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's mirror as it is.")] = False
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
 

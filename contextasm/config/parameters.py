@@ -114,6 +114,7 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "prefer": parse_texts_parameter,
     "deadline": parse_number_parameter,
     "variables": _parse_mapping,
+    "offline": parse_flag_parameter,
     "workspace": parse_path_parameter,
 }
 """The parsers of the fields of `Options` that are no plain text."""

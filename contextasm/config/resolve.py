@@ -25,13 +25,26 @@ from contextasm.config.options import Options, ProcessEnvironment, parse_deadlin
 from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile, with_detected_profile
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.settings import Setting, load_settings_file, resolve_settings
+from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
-from contextasm.model import CLEAN, Build, Cleaning, ContextasmError, Data, Document, Parse, Profile, Request, Workspace
+from contextasm.model import (
+    CLEAN,
+    Build,
+    Cleaning,
+    ContextasmError,
+    Data,
+    Document,
+    Parse,
+    Problem,
+    Profile,
+    Request,
+    Workspace,
+)
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
-from contextasm.workspace.folder import Folder, find_workspace
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.git_commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace
 from contextasm.workspace.snapshot import answer_digest
@@ -46,34 +59,14 @@ if TYPE_CHECKING:
 
 
 def process_environment() -> ProcessEnvironment:
-    """The environment of this process."""
+    """The environment of this process. Raises `ContextasmError` where its current folder is gone."""
     import time
 
-    return ProcessEnvironment(os.environ, Path.cwd(), time.time)
-
-
-def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
-    """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
-    return Folder(workspace_folder(options, process))
-
-
-def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
-    """The folder that is named as the workspace, else the nearest one upwards; links in its path stay.
-
-    Where no folder has settings or agents, the nearest that some other tool keeps its files in counts. Raises
-    `ContextasmError` if there is none.
-    """
-    if name := options.workspace or process.environment.get("CTXASM_WORKSPACE"):
-        return process.folder / name
-    if folder := find_workspace(process.folder):
-        return folder
-    from contextasm.config.detection import find_detected  # here, as below: most workspaces have settings or agents
-
-    profile = options.profile or process.environment.get("CTXASM_PROFILE", "")
-    if folder := find_detected(process.folder, process.environment, profile):
-        return folder
-    hint = "name one with -w DIR, or make one with `ctxasm init`"
-    raise ContextasmError(str(process.folder), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
+    try:
+        folder = Path.cwd()
+    except OSError as error:
+        raise ContextasmError("current folder", f"can't be read: {error.strerror}", "go to one that exists") from error
+    return ProcessEnvironment(os.environ, folder, time.time)
 
 
 def prepare_build(
@@ -92,11 +85,11 @@ def prepare_build(
     name. `targets` are the files that the text goes to: where no audience is named, they decide it.
     """
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
-    config = RecordingWorkspace(workspace)
+    config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
     configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
+    store_problems = _store_problems(workspace, configuration.settings_file, process, options)
     options = _cleaned_options(options, configuration.settings)
-    # The build reads through it, too: no file is opened twice. The memory index compares the disk as it is now.
-    recording = RecordingWorkspace(workspace)
+    # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
     configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
     settings_file, settings = configuration.settings_file, configuration.settings
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
@@ -112,7 +105,7 @@ def prepare_build(
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(workspace, process),
         parse_yaml=load_yaml,
-        problems=unused_variables(options, rules),
+        problems=(*store_problems, *unused_variables(options, rules)),
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options, detection = _request_options(options, request), configuration.detection
@@ -121,7 +114,15 @@ def prepare_build(
 
 def _request_options(options: Options, request: Request) -> Options:
     """The options without the workspace, and with paths that are relative to it."""
-    return options._replace(workspace=None, open=request.open, exclude=request.filters.exclude)
+    return options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
+
+
+def _store_problems(
+    workspace: Folder | GitWorkspace, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
+) -> Sequence[Problem]:
+    """Bring the mirror of the shared store up to date, where there is one; the problems with that."""
+    overlay = attach_store(workspace, settings_file, process, offline=options.offline)
+    return overlay.refresh() if overlay else ()
 
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:

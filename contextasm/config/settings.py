@@ -53,7 +53,7 @@ SETTINGS: dict[str, ParseValue] = {
 FILE_SETTINGS: Mapping[str, ParseValue] = {**SETTINGS, "audience": values.one_of((SHARED,))}
 """The settings of `ctxasm.yaml`: a file that may come from others never adds what is private to a context."""
 
-FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder", "upkeep")
+FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder", "upkeep", "memories")
 
 DEFAULTS: Mapping[str, object] = {
     "agent": "",

@@ -16,11 +16,13 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.host_loader import HookRule, Host, host_names, load_host
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
+from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_host_texts import excluding, load_host_texts, without_host_texts
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.model import Build, Context, ContextasmError, Problem, Profile
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
 from contextasm.text.cleaning import message_line
+from contextasm.text.graphemes import clipped
 from contextasm.text.json_reader import load_json
 from contextasm.text.templates import one_line
 
@@ -61,8 +63,12 @@ class HookCall(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Name of the counter of units; bytes, which are never fewer than code units, where hosts differ."""
-        return "chars" if {rule.unit for rule in self.rules} == {"utf-16"} else "bytes"
+        """Name of the counter of units; bytes where hosts differ.
+
+        A text never has more code units than bytes, so what fits a limit in bytes fits the same limit in either unit.
+        One text is for all hosts then, and the least of their limits holds for it.
+        """
+        return "chars" if {rule.unit for rule in self.rules} == {"chars"} else "bytes"
 
     @property
     def max_units(self) -> int:
@@ -99,24 +105,42 @@ def parse_part(typed: str | None) -> tuple[int, int]:
 
 
 def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) -> str:
-    """The answer to an event, as JSON in one line. Raises `ContextasmError` for no event, and as a build does."""
+    """The answer to an event, as JSON in one line; an empty object where no workspace is named and none is near.
+
+    The folder of `process` may be the empty path, for one that is gone. Raises `ContextasmError` for no event, and as a
+    build does.
+    """
     event = load_json(event_text, "hook event", takes_halves=True)
     if not isinstance(event, dict) or not isinstance(event.get("hook_event_name"), str):
         hint = 'send an object such as {"hook_event_name": "SessionStart"}'
         raise ContextasmError("hook event", "has no hook_event_name", hint)
     name = _event_text(event, "hook_event_name")
-    folder = event.get("cwd")
-    if isinstance(folder, str) and "\0" not in folder and os.path.isdir(folder):
-        process = process._replace(folder=Path(folder))
-    if name in {rule.start for rule in call.rules}:
-        text, message = _start_answer(call, process)
-    elif name in {rule.prompt for rule in call.rules}:
-        text, message = _prompt_answer(_event_text(event, "prompt"), call, process)
-    else:
-        known = sorted({event for rule in call.rules for event in (rule.start, rule.prompt)})
+    starts = {rule.start for rule in call.rules}
+    prompts = {rule.prompt for rule in call.rules}
+    if name not in starts | prompts:
         what = f"there is no answer to {one_line(name)[:80]}"
-        raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(known)}")
-    return _json_text(name, text, message)
+        raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(sorted(starts | prompts))}")
+    process = _in_session_folder(event.get("cwd"), call, process)
+    if not named_workspace(call.options, process) and not nearest_workspace(call.options, process):
+        return _json_text(name, "", "")  # The hooks of a person run in all projects.
+    if name in starts:
+        return _json_text(name, *_start_answer(call, process))
+    return _json_text(name, *_prompt_answer(_event_text(event, "prompt"), call, process))
+
+
+def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment) -> ProcessEnvironment:
+    """The process in the folder of an event, else in its own; at the top of the disk where that is gone.
+
+    Raises `ContextasmError` where it is gone and no whole path of a workspace is named.
+    """
+    if isinstance(cwd, str) and "\0" not in cwd and os.path.isdir(cwd):
+        return process._replace(folder=Path(cwd))
+    if process.folder.is_absolute():
+        return process
+    if os.path.isabs(named_workspace(call.options, process)):
+        return process._replace(folder=Path("/"))
+    hint = "go to one that is there, or name the whole path of a workspace with -w DIR"
+    raise ContextasmError("current folder", "is gone", hint)
 
 
 def _event_text(event: Mapping[str, object], key: str) -> str:
@@ -135,7 +159,7 @@ def _json_text(name: str, text: str, message: str) -> str:
     if text:
         answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
     if message:
-        answer["systemMessage"] = f"ctxasm: {one_line(message_line(message))}"[:_MAX_MESSAGE]
+        answer["systemMessage"] = clipped(f"ctxasm: {one_line(message_line(message))}", _MAX_MESSAGE)
     return json.dumps(answer, ensure_ascii=False) + "\n"
 
 

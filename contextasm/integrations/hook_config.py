@@ -7,18 +7,19 @@ import shlex
 from collections.abc import Sequence
 
 from contextasm.config.host_loader import HookRule, Host
-from contextasm.config.options import Options
+from contextasm.integrations.hook import HookCall
 
 
-def config_text(host: Host, options: Options, parts: int) -> str:
-    """The settings of a host with hooks, as JSON: `parts` hooks at the start of a session, and one at each prompt.
+def config_text(host: Host, call: HookCall) -> str:
+    """The settings of a host with hooks, as JSON: as many as `call` has parts at a session's start, one at each prompt.
 
-    The commands have the options that are typed.
+    The commands have the options of the call, also those that are typed as empty.
     """
     rule = host.hook
     assert rule
-    words = ["ctxasm", "hook", "--for", host.name, *_option_words(options)]
-    starts = [[*words, "--part", f"{number}/{parts}"] for number in range(1, parts + 1)] if parts > 1 else [words]
+    words = ["ctxasm", "hook", "--for", host.name, *_option_words(call)]
+    numbers = range(1, call.parts + 1)
+    starts = [[*words, "--part", f"{number}/{call.parts}"] for number in numbers] if call.parts > 1 else [words]
     hooks = {rule.start: [_group(rule, starts, rule.matcher)], rule.prompt: [_group(rule, [words], "")]}
     return json.dumps({"hooks": hooks}, indent=2) + "\n"
 
@@ -28,5 +29,7 @@ def _group(rule: HookRule, commands: Sequence[Sequence[str]], matcher: str) -> d
     return {"matcher": matcher, "hooks": hooks} if matcher else {"hooks": hooks}
 
 
-def _option_words(options: Options) -> list[str]:
-    return [word for field, value in options._asdict().items() if value for word in (f"--{field}", str(value))]
+def _option_words(call: HookCall) -> list[str]:
+    typed = {**call.options._asdict(), "limit": call.limit}
+    flags = {f"--{name}": value for name, value in typed.items() if value not in (None, (), False)}
+    return [word for flag, value in flags.items() for word in ([flag] if value is True else [flag, str(value)])]

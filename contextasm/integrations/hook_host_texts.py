@@ -35,8 +35,13 @@ def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
         reading = read_host_files(host, folder)
         files = {**{file.path: file.text for file in reading.files}, **imported_texts(reading)}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
-        texts.append(frozenset(files.values()))
+        texts.append(frozenset(map(_compared, files.values())))
     return HostTexts(frozenset.intersection(*paths), frozenset.intersection(*texts))
+
+
+def _compared(text: str) -> str:
+    """The text as copies are compared: a byte order mark and the kind of line ends make no difference."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def without_host_texts(build: Build, loaded: HostTexts, documents: Iterable[Document], root: str) -> Build:
@@ -49,7 +54,7 @@ def without_host_texts(build: Build, loaded: HostTexts, documents: Iterable[Docu
     paths = {
         document.path
         for document in documents
-        if document.path in own or document.data.decode("utf-8-sig", "replace") in loaded.texts
+        if document.path in own or _compared(document.data.decode("utf-8", "replace")) in loaded.texts
     }
     if not paths:
         return build

@@ -60,11 +60,13 @@ from contextasm.model.profile import Query as Query
 from contextasm.model.profile import Ranking as Ranking
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
 from contextasm.model.protocols import EntryPool as EntryPool
+from contextasm.model.protocols import FileTexts as FileTexts
 from contextasm.model.protocols import IndexedPools as IndexedPools
 from contextasm.model.protocols import MemoryPool as MemoryPool
 from contextasm.model.protocols import RunProgram as RunProgram
 from contextasm.model.protocols import ScoreInputs as ScoreInputs
 from contextasm.model.protocols import SemanticSimilarity as SemanticSimilarity
+from contextasm.model.protocols import StoredTexts as StoredTexts
 from contextasm.model.protocols import Summarizer as Summarizer
 from contextasm.model.protocols import SummarizerConfig as SummarizerConfig
 from contextasm.model.protocols import T as T

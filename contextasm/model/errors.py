@@ -11,8 +11,9 @@ class ContextasmError(Exception):
     """
 
     def __init__(self, where: str, what: str, hint: str, code: int = 2) -> None:
-        super().__init__(f"{where}: {what}: {hint}")
-        self.where = where
+        # An empty value that was typed is the place itself.
+        self.where = where or '""'
+        super().__init__(f"{self.where}: {what}: {hint}")
         self.what = what
         self.hint = hint
         self.code = code
@@ -26,7 +27,9 @@ def failure_words(error: BaseException) -> str:
         case MemoryError():
             return "memory: there is too little for this command: leave large files out"
         case OSError():
-            return f"{error.filename or 'output'}: {error.strerror or error}: correct this and try again"
+            # Only what a library prints by itself, such as a help text, has no file's name.
+            where = error.filename or "standard output: can't be written"
+            return f"{where}: {error.strerror or error}: correct this and try again"
     what = f"{type(error).__name__}: {error}"
     return f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened"
 

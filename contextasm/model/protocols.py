@@ -159,6 +159,24 @@ class IndexedPools(Protocol):
         """Store a pool of these files for later builds, if that can be done."""
 
 
+class FileTexts(NamedTuple):
+    """Texts of the memories of one file, folded (`text.similarity.memory_texts`)."""
+
+    texts: Sequence[str]
+    supersedes: bool
+    """Whether the file has the word, so that a memory of it may supersede another one."""
+
+
+class StoredTexts(Protocol):
+    """Texts of the memories of a folder, stored by an earlier run."""
+
+    def load(self, paths: Sequence[str]) -> Mapping[str, FileTexts]:
+        """The texts of those files among `paths` that have not changed since they were stored."""
+
+    def store(self, texts: Mapping[str, FileTexts]) -> None:
+        """Store the texts of these files, read since `load` was called, in place of all others, if that can be done."""
+
+
 class TokenCounter(NamedTuple):
     """A way of counting tokens."""
 
@@ -169,6 +187,8 @@ class TokenCounter(NamedTuple):
 
     Units of an estimate add up over the parts of a text; exact tokens need not, since one may reach across a cut.
     """
+    adds_up: bool = True
+    """Whether the units of a text are the sum of those of its parts, wherever it is cut."""
 
     def tokens(self, units: int) -> int:
         """Tokens for a number of units, rounded up."""

@@ -7,7 +7,7 @@ Nothing outside of `.ctxasm/` is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from contextasm.model import (
     Context,
     ContextasmError,
     Document,
+    Problem,
     TokenCounter,
     Workspace,
     timed_out_layers,
@@ -174,6 +175,7 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
             counter,
             rules=record.making.rule_evaluation,
             parse_yaml=load_yaml,
+            problems=_problems_before_the_build(record.problems),
             timed_out=timed_out_layers(record.problems),
         )
         context = assemble(with_recorded_answers(build, record.answers))
@@ -184,6 +186,13 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
     recorded = record.context
     same_bytes = FORMATS[record.request.format](context) == FORMATS[record.request.format](recorded)
     return Replay(context, changes, recording, _differences(context._replace(documents=()), recorded), same_bytes)
+
+
+def _problems_before_the_build(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems of a record that no build finds by itself: of variables, and of a shared store."""
+    return tuple(
+        problem for problem in problems if problem.path.startswith("--var ") or problem.code.startswith("store-")
+    )
 
 
 def _differences(context: Context, recorded: Context) -> tuple[str, ...]:

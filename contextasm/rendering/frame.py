@@ -43,7 +43,8 @@ def _detailed_marker(count: Callable[[str], int]) -> Callable[[Omission], str]:
 
 def _omitted_words(omission: Omission, count: Callable[[str], int]) -> str:
     text = "\n".join(omission.texts)
-    titles = [title[1] for line in text.split("\n") if (title := heading(line)) and title[1]]
+    lines = text.split("\n") if "#" in text else ()
+    titles = [title[1] for line in lines if (title := heading(line)) and title[1]]
     more = f"; {'; '.join(titles[:5])}" if titles else ""
     rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
     path = one_line(omission.path)

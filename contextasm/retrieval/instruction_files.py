@@ -6,12 +6,13 @@ Finds and reads them in their order. The fragments are made in `sources/instruct
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Layer, Problem, Request, Workspace
 from contextasm.text.front_matter import front_matter_fault
-from contextasm.text.imports import find_imports, imported_path, is_file_name, is_for, scope_globs
+from contextasm.text.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
 from contextasm.text.templates import fill_template, is_pattern, layer_paths
 
 MAX_DEPTH = 5
@@ -19,6 +20,8 @@ MAX_DEPTH = 5
 
 MAX_IMPORTS = 1_000
 """Words with an `@` that are looked at in one file."""
+
+_MARKS = re.compile(r"[*?\[{]")
 
 _EVERYTHING = {"**", "**/*"}
 _ON_REQUEST_ENDINGS = (".mdc", ".instructions.md")
@@ -69,10 +72,12 @@ def read_with_imports(workspace: Workspace, paths: Iterable[str]) -> Instruction
 def _paths(workspace: Workspace, layer: Layer, request: Request, folders: Sequence[str]) -> Iterator[str]:
     for folder in folders:
         for template in layer.query.paths:
-            nested = posixpath.join(folder, template) if folder else template
-            # Only in a pattern would the name of a folder that holds wildcards be taken for one.
-            if not (folder and is_pattern(template) and is_pattern(folder)):
-                yield from layer_paths(workspace, nested, request) if is_pattern(template) else (nested,)
+            if is_pattern(template):
+                # The marks of patterns in the name of a folder stand for themselves.
+                plain = _MARKS.sub(r"[\g<0>]", folder)
+                yield from layer_paths(workspace, posixpath.join(plain, template), request)
+            else:
+                yield posixpath.join(folder, template)
 
 
 def _folders_to_open(request: Request) -> Sequence[str]:
@@ -85,40 +90,51 @@ def _folders_to_open(request: Request) -> Sequence[str]:
     return [*folders]
 
 
+class _Import(NamedTuple):
+    """The place of an import."""
+
+    path: str
+    line: int
+    written: str
+
+
 class _Reading:
-    """One pass over instruction files: each is read once."""
+    """One pass over instruction files: each is read once, and its imports are followed from the least depth."""
 
     def __init__(self, workspace: Workspace, open_files: Sequence[str] | None) -> None:
         """`open_files` decide which rules apply; for None, all do."""
         self._workspace = workspace
         self._open = open_files
-        self._files: list[InstructionFile] = []
-        self._problems: dict[Problem, None] = {}
-        self._paths: dict[str, None] = {}
-        self._followed: set[tuple[str, str]] = set()
-        """Folder and text of the files whose imports were followed: a link or a copy has the same."""
+        self._files: dict[str, InstructionFile] = {}
+        self._problems: dict[Problem | _Import, Problem] = {}
+        self._too_deep: dict[_Import, str] = {}
+        """Imports that were not followed, with the paths that they name: each may be reached in another way."""
+        self._paths: dict[str, bool] = {}
+        """Every path that was looked at, and whether something is there."""
+        self._followed: dict[tuple[str, str], int] = {}
+        """Least depth by folder and text of the files whose imports were followed: a link or a copy has the same."""
 
     def read(self, paths: Iterable[str]) -> InstructionFiles:
         """The files at these paths and all that they import."""
         for path in paths:
             self._add(path, ())
-        return InstructionFiles(tuple(self._files), tuple(self._problems), tuple(self._paths))
+        for place, path in self._too_deep.items():
+            if path in self._paths:
+                self._problems.pop(place, None)
+        return InstructionFiles(tuple(self._files.values()), tuple(self._problems.values()), tuple(self._paths))
 
     def _add(self, path: str, importing: tuple[str, ...]) -> bool:
         """Add a file and what it imports; False where there is no such file. `importing` leads to it."""
-        if path in self._paths:
-            return any(file.document.path == path for file in self._files)
-        self._paths[path] = None
-        read = self._workspace.read(path)
-        if isinstance(read, Problem):
-            self._problems[read] = None
-        if not isinstance(read, Document):
-            return read is not None
-        file = self._instruction_file(read, importing[-1] if importing else "")
-        self._files.append(file)
-        if file.is_applied:
-            self._follow_imports(read, importing)
-        return True
+        if path not in self._paths:
+            read = self._workspace.read(path)
+            self._paths[path] = read is not None
+            if isinstance(read, Problem):
+                self._problems.setdefault(read, read)
+            if isinstance(read, Document):
+                self._files[path] = self._instruction_file(read, importing[-1] if importing else "")
+        if (file := self._files.get(path)) and file.is_applied:
+            self._follow_imports(file.document, importing)
+        return self._paths[path]
 
     def _instruction_file(self, document: Document, imported_by: str) -> InstructionFile:
         globs = scope_globs(document.front) or ()
@@ -127,6 +143,9 @@ class _Reading:
         is_always = str(document.front.get("alwaysApply", "")).casefold() == "true"
         if self._open is None or imported_by or is_always or _EVERYTHING & {*globs}:
             return InstructionFile(document, imported_by, globs=globs)
+        for fault in {fault: None for glob in globs if (fault := glob_fault(glob))}:
+            problem = Problem("bad-glob", document.path, 1, f"not every file is found that its globs name: {fault}")
+            self._problems[problem] = problem
         if globs:
             is_applied = any(is_for(glob, path) for glob in globs for path in self._open)
         else:
@@ -144,40 +163,44 @@ class _Reading:
             return 0
         message = f"{fault[1]}: Cursor skips such a rule, so it applies to nothing"
         hint = "write `key: value` lines between two lines of `---`"
-        self._problems[Problem("front-matter", document.path, fault[0], message, hint)] = None
+        problem = Problem("front-matter", document.path, fault[0], message, hint)
+        self._problems[problem] = problem
         return fault[0]
 
     def _follow_imports(self, document: Document, importing: tuple[str, ...]) -> None:
         trail = (*importing, document.path)
-        if (copy := (posixpath.dirname(document.path), document.digest)) in self._followed:
+        copy = (posixpath.dirname(document.path), document.digest)
+        if self._followed.get(copy, len(trail) + 1) <= len(trail):
             return
-        self._followed.add(copy)
+        self._followed[copy] = len(trail)
         for number, found in enumerate(find_imports(document.text)):
             is_last = number == MAX_IMPORTS
-            message = "later imports are not read" if is_last else self._import_fault(found.path, trail)
+            place = _Import(document.path, document.line + found.line, "" if is_last else found.path)
+            message = "later imports are not read" if is_last else self._import_fault(place, trail)
             if message:
-                self._problems[Problem("import", document.path, document.line + found.line, message)] = None
+                self._problems.setdefault(place, Problem("import", place.path, place.line, message))
             if is_last:
                 break
 
-    def _import_fault(self, written: str, trail: tuple[str, ...]) -> str:
+    def _import_fault(self, place: _Import, trail: tuple[str, ...]) -> str:
         """Read an imported file; gives the reason why it is not there, empty where it is, or is no file's name."""
+        written = place.written
         path = imported_path(trail[-1], written)
         if path is None:
             return f"@{written} leads out of the workspace, so it is not read" if is_file_name(written) else ""
         if path in trail:
             circle = " -> ".join((*trail[trail.index(path) :], path))
             return f"@{written} is a circle of imports: {circle}"
+        if not self._is_import(path, written):
+            return ""
         if len(trail) > MAX_DEPTH:
-            is_there = is_file_name(written) or path in self._paths
-            return f"@{written} is more than {MAX_DEPTH} imports deep, so it is not read" if is_there else ""
-        if self._is_import(path, written) and not self._add(path, trail):
-            return f"@{written} names no file of the workspace"
-        return ""
+            self._too_deep[place] = path
+            return f"@{written} is more than {MAX_DEPTH} imports deep, so it is not read"
+        return "" if self._add(path, trail) else f"@{written} names no file of the workspace"
 
     def _is_import(self, path: str, written: str) -> bool:
-        # `@luna` is a person and `@scope/name` a package, unless there is such a file.
-        return is_file_name(written) or self._is_document(path)
-
-    def _is_document(self, path: str) -> bool:
-        return isinstance(self._workspace.read(path), Document)
+        # `@luna` is a person and `@scope/name` a package, unless something is there. Below a file there is nothing.
+        if is_file_name(written):
+            return True
+        read = self._workspace.read(path)
+        return isinstance(read, Document) or (isinstance(read, Problem) and read.code != "not-a-folder")

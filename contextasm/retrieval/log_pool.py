@@ -74,6 +74,15 @@ def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str
 
     `days` has the day of each log whose name does not begin with it.
     """
+    logs = read_logs_up_to(workspace, days, paths, None)
+    assert logs
+    return logs
+
+
+def read_logs_up_to(
+    workspace: Workspace, days: Mapping[str, str], paths: Iterable[str], most: int | None
+) -> ReadLogs | None:
+    """As `read_logs`; None as soon as there are more lines than `most`, which is None for no limit."""
     lines: list[LogLine] = []
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -85,6 +94,8 @@ def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str
             problems += long_log_problem(read)
         elif read:
             problems.append(read)
+        if most is not None and len(lines) > most:
+            return None
     return ReadLogs(tuple(lines), tuple(documents), tuple(problems), days=days)
 
 

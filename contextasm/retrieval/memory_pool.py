@@ -112,6 +112,13 @@ class ReadPool(NamedTuple):
 
 def read_pool(workspace: Workspace, paths: Iterable[str]) -> ReadPool:
     """Read the memories of files, in the order of the paths."""
+    pool = read_pool_up_to(workspace, paths, None)
+    assert pool
+    return pool
+
+
+def read_pool_up_to(workspace: Workspace, paths: Iterable[str], most: int | None) -> ReadPool | None:
+    """Read the memories of files, in the order of the paths; None as soon as there are more than `most`."""
     memories: list[Memory] = []
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -124,6 +131,8 @@ def read_pool(workspace: Workspace, paths: Iterable[str]) -> ReadPool:
             problems += file_problems
         elif read:
             problems.append(read)
+        if most is not None and len(memories) > most:
+            return None
     all_memories, duplicates = distinct_memories(memories)
     exclusions = exclusion_reasons((memory.id, memory.status, memory.supersedes) for memory in all_memories)
     active = tuple(memory for memory, reason in zip(all_memories, exclusions, strict=True) if reason is None)
@@ -134,7 +143,7 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
     """Reason that excludes each memory, given as id, status and superseded ids; None for an active one."""
     rows = [*memories]
     successors = {old: new for new, status, supersedes in rows if status in ACTIVE_STATUSES for old in supersedes}
-    return tuple(_exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
+    return tuple(exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
 
 
 def future_reason(created: str, today: date) -> Reason | None:
@@ -151,7 +160,8 @@ def past_rows(pool: MemoryPool, rows: Iterable[int], today: date) -> list[int]:
     return [row for row, inputs in zip(ordered, pool.score_inputs(ordered), strict=True) if inputs.created <= last_day]
 
 
-def _exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
+def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
+    """Reason that excludes a memory; `successor` is the id of the one that supersedes it, or its own for none."""
     is_superseded = successor != memory_id and status == "superseded"
     if status not in ACTIVE_STATUSES and not is_superseded:
         return Reason.of("status", status=status)

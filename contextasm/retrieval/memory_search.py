@@ -25,7 +25,15 @@ from contextasm.model import (
     weighted_total,
 )
 from contextasm.retrieval.indexed_pools import query_pool
-from contextasm.retrieval.memory_pool import ReadPool, best_rows, past_rows, pool_patterns, read_pool, score_rows
+from contextasm.retrieval.memory_pool import (
+    ReadPool,
+    best_rows,
+    past_rows,
+    pool_patterns,
+    read_pool,
+    read_pool_up_to,
+    score_rows,
+)
 from contextasm.retrieval.reading import query_paths
 
 MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
@@ -100,7 +108,7 @@ def search_pool(
 
 def _query_memories(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]) -> T:
     return query_pool(
-        query, "memories", [*query_paths(query)], partial(read_pool, query.build.workspace), use, use_small
+        query, "memories", [*query_paths(query)], partial(read_pool_up_to, query.build.workspace), use, use_small
     )
 
 

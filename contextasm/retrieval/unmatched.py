@@ -50,7 +50,7 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
 def _unmatched_profile(profile: Profile, results: Results) -> Iterator[Problem]:
     """Of a build without any text; a layer that has a problem of its own says itself why it is empty."""
     if not any(result.fragments or result.problems for result in results.values()):
-        message = "the workspace has no file for any of its layers, so the context is empty"
+        message = "finds no file for any of its layers, so the context is empty"
         yield _problem(f"profile {profile.name}", message)
 
 

@@ -42,7 +42,7 @@ def truncated_section(
             tried[key] = layer_input.lay_out(heading, (*beside, *key))
         return tried[key].units
 
-    excerpts = truncate(fragments, room, layer_input.counter.units, cost)
+    excerpts = truncate(fragments, room, layer_input.counter, cost)
     return tried.get(excerpts) or layer_input.lay_out(heading, (*beside, *excerpts))
 
 

@@ -113,7 +113,7 @@ def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> Toke
             counts.put(text, count)
         return count
 
-    return TokenCounter(name, 1, units)
+    return TokenCounter(name, 1, units, adds_up=False)
 
 
 def unpack(packed: bytes) -> dict[bytes, int]:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import Fragment
+from contextasm.model import Fragment, TokenCounter
 from contextasm.selection.layout import Excerpt, LineRange
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown import TextBlock, is_structural, keep_order, list_mark
+from contextasm.text.markdown import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -39,8 +39,9 @@ class _Piece(NamedTuple):
     lines: LineRange
 
 
-def truncate(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -> tuple[Excerpt, ...]:
+def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost) -> tuple[Excerpt, ...]:
     """The excerpts that fit of fragments that do not fit whole, given in keep order; none where no line fits."""
+    size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
 
@@ -64,7 +65,7 @@ def truncate(fragments: Sequence[Fragment], room: int, size: Size, cost: Cost) -
         return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
     left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
-    part = _part(following.block, lines[following.number], left, size, lambda part: cost(with_part(part)) <= room)
+    part = _part(following.block, lines[following.number], left, counter, lambda part: cost(with_part(part)) <= room)
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -144,32 +145,55 @@ def _furthest_by_doubling(states: Iterable[State], fits: Callable[[State], bool]
 
 
 def _part(
-    block: TextBlock, lines: Sequence[str], left: int, size: Size, fits: Callable[[LineRange], bool]
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Callable[[LineRange], bool]
 ) -> LineRange | None:
     """The most of one block that fits: its first lines, and of plain text the first words of the next line.
 
     `left` is the room that is not taken by the blocks before it; looking further than that would be in vain.
     """
+    size = counter.units
     stop = block.stop
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
     least = block.body + LEAST_LINES.get(block.kind, stop)
-    rows = ((LineRange(block.first, end, fence=block.fence), size(lines[end - 1])) for end in range(least, stop))
+    sizes = _row_sizes(lines[least - 1 : stop - 1], counter)
+    rows = ((LineRange(block.first, end, fence=block.fence), units) for end, units in enumerate(sizes, least))
     by_line = _furthest(rows, left, fits)
     if block.kind != "text":
         return by_line
     at = by_line.stop if by_line else block.body
     line = lines[at]
+    # A state is the end of a beginning of the line: to take them all out of a long line would cost its square.
+    may_be_structural = has_structural_lead(line)
+    words = ((start, end) for start, end in _words(line) if not (may_be_structural and is_structural(line[:end])))
+
+    def with_beginning(end: int) -> LineRange:
+        return LineRange(block.first, at, line[:end])
+
+    def beginning_fits(end: int) -> bool:
+        return fits(with_beginning(end))
+
     if _has_tokens_of_several_letters(line, size):
-        parts = (LineRange(block.first, at, line[:end]) for _, end in _words(line) if not is_structural(line[:end]))
-        return _furthest_by_doubling(parts, fits) or by_line
-    left -= sum(size(shown) for shown in lines[block.first : at])
-    words = (
-        (LineRange(block.first, at, line[:end]), size(line[start:end]))
-        for start, end in _words(line)
-        if not is_structural(line[:end])
-    )
-    return _furthest(words, left, fits) or by_line
+        end = _furthest_by_doubling((end for _, end in words), beginning_fits)
+    else:
+        left -= sum(_row_sizes(lines[block.first : at], counter))
+        end = _furthest(((end, size(line[start:end])) for start, end in words), left, beginning_fits)
+    return with_beginning(end) if end else by_line
+
+
+def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
+    """The least units that each further line adds, with the line ends before it where these are counted apart.
+
+    Without the line ends, hundreds of states that can't fit would be laid out. Of exact tokens, one may hold the end of
+    a line, but none reaches across it behind a letter or a digit (`tokens.py`). Empty lines at an end are not shown.
+    """
+    line_ends, above = "", ""
+    for row in rows:
+        is_apart = bool(line_ends) and (counter.adds_up or above[-1:].isalnum())
+        yield counter.units(line_ends + row if is_apart else row) if row else 0
+        if row:
+            line_ends, above = "", row
+        line_ends += "\n"
 
 
 def _has_tokens_of_several_letters(line: str, size: Size) -> bool:

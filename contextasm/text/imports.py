@@ -15,6 +15,7 @@ from contextasm.text.literals import literal_at
 
 _IMPORT = re.compile(r"(?<![^\s(\[*_\"'])@((?:\\ |[^\s`@()\[\]\"'<>])+)")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 _END_MARKS = ".,;:!?*_"
 _SCOPES = ("globs", "applyTo", "paths")
 _MOST_FORMS = 64
@@ -92,16 +93,27 @@ def _outside_braces(text: str) -> list[str]:
 def is_for(glob: str, path: str) -> bool:
     """Whether a rule's glob fits a path of the workspace; one without a `/` fits a name in any folder."""
     return any(
-        glob_matches(form if "/" in form else f"**/{form}", path) for form in _brace_forms(glob.removeprefix("./"))
+        glob_matches(form if "/" in form else f"**/{form}", path) for form in _brace_forms(glob.removeprefix("./"))[0]
     )
 
 
-def _brace_forms(glob: str) -> Sequence[str]:
-    """The patterns that a glob with braces stands for, `*.{ts,tsx}` for two; at most `_MOST_FORMS`."""
-    forms = [glob]
+def glob_fault(glob: str) -> str:
+    """The reason why a rule's glob fits less than it says; empty for none."""
+    if _brace_forms(glob)[1]:
+        return ""
+    return f"its braces stand for more than {_MOST_FORMS} patterns, or there are more than {_MOST_BRACES} of them"
+
+
+def _brace_forms(glob: str) -> tuple[Sequence[str], bool]:
+    """The patterns that a glob with braces stands for, `*.{ts,tsx}` for two; and whether these are all of them.
+
+    They are `_MOST_FORMS` at most, made of `_MOST_BRACES` braces.
+    """
+    forms, is_whole = [glob], True
     for _ in range(_MOST_BRACES):
-        if not (match := re.search(r"\{([^{}]*)\}", forms[0])):
+        if not (match := _BRACES.search(forms[0])):
             break
         inner = match[1].split(",")
+        is_whole = is_whole and len(forms) * len(inner) <= _MOST_FORMS
         forms = [form.replace(match[0], one, 1) for form in forms for one in inner][:_MOST_FORMS]
-    return forms
+    return forms, is_whole and not _BRACES.search(forms[0])

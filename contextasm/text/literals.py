@@ -62,6 +62,11 @@ def fence_opening(line: str) -> tuple[str, str] | None:
     return match[1], match[2]
 
 
+def has_fence_lead(line: str) -> bool:
+    """Whether a line begins as one that opens a fence does, whatever follows the ticks."""
+    return ("```" in line or "~~~" in line) and bool(_FENCE.match(line))
+
+
 def closes_fence(line: str, ticks: str) -> bool:
     """Whether a line closes a fence opened with these ticks, whatever its indent."""
     bare = line.strip(_BLANKS)

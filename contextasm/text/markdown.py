@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.text.literals import fence_opening, literal_at
+from contextasm.text.literals import fence_opening, has_fence_lead, literal_at
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
@@ -122,6 +122,11 @@ def is_structural(line: str) -> bool:
         return True
     part = literal_at([line], 0)
     return part is not None and (part.kind == "doubtful" or not part.is_closed)
+
+
+def has_structural_lead(line: str) -> bool:
+    """Whether any beginning of a line could be structural; false for nearly every line of running text."""
+    return line.lstrip(" \t")[:1] in {"#", "=", "-", "<"} or has_fence_lead(line)
 
 
 def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:

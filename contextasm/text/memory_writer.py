@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from contextasm.model import Memory
 from contextasm.text.comments import without_block_comments
 from contextasm.text.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.literals import fence_opening
@@ -18,6 +19,9 @@ from contextasm.text.memory_parser import TASK_MARKS, TYPE, bullet_end, states_o
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
 _PLAIN = re.compile(r"[\w./:+-][\w./:+, -]*")
+_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status": "active"}
+"""What a missing field means, where that is not empty or false."""
+
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}\ud800-\udfff]")
 
 
@@ -51,6 +55,18 @@ def format_bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
     first, *rest = f"- {head}{text}".split("\n")
     lines = [first, *(f"  {line}" if line else "" for line in rest)]
     return "\n".join(_append_attributes(lines, attribute_values) if attribute_values else lines)
+
+
+def memory_bullet(memory: Memory) -> str:
+    """A memory as a list item that states each of its fields but for defaults, so that no heading above decides one."""
+    return format_bullet(memory.text, memory.type, dict(_stated_fields(memory)))
+
+
+def _stated_fields(memory: Memory) -> Iterator[tuple[str, str]]:
+    for name in FIELDS:
+        value = getattr(memory, name)
+        if name != "type" and value is not False and value not in ("", ()) and _DEFAULTS.get(name) != value:
+            yield name, field_text(value)
 
 
 def append_bullets(text: str, bullets: Sequence[str]) -> str:
@@ -98,7 +114,9 @@ def field_text(value: object) -> str:
         return ",".join(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return short if float(short := f"{value:g}") == value else repr(value)
+    return str(value)
 
 
 def bullet_with_fields(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.json_reader import load_json
@@ -37,7 +38,8 @@ def withhold(document: Document, parse: Parse | None) -> Document:
     Private are a file whose front matter says so, memories and other blocks that end in `{private=true}`, lines of JSON
     that hold `"private": true`, and a file of values in which any mapping does. `parse` reads YAML.
     """
-    if _says_private_in_front(document) or _is_private_data(document, parse):
+    lines = (document.head or document.text).split("\n")
+    if says_private_in_front(lines, len(lines) if document.head else 0) or _is_private_data(document, parse):
         return withhold_file(document)
     text = document.text
     numbers = _cached_private_lines(text) if len(text) <= _MOST_CACHED else _private_lines(text.split("\n"))
@@ -98,7 +100,7 @@ def without_private(value: object, lines: list[int]) -> object:
 
     A value that is itself private becomes an empty list.
     """
-    if isinstance(value, Mapping) and _is_private_mapping(value):
+    if isinstance(value, Mapping) and is_private_mapping(value):
         lines.append(getattr(value, "line", 1))
         return []
     if isinstance(value, list):
@@ -110,25 +112,27 @@ def without_private(value: object, lines: list[int]) -> object:
 
 
 def _is_left_out(item: object, lines: list[int]) -> bool:
-    if isinstance(item, Mapping) and _is_private_mapping(item):
+    if isinstance(item, Mapping) and is_private_mapping(item):
         lines.append(getattr(item, "line", 1))
         return True
     without_private(item, lines)
     return False
 
 
-def _is_private_mapping(value: Mapping[object, object]) -> bool:
+def is_private_mapping(value: Mapping[Any, object]) -> bool:
+    """Whether a mapping holds the flag, set."""
     return any(isinstance(key, str) and key.strip().casefold() == KEY and is_set(item) for key, item in value.items())
 
 
-def _says_private_in_front(document: Document) -> bool:
-    """Whether the front matter holds the flag; one that never ends is read up to a blank line."""
-    lines = document.head.split("\n") if document.head else document.text.split("\n")
+def says_private_in_front(lines: Sequence[str], front: int) -> bool:
+    """Whether the front matter of a text, its first `front` lines, holds the flag.
+
+    For 0, one that never ends is read up to a blank line.
+    """
     if lines[0].rstrip() != "---":
         return False
-    if not document.head:
-        lines = lines[: next((n for n, line in enumerate(lines) if not line.strip()), len(lines))]
-    flags = (_FRONT_FLAG.match(line) for line in lines[1:])
+    end = front or next((n for n, line in enumerate(lines) if not line.strip()), len(lines))
+    flags = (_FRONT_FLAG.match(line) for line in lines[1:end])
     return any(flag and is_set(flag[1]) for flag in flags)
 
 

@@ -50,16 +50,40 @@ def change_status(workspace: Folder, names: Sequence[str], action: str, owner: s
     with locked(workspace):
         memories = [_only_memory(workspace, name, owner) for name in dict.fromkeys(names)]
         for memory in memories:
-            if memory.status not in {*step.origins, *step.same}:
-                what = f"is {memory.status}, and can't be {step.status}"
-                hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
-                raise ContextasmError(memory.id, what, hint, code=1)
+            _refuse_other_status(memory, step)
         editors: dict[str, MemoryEditor] = {}
-        changes = [_changed(workspace, editors, memory, step) for memory in memories]
+        in_store = [memory for memory in memories if workspace.overlay and workspace.overlay.home(memory.path)]
+        changes = [_changed(workspace, editors, memory, step) for memory in memories if memory not in in_store]
+        changes += _changed_in_store(workspace, in_store, step)
         for editor in editors.values():
             for path, data in editor.changed.items():
                 save_file(workspace, path, data)
-    return changes
+    return sorted(changes, key=lambda change: [memory.id for memory in memories].index(change.memory.id))
+
+
+def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
+    """Raise `ContextasmError` for a memory that can't make a step."""
+    if memory.status not in {*step.origins, *step.same}:
+        what = f"is {memory.status}, and can't be {step.status}"
+        hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
+        raise ContextasmError(memory.id, what, hint, code=1)
+
+
+def _changed_in_store(workspace: Folder, memories: Sequence[Memory], step: StatusStep) -> list[StatusChange]:
+    """The memories of a shared store after the step, which is made in its table: by all of them, or by none."""
+    if not memories:
+        return []
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.writing import change_in_store
+
+    assert isinstance(workspace.overlay, StoreOverlay)
+
+    def change(memory: Memory) -> Memory:
+        _refuse_other_status(memory, step)  # it may have changed since the mirror was brought up to date
+        return memory if memory.status in step.same else memory._replace(status=step.status)
+
+    pairs = change_in_store(workspace, workspace.overlay, memories, change)
+    return [StatusChange(after, before.status) for before, after in pairs]
 
 
 def _only_memory(workspace: Folder, name: str, owner: str) -> Memory:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from contextasm.config.build import make_summarizer
 from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.resolve import open_workspace, resolve_date
+from contextasm.config.resolve import resolve_date
 from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.upkeep import parse_upkeep
+from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.config.workspace_profiles import workspace_profiles
 from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.retrieval.audience import private_patterns
@@ -25,6 +26,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
     """
     workspace = open_workspace(options, process)
     settings_file = load_settings_file(workspace)
+    attach_store(workspace, settings_file, process, offline=True)  # its memories are left alone: no server is asked
     settings = resolve_settings({"date": options.date, "tz": options.tz}, process.environment, settings_file)
     today = resolve_date(settings, process).value
     assert isinstance(today, date)
@@ -49,5 +51,5 @@ def _private_paths(workspace: Folder, settings_file: YamlMapping) -> Sequence[st
 
 def read_again(upkeep: UpkeepInput) -> UpkeepInput:
     """The same input over the files as they are now; the settings stay."""
-    workspace = Folder(Path(upkeep.workspace.root))
+    workspace = Folder(Path(upkeep.workspace.root), upkeep.workspace.overlay)
     return upkeep._replace(workspace=workspace, memory_files=upkeep.memory_files.read_again(workspace))

@@ -1,4 +1,7 @@
-"""The files that a plan may change, listed: those whose names can be shown, at the place where they lie."""
+"""The files that a plan may change, listed: those whose names can be shown, at the place where they lie.
+
+Memories of a shared store are left out: their rows are changed one by one, and their mirror is never edited.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class TidyFiles:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Problems of the files left out so far because of their names, by path."""
+        """Problems of the files left out so far, because of their names or of a shared store, by path."""
         return tuple(self._problems[name] for name in sorted(self._problems))
 
     def list(self, pattern: str) -> Sequence[str]:
@@ -30,13 +33,23 @@ class TidyFiles:
 
         A file behind a link to another folder of the workspace is listed at its own place, where a pattern fits it.
         """
-        paths = [path for path in self._workspace.list(pattern) if not self._is_behind_link(path)]
+        paths = [path for path in self._workspace.list(pattern) if not self._is_left_out(path)]
         together = "/".join(paths)
         if shown_name(together) == together:
             return paths
         names = {path: shown_name(path) for path in paths}
         self._problems.update({name: name_problem(name) for path, name in names.items() if name != path})
         return [path for path, name in names.items() if name == path]
+
+    def _is_left_out(self, path: str) -> bool:
+        overlay = self._workspace.overlay
+        home = overlay.home(path) if overlay else None
+        if home is None:
+            return self._is_behind_link(path)
+        what = f"the memories of {home} lie in the shared store, and are not tidied"
+        hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
+        self._problems[f"{home}/memories"] = Problem("store-untidied", f"{home}/memories", 0, what, hint)
+        return True
 
     def _is_behind_link(self, path: str) -> bool:
         folder = os.path.dirname(path)

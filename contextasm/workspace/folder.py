@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
 from contextasm.text.decode import decode_document
@@ -33,17 +34,35 @@ def find_workspace(start: Path) -> Path | None:
     return None
 
 
+class Overlay(Protocol):
+    """Folders of a workspace whose files lie elsewhere in it, such as in the mirror of a shared store."""
+
+    def place(self, path: str) -> str | None:
+        """The path at which a path of these folders lies, both relative to the workspace; None for any other path."""
+
+    def home(self, path: str) -> str | None:
+        """The owner whose memories a path belongs to, if they lie elsewhere; None for any other path."""
+
+    def refresh(self) -> Sequence[Problem]:
+        """Bring the files up to date; the problems with that."""
+
+
 class Folder:
     """Workspace that is a folder on disk (`model.StampedWorkspace`)."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` where it is no folder."""
         if not root.is_dir():
             what = "is no folder" if root.exists() else "does not exist"
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = os.path.realpath(root)
+        self.overlay = overlay
         self._inside: dict[str, bool] = {}
         self._unlisted: dict[str, Problem] = {}
+
+    def attach(self, overlay: Overlay) -> None:
+        """Lay an overlay over the folder; nothing of its folders has been asked for yet."""
+        self.overlay = overlay
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files, in code point order.
@@ -129,4 +148,5 @@ class Folder:
         return real == self.root or real.startswith(self.root.rstrip("/") + "/")
 
     def _full(self, path: str) -> str:
-        return f"{self.root}/{path}"
+        place = self.overlay.place(path) if self.overlay else None
+        return f"{self.root}/{path if place is None else place}"

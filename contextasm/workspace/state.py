@@ -45,6 +45,22 @@ def state_folder(root: str | Path, name: str) -> Path:
     return folder
 
 
+def private_folder(root: str | Path, *names: str) -> Path:
+    """The folder below the state of a workspace that these names lead to, each made where it is missing.
+
+    Raises as `state_folder`.
+    """
+    folder = state_folder(root, names[0])
+    for name in names[1:]:
+        folder /= name
+        try:
+            _make_folder(folder, 0o700)
+        except OSError as error:
+            hint = "make the workspace writable"
+            raise ContextasmError(str(folder), f"can't be made: {error.strerror}", hint) from error
+    return folder
+
+
 def _make_folder(folder: Path, mode: int) -> None:
     with suppress(FileExistsError):
         os.mkdir(folder, mode)

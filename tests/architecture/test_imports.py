@@ -26,13 +26,14 @@ HOMES = {
     ),
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
+    "psycopg2": "workspace.store.connection",
     "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
     "rapidfuzz": "text.similarity text.matching retrieval.search.spelling ranking.deduplicate",
     "regex": "text rules.operators config.patterns",
     # Tables of commands and of sources.
     "importlib.import_module": "cli.app retrieval.registry",
 }
-HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich")
+HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich", "psycopg2")
 WORLD = "os sys io time random locale socket subprocess logging pathlib shutil tempfile asyncio threading".split()
 WORLD += "concurrent multiprocessing urllib http secrets uuid signal platform glob sqlite3 importlib.resources".split()
 CALLS = set("print open input exec eval breakpoint __import__ now today utcnow fromtimestamp".split())

@@ -45,7 +45,7 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
     own = {
         "retrieval.memory_index.schema",
         "retrieval.memory_index.reader",
-        "retrieval.memory_index.updater",
+        "retrieval.memory_index.states",
         "retrieval.embeddings.local_model",
         "retrieval.embeddings.http_embedder",
         "retrieval.embeddings.subprocess_embedder",

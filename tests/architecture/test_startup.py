@@ -19,12 +19,15 @@ HEAVY = (
     "asyncio",
     "sqlite3",
     "logging",
+    "psycopg2",
     "contextasm.retrieval.search",
     "contextasm.api",
     "contextasm.config.detection",
     "contextasm.config.parameters",
     "contextasm.integrations",
     "contextasm.text.exchange",
+    "contextasm.workspace.store",
+    "contextasm.config.store",
 )
 """What `build` does not load (docs/architecture.md, Start-up)."""
 

@@ -1051,8 +1051,8 @@ def test_a_pinned_file_without_room_is_told_once(tmp_path: Path) -> None:
     """By the build; no finding advises a limit for a layer that no profile has."""
     files = {"rules/r.yaml": f"- name: r\n  then: {{always_include: [{PINNED}]}}\n", PINNED: f"{TWICE}\n" * 900}
     (finding,) = found(tmp_path, files, budget="2000")
-    assert finding.id == "build"
-    assert PINNED in finding.message
+    assert (finding.id, finding.path) == ("build", PINNED)
+    assert "has no room for all of it" in finding.message
 
 
 def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: Path) -> None:
@@ -1068,3 +1068,12 @@ def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: P
     inspected = inspect(options, ProcessEnvironment({"HOME": str(tmp_path)}, tmp_path, lambda: NOW))
     assert "docs/open.md" in inspected.documents
     assert "duplicate" not in {finding.id for finding in run_checks(inspected)}
+
+
+def test_a_vault_of_notes_that_a_topic_shows_is_no_fault(tmp_path: Path) -> None:
+    """A build without a topic shows none of them; an empty folder is told as a whole sentence."""
+    (tmp_path / ".obsidian").mkdir()
+    empty = inside("check", "-w", tmp_path)
+    assert "profile obsidian finds no file for any of its layers" in empty.out
+    (tmp_path / "tea.md").write_text("# Tea\n\nGreen.\n", encoding="utf-8")
+    assert inside("check", "-w", tmp_path).out == "no findings\n"

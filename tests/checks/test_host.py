@@ -93,15 +93,77 @@ def test_every_rule_has_a_source_and_a_month(host: str) -> None:
         assert re.fullmatch(r"20\d\d-[01]\d", month)
 
 
+MARK = b"\xef\xbb\xbf"
+"""A byte order mark."""
+
+
 @pytest.mark.parametrize(
-    ("host", "name", "size"),
-    [("openclaw", "AGENTS.md", 20_000), ("openclaw", "USER.md", 4_000), ("codex", "AGENTS.md", 32_768)],
+    ("host", "name", "whole", "cut"),
+    [
+        ("codex", "AGENTS.md", b"x" * 32_768, b"x" * 32_769),
+        ("codex", "AGENTS.md", MARK + b"x" * 32_765, MARK + b"x" * 32_766),
+        ("codex", "AGENTS.md", b"x\r\n" * 10_922 + b"yy", b"x\r\n" * 10_922 + b"yyy"),
+        ("codex", "AGENTS.md", "é".encode() * 16_384, b"x" + "é".encode() * 16_384),
+        ("openclaw", "AGENTS.md", b"x" * 20_000, b"x" * 20_001),
+        ("openclaw", "SOUL.md", b"x" * 20_000 + b"\n", b"\n" + b"x" * 20_000),
+        ("openclaw", "SOUL.md", MARK + b"x" * 19_999, MARK + b"x" * 20_000),
+        ("openclaw", "SOUL.md", "😀".encode() * 10_000, b"x" + "😀".encode() * 10_000),
+        ("openclaw", "USER.md", b"x" * 4_000, b"x" * 4_001),
+        # Hermes measures `## AGENTS.md` and an empty line, 14 characters, with the text.
+        ("hermes", "AGENTS.md", b"x" * 19_986, b"x" * 19_987),
+        ("hermes", "AGENTS.md", b"\n\n" + b"x" * 19_986 + b" \n", b"\n\n" + b"x" * 19_987 + b" \n"),
+        ("hermes", "AGENTS.md", MARK + b"x" * 19_986, MARK + b"x" * 19_987),
+        ("hermes", "AGENTS.md", b"x\r\n" * 9_992 + b"yy", b"x\r\n" * 9_992 + b"yyy"),
+        ("hermes", "AGENTS.md", "😀".encode() * 19_986, "😀".encode() * 19_987),
+        ("hermes", ".hermes.md", b"x" * 19_985, b"x" * 19_986),
+        # `## .cursorrules` with an empty line before and behind the text: 19 characters.
+        ("hermes", ".cursorrules", b"x" * 19_981, b"x" * 19_982),
+    ],
 )
-def test_limit_is_held_to_the_letter(host: str, name: str, size: int, tmp_path: Path) -> None:
+def test_limit_is_held_to_the_letter(host: str, name: str, whole: bytes, cut: bytes, tmp_path: Path) -> None:
     """A file of the limit's size is whole; one letter more, and it is cut."""
-    whole = files(tmp_path / "whole", {name: "x" * size})
-    cut = files(tmp_path / "cut", {name: "x" * (size + 1)})
-    assert (check(whole, "--host", host).code, check(cut, "--host", host).code) == (0, 1)
+    folders = [files(tmp_path / name, {name: data}) for name, data in (("whole", whole), ("cut", cut))]
+    for folder, data in zip(folders, (whole, cut), strict=True):
+        (folder / name).write_bytes(data)
+    assert [check(folder, "--host", host).code for folder in folders] == [0, 1]
+
+
+def test_heading_behind_a_byte_order_mark_is_one(tmp_path: Path) -> None:
+    """Its name is in the finding."""
+    done = check(files(tmp_path, {"AGENTS.md": MARK + b"# First\n" + b"x" * 40_000}), "--host", "codex")
+    assert "under `First`" in done.out
+
+
+def test_hermes_cuts_a_chain_with_the_titles_of_its_files(tmp_path: Path) -> None:
+    """`## ../AGENTS.md`, `## AGENTS.md` and the empty lines between and behind them take 33 characters."""
+    root = files(tmp_path, {".git/HEAD": "", "AGENTS.md": "x" * 10_000, "a/AGENTS.md": "y" * 9_967})
+    assert check(root / "a", "--host", "hermes").code == 0
+    (root / "a/AGENTS.md").write_text("y" * 9_968)
+    done = check(root / "a", "--host", "hermes")
+    assert "20,000 characters for all of them" in done.out
+
+
+@pytest.mark.parametrize(
+    ("front", "patterns"),
+    [
+        ('paths:\n  - "src/**/*.ts"\n  - lib/**\n', "src/**/*.ts, lib/**"),
+        ("paths: [a.md, b.md]\r\n", "a.md, b.md"),
+        ("paths: docs/*.md\n", "docs/*.md"),
+        ('paths: "**"\n', ""),
+        ("paths:\nname: x\n", ""),
+        ("name: x\n", ""),
+    ],
+)
+def test_claude_code_loads_a_rule_with_paths_on_demand(front: str, patterns: str, tmp_path: Path) -> None:
+    """It is no finding, and its text is sent by a hook; a rule for all files is loaded with the session."""
+    texts = {".claude/rules/a.md": f"---\n{front}---\nBe brief.\n"}
+    folder = files(tmp_path, texts)
+    reading = read_host_files(load_host("claude-code", "test"), folder)
+    assert [file.path for file in reading.files] == ([] if patterns else [".claude/rules/a.md"])
+    done = inside("explain", "--host", "claude-code", cwd=folder)
+    shown = f"it is loaded on demand, with files that match {patterns}"
+    assert (shown in done.out) is bool(patterns)
+    assert check(folder, "--host", "claude-code").out == "no findings\n"
 
 
 def test_openclaw_keeps_three_quarters_and_one_quarter(tmp_path: Path) -> None:
@@ -300,13 +362,14 @@ def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Pa
     text=st.text(st.sampled_from("ab\n# é😀")),
     cut=st.builds(
         Cut,
-        characters=st.integers(0, 40),
+        chars=st.integers(0, 40),
+        codepoints=st.sampled_from([0, 30]),
         bytes=st.integers(0, 40),
         lines=st.integers(0, 5),
         head=st.sampled_from([100, 70, 50]),
         tail=st.sampled_from([0, 20]),
         marker=st.sampled_from([0, 3, 50]),
-        trimmed=st.booleans(),
+        trimmed=st.sampled_from(["", "end", "both"]),
         digest=st.sampled_from([None, Digest(10, 4, ("a",), ("b",))]),
     ),
 )
@@ -316,7 +379,7 @@ def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None
         cut = cut._replace(tail=0, digest=None)
     kept = kept_runs(text, cut)
     letters = "".join(text[start:stop] for start, stop in kept)
-    assert not cut.characters or len(letters.encode("utf-16-le")) <= 2 * cut.characters
+    assert not cut.chars or len(letters.encode("utf-16-le")) <= 2 * cut.chars
     assert not cut.bytes or len(letters.encode()) <= cut.bytes
     assert not cut.lines or letters.count("\n") <= cut.lines
     lost = lost_runs(text, kept)
@@ -325,4 +388,14 @@ def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None
     between = set(range(len(text))) - {place for start, stop in covered for place in range(start, stop)}
     assert "".join(text[place] for place in sorted(between)).strip() == ""
     sections = "".join(section.text for section in lost_sections(text, lost))
-    assert sections.split() == "".join(text[start:stop] for start, stop in lost).split() or len(lost) > 1
+    assert "".join(sections.split()) == "".join("".join(text[start:stop] for start, stop in lost).split())
+
+
+def test_a_file_that_is_named_twice_is_counted_once(tmp_path: Path) -> None:
+    """However it is spelled."""
+    (tmp_path / "mem").mkdir()
+    memory = tmp_path / "mem" / "MEMORY.md"
+    memory.write_text("- One\n", encoding="utf-8")
+    twice = ("--host-file", memory, "--host-file", tmp_path / "mem" / ".." / "mem" / "MEMORY.md")
+    once = inside("check", "--host", "claude-code", "-w", tmp_path, *twice[:2])
+    assert inside("check", "--host", "claude-code", "-w", tmp_path, *twice).out == once.out

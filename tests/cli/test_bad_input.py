@@ -559,3 +559,18 @@ def test_an_empty_team_is_no_team_and_an_empty_etag_is_none(tmp_path: Path) -> N
     """Both are said on purpose: a setting may name a team, and a first run has no etag."""
     fill(tmp_path, {"ctxasm.yaml": "team: nobody\n"})
     assert inside("build", "-a", "a", "-t", "", "--if-none-match", "", "-q", cwd=tmp_path).out == SMALL_TEXT
+
+
+def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    """Not taken for an output."""
+    gone, root = tmp_path / "gone", fill(tmp_path / "w", {})
+    gone.mkdir()
+    result = shell(f"cd {gone} && rmdir {gone} && " + '"$@"', "build", "-w", root)
+    assert result.code == 2
+    assert "current folder: can't be read" in result.err
+
+
+@pytest.mark.parametrize("words", [("help", "build"), ("build", "--help")])
+def test_a_help_text_that_nobody_gets_is_an_error(words: tuple[str, ...]) -> None:
+    """Where standard output is closed, as with any other text."""
+    refused(shell('"$@" >&-', *words), "standard output: is closed")

@@ -300,7 +300,7 @@ def test_front_matter_of_no_known_key_is_text(workspace: Path) -> None:
         ("claude-export", '{"conversations_memory": "# A\\n# B\\nx\\n\\n**C**\\n", "account_uuid": "1"}',
          {": conversations_memory: line 1": "heading with nothing below it", "": "key account_uuid"}),
         ("openclaw", "---\na: b\n---\nx <!-- y -->\n# E\n<!-- observed: 2025-03-01 -->\n<!-- observed: 2025-03-02 -->",
-         {":1": "front matter", ":4": "comment", ":6": "comment with no entry behind it, and 1 more",
+         {":1": "key a", ":4": "comment", ":6": "comment with no entry behind it, and 1 more",
           ":5": "heading with nothing below it"}),
         ("claude-code", "---\nname: a\ndescription: d\ntype: '[t]'\nmetadata:\n  id: 1\n---\nx\n",
          {"": "key description", " ": "key type", ": metadata": "key id"}),
@@ -343,8 +343,8 @@ LONG = "x" * 100_000
         ("jsonl", json.dumps({"text": "x", "importance": LONG})),
         ("jsonl", json.dumps({"text": "x", "importance": [LONG]})),
         ("jsonl", json.dumps({"text": "x", "tags": [f"{LONG},"]})),
-        ("jsonl", json.dumps({"text": "x", "type": f"{LONG}]"})),
-        ("jsonl", json.dumps({"text": "x", "key": f"{LONG}}}"})),
+        ("jsonl", json.dumps({"text": "x", "type": f"{LONG[:900]}]"})),
+        ("jsonl", json.dumps({"text": "x", "key": f"{LONG[:900]}}}"})),
     ],
 )
 def test_an_error_quotes_the_beginning_of_a_long_value(workspace: Path, name: str, text: str) -> None:
@@ -410,7 +410,7 @@ def test_private_memories_leave_for_a_personal_audience_alone(workspace: Path, t
     out, personal = tmp_path / "out", tmp_path / "personal"
     shared = inside("export", "-f", form, "-o", out, "-w", workspace, "-a", "a", env={"CTXASM_AUDIENCE": "personal"})
     assert shared.err == (
-        "ctxasm: exported 2 memories of agents/a; left out 2 private parts (--audience personal exports them)\n"
+        "ctxasm: exported 2 memories of agents/a; left out 2 private memories (--audience personal exports them)\n"
     )
     everything = export(workspace, "-f", form, "-o", personal, "--audience", "personal")
     assert everything.err == "ctxasm: exported 4 memories of agents/a\n"
@@ -500,3 +500,72 @@ def test_large_imports_take_one_pass(workspace: Path) -> None:
     again = run(workspace, "import", "jsonl", "-", "--update", "-q", stdin=changed)
     assert (again.code, again.out) == (0, "")
     assert imported(workspace, "jsonl").count("is out") == 20_000
+
+
+PRIVATE_FILES = {
+    "claude-code": "---\nname: p\ntype: user\nprivate: true\n---\nMy diagnosis is XYZ.\n",
+    "claude-code notes": "---\nprivate: yes\n---\n- My diagnosis is XYZ.\n",
+    "claude-code metadata": "---\nname: p\nmetadata:\n  type: user\n  private: true\n---\nMy diagnosis is XYZ.\n",
+    "openclaw": "---\nprivate: true\n---\n- My diagnosis is XYZ.\n",
+    "openclaw, odd flag": "---\nPrivate: of course\n---\nMy diagnosis is XYZ.\n",
+    "openclaw, never closed": "---\nprivate: true\n\n- My diagnosis is XYZ.\n",
+    "mem0": '[{"id": "1", "memory": "My diagnosis is XYZ.", "private": true}]',
+    "mem0 metadata": '[{"id": "1", "memory": "My diagnosis is XYZ.", "metadata": {"private": true}}]',
+}
+
+
+@pytest.mark.parametrize("case", PRIVATE_FILES)
+def test_memories_of_a_private_file_are_stored_private(workspace: Path, tmp_path: Path, case: str) -> None:
+    """The flag stands above the text, or beside it, and its memories are no more for others than before."""
+    source = case.partition(",")[0].partition(" ")[0]
+    path = tmp_path / ("MEMORY.md" if source != "mem0" else "m.json")
+    path.write_text(PRIVATE_FILES[case], encoding="utf-8")
+    assert run(workspace, "import", source, path).code == 0
+    assert "XYZ" in imported(workspace, source)
+    assert "XYZ" not in export(workspace).out
+    assert "XYZ" in export(workspace, "--audience", "personal").out
+    assert "XYZ" not in run(workspace, "build", "--audience", "shared").out
+
+
+def test_an_imported_memory_has_the_fields_of_its_files_front_matter(workspace: Path, tmp_path: Path) -> None:
+    """As a memory in a file of our own has them; what an entry says itself comes first."""
+    front = "---\nid: one\nimportance: high\ntags: [home, money]\ncreated: 2026-02-03\nprivate: no\n---\n"
+    (tmp_path / "MEMORY.md").write_text(
+        f"{front}## Rent\n\n- One\n\n<!-- observed: 2026-04-05 -->\n- Two\n", encoding="utf-8"
+    )
+    assert run(workspace, "import", "openclaw", tmp_path / "MEMORY.md").code == 0
+    one, two = map(json.loads, export(workspace).out.splitlines())
+    assert (one["importance"], one["tags"], one["created"]) == (0.75, ["home", "money", "Rent"], "2026-02-03")
+    assert (two["importance"], two["created"]) == (0.75, "2026-04-05")
+    assert one["id"] != two["id"]
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"m.md": "".join(f"- m{n} {{private=true}}\n" for n in range(5)) + "- pub\n"}, "5 private memories"),
+        ({"m.md": "---\nprivate: true\n---\n- One\n- Two\n", "n.md": "- pub\n"}, "2 private memories"),
+        ({"m.md": "- pub\n\n## Own {private=true}\n\n- One\n"}, "1 private memory ("),
+    ],
+)
+def test_an_export_tells_the_number_of_private_memories(workspace: Path, files: dict[str, str], told: str) -> None:
+    """Neighbours are not one, nor is a file."""
+    fill(workspace, {f"agents/a/memories/{name}": text for name, text in files.items()})
+    result = export(workspace)
+    assert f"exported 1 memory of agents/a; left out {told}" in result.err
+
+
+@pytest.mark.parametrize("name", ["index.md", "log.md"])
+def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_path: Path, name: str) -> None:
+    """The reason is its name."""
+    (tmp_path / "j.jsonl").write_text('{"text": "One"}\n', encoding="utf-8")
+    file = f"agents/a/memories/{name}"
+    for words in (("import", "jsonl", tmp_path / "j.jsonl"), ("remember", "One")):
+        result = run(workspace, *words, "--file", workspace / file)
+        assert result.code == 2
+        assert f"{file} is a list of files or of changes by its name, and never holds memories" in result.err
+
+
+def test_an_empty_path_is_named(workspace: Path) -> None:
+    """No message has an empty place."""
+    assert '"": No such file' in run(workspace, "import", "jsonl", "").err

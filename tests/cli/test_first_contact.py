@@ -16,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.cli import progress
 from contextasm.cli.app import COMMANDS, GROUPS
-from contextasm.cli.progress import progress_line
+from contextasm.cli.progress import build_progress, progress_line
+from contextasm.config.options import Options
+from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.retrieval.memory_index.index import MemoryIndexes
 from tests.command import COMMAND, LUNA, SAMPLE, TIMEOUT, clean, fill, inside
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -125,6 +129,28 @@ def test_a_slow_build_shows_its_progress_on_a_terminal_and_takes_it_away(monkeyp
     with progress_line(lambda: "building", quiet=False, after=0.0):
         pass
     assert pipe.getvalue() == ""
+
+
+def test_a_first_index_shows_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how much of the index is made, for a build and a search alike; without an index, files are counted."""
+    monkeypatch.setattr(progress, "SILENT_SECONDS", 0.02)
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- banning\n"})
+    prepared = prepare_build(Options(workspace=str(root)), process_environment())
+    indexes = prepared.build.memory_index
+    assert isinstance(indexes, MemoryIndexes)
+    screen = _Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    indexes.steps.begin(2)
+    indexes.steps.step()
+    with build_progress(prepared, "searching"):
+        assert screen.shown.wait(TIMEOUT)
+    assert re.search(r"\r\x1b\[Kctxasm: searching: indexing memories .*━.* 25% \(\d+ s\)\r\x1b\[K", screen.getvalue())
+    again = _Screen()
+    monkeypatch.setattr(sys, "stderr", again)
+    indexes.steps.begin(0)
+    with build_progress(prepared, "searching"):
+        assert again.shown.wait(TIMEOUT)
+    assert re.search(r"ctxasm: searching: \d+ files read \(\d+ s\)", again.getvalue())
 
 
 class _Screen(io.StringIO):

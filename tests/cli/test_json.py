@@ -99,8 +99,8 @@ def documents_of(command: str, folder: Path) -> list[Any]:
 
 
 def test_the_list_of_documents_has_every_command() -> None:
-    """A command that gets `--json` is held against a schema, too; a watch prints a line for each event."""
-    assert {*DOCUMENTS} == {*COMMANDS} - {*OTHERWISE} - {"watch"}
+    """A command that gets `--json` is held against a schema, too; a watch prints a line an event, and a store needs a server."""
+    assert {*DOCUMENTS} == {*COMMANDS} - {*OTHERWISE} - {"watch", "store"}
 
 
 @pytest.mark.parametrize("command", DOCUMENTS)
@@ -116,7 +116,7 @@ def test_every_schema_is_that_of_an_output(tmp_path: Path) -> None:
     for number, command in enumerate(DOCUMENTS):
         found |= {document["schema"] for document in documents_of(command, tmp_path / str(number))}
     files = {f"ctxasm.{path.stem[:-2]}/{path.stem[-1]}" for path in SCHEMAS.glob("*.json")}
-    assert files - found == {"ctxasm.manifest/1", "ctxasm.record/1", "ctxasm.watch/1"}
+    assert files - found == {"ctxasm.manifest/1", "ctxasm.record/1", "ctxasm.store/1", "ctxasm.watch/1"}
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in OTHERWISE])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -162,6 +165,60 @@ def test_parts_joined_are_one_context(host: str) -> None:
     assert len(whole) > 20_000
     assert whole.startswith("## Identity\n")
     assert whole.count("\n## ") >= 5
+
+
+@pytest.mark.parametrize(("host", "parts"), [("claude-code", 1), ("gemini", 2), ("gemini", 3)])
+def test_parts_joined_are_what_build_writes(host: str, parts: int) -> None:
+    """Byte for byte, with the budget of the parts, or the first lower one, by steps of 3 per cent, that they hold."""
+    texts = [start("--for", host, "--part", f"{number}/{parts}", *LUNA) for number in range(1, parts + 1)]
+    lead = len(f"Part 1 of {parts} of the context of this workspace:\n\n") if parts > 1 else 0
+    joined = "".join(text[lead:] for text in texts)
+    budget = (10_000 - lead) * parts // 4
+    built = []
+    for _ in range(8):
+        built.append(inside("build", "-q", "-b", str(budget), *LUNA).out)
+        budget = budget * 97 // 100
+    assert joined in built
+
+
+def test_prompt_is_answered_by_the_first_part_alone(tmp_path: Path) -> None:
+    """Or the same memories would come once for each hook."""
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry"}
+    assert "nine" in context(hook(event, "--part", "1/2", cwd=root))
+    assert hook(event, "--part", "2/2", cwd=root) == {}
+
+
+def test_message_is_short_and_clean(tmp_path: Path) -> None:
+    """500 characters at most, without what a terminal would obey or a person does not see."""
+    value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/" + "such folder/" * 80, cwd=tmp_path)
+    assert 400 < len(value["systemMessage"]) <= 500
+    value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/\x1b[31mred\u202e\u200b\nfolder", cwd=tmp_path)
+    assert not set("\x1b\u202e\u200b\n") & set(value["systemMessage"])
+
+
+def test_hook_that_is_terminated_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It has no answer, so its exit code is not 0."""
+    monkeypatch.setattr("contextasm.cli.commands.hook.read_stdin", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        done = inside("hook", cwd=fill(tmp_path, {}), stdin="{}")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (done.code, done.out) == (143, "")
+
+
+def test_layer_within_one_that_the_host_loads_has_its_room(tmp_path: Path) -> None:
+    """The file of the outer layer is left out, and the inner one is sent."""
+    profile = """layers:
+  - {id: outer, heading: Outer, source: files, path: AGENTS.md, max_tokens: 150}
+  - {id: inner, heading: Inner, source: files, path: MORE.md, within: outer}
+"""
+    texts = {"AGENTS.md": "Be brief.\n", "MORE.md": "Read more.\n", "mine.yaml": profile}
+    root = fill(tmp_path, {**texts, "ctxasm.yaml": "profile: mine.yaml\n"}, base={})
+    text = start("--for", "codex", cwd=root)
+    assert "Be brief" not in text
+    assert "Read more." in text
 
 
 def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> None:
@@ -387,10 +444,35 @@ def test_command_line_that_is_wrong_is_told_and_stops_nothing(words: tuple[str, 
     assert list(value) == ["systemMessage"]
 
 
-def test_folder_without_workspace_is_told(tmp_path: Path) -> None:
-    """With what to do."""
-    value = hook({"hook_event_name": "SessionStart", "cwd": str(tmp_path)})
-    assert "no workspace" in value["systemMessage"]
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
+def test_project_that_is_no_workspace_gets_nothing(event: str, tmp_path: Path) -> None:
+    """The hooks of a person run in all projects: neither a context nor a word, unless a workspace is named."""
+    done = inside("hook", cwd=tmp_path, stdin=json.dumps({"hook_event_name": event, "prompt": "the ferry"}))
+    assert (answer(done), done.err) == ({}, "")
+    value = hook({"hook_event_name": event, "prompt": "the ferry"}, "-w", "missing", cwd=tmp_path)
+    assert "missing: does not exist" in value["systemMessage"]
+
+
+def in_a_folder_that_is_gone(folder: Path, event: Mapping[str, Any], *words: str | Path) -> Mapping[str, Any]:
+    """The answer of a process whose current folder is deleted."""
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "contextasm", "hook", "--for", "claude-code", *words]
+    env = {**clean(), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=folder, input=json.dumps(event), env=env, capture_output=True, text=True, check=False
+    )
+    return answer(Result(done.returncode, done.stdout, done.stderr))
+
+
+def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
+    """Where the whole path of a workspace is named, or the event names a folder; else the person is told."""
+    root = fill(tmp_path / "workspace", {})
+    event = {"hook_event_name": "SessionStart"}
+    assert context(in_a_folder_that_is_gone(tmp_path, event, "-w", root)) == SMALL_TEXT
+    assert context(in_a_folder_that_is_gone(tmp_path, {**event, "cwd": str(root)})) == SMALL_TEXT
+    for words in ((), ("-w", "workspace")):
+        value = in_a_folder_that_is_gone(tmp_path, event, *words)
+        assert value["systemMessage"].startswith("ctxasm: error: current folder: is gone: ")
 
 
 @pytest.mark.parametrize(
@@ -506,6 +588,22 @@ def test_printed_settings_call_the_hook(host: str) -> None:
             assert context(answer(inside(*words, stdin=stdin)))
 
 
+def test_printed_settings_keep_every_option() -> None:
+    """Also an empty one, and what is no option of a request."""
+    names = set(re.findall(r"^ .*?(--[\w-]+)", inside("hook", "--help").out, re.MULTILINE))
+    typed = {name: name.strip("-") for name in names - {"--for", "--limit", "--part", "--print-config", "--help"}}
+    typed |= {"--team": "", "--limit": "5000", "--part": "1/2"}
+    done = inside("hook", "--print-config", "codex", *(word for pair in typed.items() for word in pair))
+    hooks = json.loads(done.out)["hooks"]
+    commands = [shlex.split(entry["command"]) for group in hooks["SessionStart"] for entry in group["hooks"]]
+    assert len(typed) == 8
+    for part, words in zip(("1/2", "2/2"), commands, strict=True):
+        pairs = dict(zip(words[2::2], words[3::2], strict=True))
+        assert pairs == {**typed, "--for": "codex", "--part": part}
+    (prompt,) = (shlex.split(entry["command"]) for group in hooks["UserPromptSubmit"] for entry in group["hooks"])
+    assert prompt == commands[0][:-2]
+
+
 @pytest.mark.parametrize("words", [("--print-config", "NAME"), ("--print-config=NAME",)], ids=len)
 @pytest.mark.parametrize(
     ("name", "what"),
@@ -516,6 +614,26 @@ def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what
     done = inside("hook", *(word.replace("NAME", name) for word in words))
     assert (done.code, done.out) == (2, "")
     assert done.err == f"ctxasm: error: --print-config: {what}: choose one of: {', '.join(HOOKED)}\n"
+
+
+ACCENTS = "X" + "e\u0301\u0302" * 12_000
+FAMILIES = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("words", "letter"),
+    [("word " * 9_000, "word"), (ACCENTS, "e\u0301\u0302"), (FAMILIES, FAMILIES[:7])],
+    ids=["words", "accents", "families"],
+)
+def test_what_is_too_large_is_cut_behind_a_word_or_a_letter(words: str, letter: str, tmp_path: Path) -> None:
+    """At the end of one hook, and where one part goes on in the next: no letter is taken apart."""
+    root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
+    shown = start("--for", "gemini", cwd=root).removesuffix("\n[cut here: the rest does not fit]\n")
+    assert len(shown.encode("utf-16-le")) > 2 * 9_900
+    assert shown.endswith(letter)
+    parts = [start("--for", "gemini", "--part", f"{number}/5", cwd=root).partition("\n\n")[2] for number in range(1, 6)]
+    assert words.strip() in "".join(parts)
+    assert all(part.strip().endswith(letter) for part in parts[:3])
 
 
 def test_split_ends_parts_before_blocks() -> None:

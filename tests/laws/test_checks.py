@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +19,7 @@ from contextasm.checks.inspection import inspect
 from contextasm.checks.registry import run_checks
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.model import Problem
-from tests.command import fill
+from tests.command import fill, inside
 from tests.workspaces import DAY, Content, law, workspaces
 
 NOW = datetime(DAY.year, DAY.month, DAY.day, 12, tzinfo=UTC).timestamp()
@@ -61,3 +63,39 @@ def test_check_always_comes_to_an_end_and_to_the_same(
     assert [each for each in found if not (each.id and each.message and each.hint)] == []
     assert all(isinstance(write(found, "1"), str) for write in FORMATS.values())
     assert split_accepted(baseline_text(found), found)[0] == ()
+
+
+HOSTILE = st.sampled_from(("good", "pipe", "latin", "folder", "leads out", "device", "hidden", "missing", "circle"))
+IMPORTED = ("a.md", "docs/b.md", "c.png", "nested/d", "e.txt")
+
+
+def _make_hostile(path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind in {"leads out", "device"}:
+        path.symlink_to("/etc/hostname" if kind == "leads out" else "/dev/zero")
+    elif kind != "missing":
+        contents = {
+            "latin": b"caf\xe9",
+            "hidden": "a\U000e0041\U000e0042b".encode(),
+            "circle": b"@" + path.name.encode(),
+        }
+        path.write_bytes(contents.get(kind, b"Text.\n"))
+
+
+@law(60)
+@given(st.tuples(*(HOSTILE for _ in IMPORTED)), st.sampled_from(("CLAUDE.md", "AGENTS.md")))
+def test_check_tells_every_problem_of_a_build(kinds: tuple[str, ...], name: str) -> None:
+    """Of a repository as it is, whatever its instructions import."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        for path, kind in zip(IMPORTED, kinds, strict=True):
+            _make_hostile(root / path, kind)
+        (root / name).write_text("".join(f"@{path}\n" for path in IMPORTED), encoding="utf-8")
+        problems = json.loads(inside("build", "-q", "-f", "json", "-w", root).out)["problems"]
+        found = json.loads(inside("check", "-f", "json", "-w", root).out)["findings"]
+    told = {(each["path"], each["line"]) for each in found} | {(each["path"], 0) for each in found}
+    assert [each for each in problems if (each["path"], each["line"]) not in told] == []

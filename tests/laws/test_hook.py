@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.host_loader import host_names
 from contextasm.config.options import Options, ProcessEnvironment
 from contextasm.integrations.hook import answer_text, failure_text, hook_call
-from contextasm.integrations.hook_parts import cut_text, split_text
+from contextasm.integrations.hook_parts import CUT_MARKER, cut_text, split_text
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import LENGTHS
 from tests.workspaces import Content, law, workspaces, write
@@ -94,18 +95,35 @@ def test_any_event_gets_one_answer_or_an_error_for_the_person(
 
 
 @given(
-    text=st.text(st.sampled_from("ab \n#`-é日😀")),
+    text=st.lists(
+        st.sampled_from(
+            [*"ab \n#`-é日😀\t", "e\u0301\u0302", "\u0302", "\r\n", "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}", "z" * 9]
+        )
+    ).map("".join),
     limit=st.integers(4, 60),
     name=st.sampled_from(sorted(LENGTHS)),
 )
 def test_parts_joined_are_the_whole(text: str, limit: int, name: str) -> None:
     """No part is empty, and none is above the limit; a text that is cut keeps to it, too.
 
-    Every part but the last is at least half full, or has no room for one more letter, which takes up to 4 units.
+    A letter is cut only where it is larger than a whole part. Every part but the last is at least half full, or has no
+    room for one more letter.
     """
     measure = LENGTHS[name].units
     parts = split_text(text, limit, measure)
     assert "".join(parts) == text
     assert all(part and measure(part) <= limit for part in parts)
-    assert all(measure(part) > limit - max(limit // 2, 4) for part in parts[:-1])
-    assert measure(cut_text(text, limit, measure)) <= limit
+    letters = [*regex.finditer(r"\X", text)]
+    place = 0
+    for part in parts[:-1]:
+        place += len(part)
+        letter = next(letter for letter in letters if letter.start() <= place < letter.end())
+        assert letter.start() == place or measure(letter[0]) > limit
+        assert measure(part) > limit - max(limit // 2, 4) or measure(part + letter[0]) > limit
+    shown = cut_text(text, limit, measure)
+    assert measure(shown) <= limit
+    if shown != text and shown:
+        room = limit - measure(CUT_MARKER)
+        end = len(shown.removesuffix(CUT_MARKER))
+        cut = [letter[0] for letter in letters if letter.start() < end < letter.end()]
+        assert all(measure(letter) > room for letter in cut)

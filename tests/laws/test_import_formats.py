@@ -17,6 +17,7 @@ from contextasm.model import ContextasmError, Document
 from contextasm.text.exchange.checked import CheckedEntries, checked_entries
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.text.exchange.formats import IMPORT_FORMATS
+from contextasm.text.front_matter import front_matter
 from contextasm.text.memory_parser import parse_memories
 from contextasm.workspace.editing.import_memories import store_entries
 from contextasm.workspace.editing.remember import MemoryPlace
@@ -131,13 +132,18 @@ def lines_lost(text: str, entries: CheckedEntries, place: str) -> list[str]:
     fields = [[*entry.fields.get("tags", ()), entry.fields.get("created", "")] for entry in entries.entries]
     held = "\n".join([*(entry.text for entry in entries.entries), *chain(*fields)])
     lost = []
-    for number, line in enumerate(text.split("\n"), 1):
+    front = front_matter(text.split("\n")).lines if place == f"{NAME}:" else 0  # Its keys are told by their names.
+    for number, line in [*enumerate(text.split("\n"), 1)][front:]:
         observed = re.search(r"observed: (\S+)", line)
         link_words = re.sub(r"\[(.)\]\(..md\)", r"\1", line)
         forms = {form.strip() for form in (line, link_words, observed[1] if observed else "")}
         words = forms | {form.strip("#*_: ").removeprefix("- ").strip() for form in forms}
         # A state that does not hold is told at the line of its entry, below the comment.
-        is_told = number in told or (observed and any(number < below for below in told))
+        is_told = (
+            number in told
+            or (number <= front and place == f"{NAME}:")
+            or (observed and any(number < below for below in told))
+        )
         if line.strip() and not is_told and not any(form in held for form in words if form):
             lost.append(line)
     return lost

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Fragment, FragmentDisplay, Location, SectionFormat
+from contextasm.model import Fragment, FragmentDisplay, Location, SectionFormat, TokenCounter
 from contextasm.rendering.frame import MARKER, MARKERS
 from contextasm.selection.layout import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
@@ -13,7 +14,7 @@ from contextasm.selection.truncate import truncate
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import blocks
 from tests.laws.lines import is_beginning, lines_of
-from tests.workspaces import BLOCKS, OPEN_FENCES, law
+from tests.workspaces import BLOCKS, OPEN_FENCES, counters, law, law_of_counters
 
 
 def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
@@ -31,8 +32,10 @@ def framed(marker: str) -> SectionFormat:
     return SectionFormat(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
 
 
-def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Excerpt, ...], str]:
-    """What is kept in a room of so many UTF-16 units, and the text."""
+def cut_to(
+    fragments: list[Fragment], room: int, marker: str, counter: TokenCounter = ESTIMATE
+) -> tuple[tuple[Excerpt, ...], str]:
+    """What is kept in a room of so many units of the counter, and the text."""
 
     def text(kept: object) -> str:
         assert isinstance(kept, list | tuple)
@@ -40,7 +43,7 @@ def cut_to(fragments: list[Fragment], room: int, marker: str) -> tuple[tuple[Exc
         missing = [each for each in fragments if each.id not in there]
         return section_body(kept, missing, "\n\n", framed(marker).marker)
 
-    kept = truncate(fragments, room, ESTIMATE.units, lambda kept: ESTIMATE.units(text(kept)))
+    kept = truncate(fragments, room, counter, lambda kept: counter.units(text(kept)))
     return kept, text(kept)
 
 
@@ -125,3 +128,55 @@ def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> 
         elif found := fence_opening(line):
             open_ticks = found[1]
     assert not open_ticks
+
+
+LINES = st.text(st.sampled_from("ab1_.,:- \u00e9\u65e5'\t/"), max_size=12)
+
+
+@law_of_counters(300)
+@given(
+    st.one_of(contents, st.lists(LINES, min_size=1, max_size=60).map(lambda lines: ["\n".join(lines).strip() or "x"])),
+    keeps,
+    markers,
+    st.integers(0, 300),
+    counters,
+)
+def test_cut_is_the_same_as_one_that_tries_every_state(
+    contents: list[str], keep: str, marker: str, room: int, counter: TokenCounter
+) -> None:
+    """Sizes of lines only spare states that can't fit."""
+    fragments = fragments_of(contents, keep)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("contextasm.selection.truncate._row_sizes", lambda rows, counter: map(counter.units, rows))
+        plain = cut_to(fragments, room, marker, counter)
+    assert cut_to(fragments, room, marker, counter) == plain
+
+
+@pytest.mark.parametrize(
+    "text", ["word word\n" * 20_000, "```\n" + "let x = 1;\n" * 20_000 + "```\n", "\u65e5" * 50_000]
+)
+def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
+    """Each state costs as much as the whole text."""
+    costs = []
+
+    def cost(kept: object) -> int:
+        assert isinstance(kept, list | tuple)
+        costs.append(ESTIMATE.units(section_body(kept, [], "\n\n", framed("plain").marker)))
+        return costs[-1]
+
+    truncate(fragments_of([text], "start"), 30_000, ESTIMATE, cost)
+    assert len(costs) < 60
+
+
+def test_cut_of_a_long_line_looks_at_no_beginning_of_it_for_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is a copy: those of a line of a megabyte would take minutes together."""
+    looked: list[str] = []
+
+    def look(line: str) -> bool:
+        looked.append(line)
+        return False
+
+    monkeypatch.setattr("contextasm.selection.truncate.is_structural", look)
+    _, text = cut_to(fragments_of(["\u65e5\u672c\u8a9e" * 5_000], "start"), 9_000, "plain")
+    assert len(text) > 8_000
+    assert not looked

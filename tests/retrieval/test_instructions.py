@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from os import mkfifo
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,56 @@ def test_an_open_file_below_nested_instructions_is_of_use(tmp_path: Path) -> Non
     make(tmp_path, {"AGENTS.md": "Top.\n", "s/AGENTS.md": "Nested.\n"})
     result = inside("build", "-w", tmp_path, "--open", "s/x.py", "--strict")
     assert (result.code, "Nested." in result.out, "warning" in result.err) == (0, True, False)
+
+
+def test_whatever_an_import_names_is_read_or_told(tmp_path: Path) -> None:
+    """Also without the ending of a text; every mention of a file that can't be read has the same reason."""
+    make(tmp_path, {"AGENTS.md": "@x.png @pipe @docs/in @zero @bin @x.png @gone\n", "docs/in/a": "A\n"})
+    for name in ("x.png", "bin"):
+        (tmp_path / name).write_bytes(b"\x89PNG\x00\xff\xfe")
+    mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    result = inside("build", "-w", tmp_path)
+    for name in ("x.png", "bin", "pipe", "docs/in", "zero"):
+        assert result.err.count(f"warning: {name}: ") == 1, result.err
+    assert "names no file" not in result.err
+    assert "gone" not in result.err
+
+
+def test_an_unreadable_file_that_is_imported_twice_has_one_reason(tmp_path: Path) -> None:
+    """The second mention is not told to name no file."""
+    make(tmp_path, {"AGENTS.md": "@latin.md\n@latin.md\n"})
+    (tmp_path / "latin.md").write_bytes(b"caf\xe9")
+    result = inside("build", "-w", tmp_path)
+    assert "is not UTF-8" in result.err
+    assert "names no file" not in result.err
+
+
+def test_imports_are_followed_from_the_least_depth(tmp_path: Path) -> None:
+    """What was too deep on one way is read on a shorter one, and is told no more."""
+    chain = {f"a{n}.md": f"Text {n} @a{n + 1}.md\n" for n in range(1, 5)}
+    files = {"AGENTS.md": "@a1.md\n", "CLAUDE.md": "@a5.md\n", **chain, "a5.md": "@x.md\n", "x.md": "Here.\n"}
+    make(tmp_path, files)
+    result = inside("build", "-w", tmp_path)
+    assert "Here." in result.out
+    assert "deep" not in result.err
+
+
+def test_rules_are_found_below_folders_with_marks_of_patterns_in_their_names(tmp_path: Path) -> None:
+    """As web frameworks name them."""
+    for number, folder in enumerate(("app/[id]", "app/[...all]", "a*b", "{agent}")):
+        rule = "---\nalwaysApply: true\n---\nRule of it.\n"
+        root = tmp_path / str(number)
+        make(root, {"AGENTS.md": "Root.\n", f"{folder}/.cursor/rules/a.mdc": rule, f"{folder}/x.ts": "x\n"})
+        result = inside("build", "-w", root, "--open", f"{folder}/x.ts")
+        assert "Rule of it." in result.out, folder
+
+
+def test_globs_with_too_many_braces_are_told(tmp_path: Path) -> None:
+    """The patterns beyond the limit fit nothing."""
+    glob = "{a,b}" * 25 + "*.py"
+    make(tmp_path, {"AGENTS.md": "Root.\n", ".cursor/rules/a.mdc": f"---\nglobs: {glob}\n---\nRule.\n"})
+    told = warnings(tmp_path, "--open", "x.py")
+    assert ".cursor/rules/a.mdc:1: not every file is found that its globs name" in told
+    make(tmp_path, {".cursor/rules/a.mdc": "---\nglobs: '*.{a,b}{c,d}'\n---\nRule.\n"})
+    assert "not every file" not in warnings(tmp_path, "--open", "x.py")

@@ -67,7 +67,7 @@ def shown(case: Case, room: int) -> str:
         return ESTIMATE.units(text(kept))
 
     everything: tuple[Excerpt, ...] = tuple(map(whole_excerpt, case.fragments))
-    return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE.units, cost))
+    return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE, cost))
 
 
 @pytest.mark.parametrize("path", sorted(CUTS.glob("*.md")), ids=lambda path: path.stem)

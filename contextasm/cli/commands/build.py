@@ -186,9 +186,9 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
         write_stdout(built.reports[kind]())
     if flags.touch:
-        from contextasm.workspace.editing.memories import touch_memories
+        from contextasm.config.owner_memories import touch_shown
 
-        touch_memories(workspace, built.context)
+        touch_shown(workspace, built.context)
     return 0
 
 

@@ -131,7 +131,7 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
 def _inspect(options: Options, process: ProcessEnvironment, paths: Sequence[str], flags: CheckFlags) -> _Inspected:
     """All findings. Raises `ContextasmError`, also for a baseline that can't be updated."""
     from contextasm.checks.registry import run_checks
-    from contextasm.config.resolve import open_workspace
+    from contextasm.config.workspace_folder import open_workspace
 
     folder = open_workspace(options, process)
     with _open_index(folder, process) if flags.staged else nullcontext(folder) as workspace:

@@ -60,7 +60,8 @@ def known_values(field: str, workspace: str | None) -> Sequence[str]:
     from contextasm.config.options import Options
     from contextasm.config.owners import owner_names
     from contextasm.config.profile_loader import shipped
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import AUDIENCES
     from contextasm.records.replay import record_paths
     from contextasm.rendering.formats import FORMATS

@@ -148,7 +148,7 @@ def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, pro
 
 def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
-    from contextasm.config.resolve import open_workspace
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.workspace.git import GitWorkspace
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from contextasm.cli.options import takes_options
+from contextasm.cli.output import show_problems
 from contextasm.cli.owner import OWNER
 from contextasm.config.options import Options
 
@@ -33,14 +34,17 @@ def edit(
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
     from contextasm.text.matching import list_names
+    from contextasm.workspace.editing.files import refuse_store
     from contextasm.workspace.editing.memories import find_memories
 
-    owner = find_owner(options, process_environment(), needed=False)
+    owner = find_owner(options, process_environment(), needed=False, reads_memories=True)
+    show_problems(owner.problems)
     memories = find_memories(owner.workspace, name, owner.path)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")
     (memory,) = memories
+    refuse_store(owner.workspace, memory.path)
     _run_editor(_editor_command(), f"{owner.workspace.root}/{memory.path}", memory.line)
     return 0
 

@@ -10,7 +10,7 @@ import typer
 
 from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
-from contextasm.cli.owner import OWNER
+from contextasm.cli.owner import READ_OWNER
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -46,19 +46,19 @@ def export_memories(options: Options, *, flags: ExportFlags) -> int:
     from contextasm.model import AUDIENCES, SHARED
 
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
-    owner = find_owner(options, process_environment())
+    owner = find_owner(options, process_environment(), reads_memories=True)
     exported = exported_memories(owner.workspace, owner.path, audience, options, process_environment())
     if flags.format == "okf":
         _write_bundle(options, owner, exported.memories, flags.output, private=audience != SHARED)
     else:
         _write_lines(options, owner, exported.memories, flags.output)
-    show_problems(exported.problems)
+    show_problems([*owner.problems, *exported.problems])
     if not flags.quiet:
         _show_receipt(exported, owner)
     return 0
 
 
-run = takes_options(export_memories, (*OWNER, "audience", "profile"))
+run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
 
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
@@ -113,5 +113,6 @@ def _show_receipt(exported: ExportedMemories, owner: Owner) -> None:
     count, private = len(exported.memories), exported.private
     line = f"ctxasm: exported {count:,} memor{'y' if count == 1 else 'ies'} of {owner.path}"
     if private:
-        line += f"; left out {private:,} private part{'s' * (private != 1)} (--audience personal exports them)"
+        words = f"{private:,} private memor{'y' if private == 1 else 'ies'}"
+        line += f"; left out {words} (--audience personal exports {'it' if private == 1 else 'them'})"
     write_stderr(line)

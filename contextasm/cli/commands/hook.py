@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from typing import Annotated
 
 import typer
 
 from contextasm.cli.options import takes_options
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.host_loader import host_names
+from contextasm.config.options import Options, ProcessEnvironment
+
+_HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
 
 
 def hook(
@@ -17,7 +22,7 @@ def hook(
     *,
     host: Annotated[
         str | None,
-        typer.Option("--for", metavar="HOST", help="claude-code, codex or gemini (default: suit all of them)."),
+        typer.Option("--for", metavar="HOST", help=f"{_HOSTS} (default: suit all of them)."),
     ] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", help="Write at most N of the host's units.")] = None,
     part: Annotated[
@@ -32,7 +37,6 @@ def hook(
     The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
     are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
     """
-    from contextasm.config.resolve import process_environment
     from contextasm.integrations.hook import answer_text, hook_call
 
     if print_config is None:
@@ -42,7 +46,7 @@ def hook(
     if print_config is not None:
         from contextasm.integrations.hook_config import config_text
 
-        write_stdout(config_text(call.hosts[0], options, call.parts))
+        write_stdout(config_text(call.hosts[0], call))
         write_stderr(f"paste this into {call.rules[0].settings}, beside what is there")
         return 0
     if sys.stdin and sys.stdin.isatty():
@@ -50,8 +54,20 @@ def hook(
 
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, and no event of a host", hint)
-    write_stdout(answer_text(read_stdin("hook", "event"), call, process_environment()))
+    write_stdout(answer_text(read_stdin("hook", "event"), call, _process()))
     return 0
 
 
-run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "workspace"))
+def _process() -> ProcessEnvironment:
+    """The environment of this process; its folder is the empty path where it is gone."""
+    from pathlib import Path
+
+    from contextasm.config.resolve import process_environment
+
+    try:
+        return process_environment()
+    except FileNotFoundError:
+        return ProcessEnvironment(os.environ, Path(), time.time)
+
+
+run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "offline", "workspace"))

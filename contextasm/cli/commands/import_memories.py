@@ -17,6 +17,7 @@ from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.matching import list_names
 
 if TYPE_CHECKING:
+    from contextasm.model import Problem
     from contextasm.text.exchange.checked import CheckedEntries
     from contextasm.text.exchange.entry import LeftOutPart
     from contextasm.workspace.editing.import_memories import ImportOutcome
@@ -63,31 +64,36 @@ def import_memories(
     are named with their places.
     """
     from contextasm.config.editable_owner import find_owner, place_for_memories
+    from contextasm.config.owner_memories import import_for_owner
     from contextasm.config.resolve import process_environment
-    from contextasm.workspace.editing.import_memories import store_entries
 
     if flags.json or not flags.quiet:
         require_stdout()
     checked = _read_entries(source, path)
     process = process_environment()
-    owner = find_owner(options, process)
+    owner = find_owner(options, process, reads_memories=flags.dry_run)
+    show_problems(owner.problems)
     place = place_for_memories(owner, flags.file, process)
     if flags.file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
     if not flags.dry_run:
         recover_first(owner.workspace)
-    outcomes = store_entries(owner.workspace, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
+    outcomes = import_for_owner(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
         write_receipt(format_json(_receipt_data(outcomes, checked, flags)))
     elif not flags.quiet:
         write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, checked.left_out, flags)))
-    show_problems(checked.problems[:MAX_LISTED])
-    if len(checked.problems) > MAX_LISTED:
-        write_stderr(f"ctxasm: warning: {len(checked.problems) - MAX_LISTED:,} further problems of this kind (--json)")
+    _show_first_problems(checked.problems)
     return 0
 
 
 run = takes_options(import_memories, OWNER)
+
+
+def _show_first_problems(problems: Sequence[Problem]) -> None:
+    show_problems(problems[:MAX_LISTED])
+    if len(problems) > MAX_LISTED:
+        write_stderr(f"ctxasm: warning: {len(problems) - MAX_LISTED:,} further problems of this kind (--json)")
 
 
 def _read_entries(source: str, path: str) -> CheckedEntries:

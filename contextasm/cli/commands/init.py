@@ -67,7 +67,8 @@ def _root(folder: str | None, *, named: bool) -> Path:
     import os
 
     from contextasm.config.options import Options
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.workspace.folder import find_workspace
 
     process = process_environment()

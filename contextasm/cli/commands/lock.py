@@ -30,8 +30,9 @@ def lock(
     Prints each file that changed, came or went since the last time. A file with hidden characters is refused.
     """
     from contextasm.config.approval import drift, instructing_files, load_approved
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
     from contextasm.config.settings import LOCK_FILE
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.text.lock_file import format_lock
     from contextasm.workspace.editing.files import locked, open_file, save_file
 

@@ -54,8 +54,9 @@ def _refuse_bad_names(options: Options) -> Folder:
     """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
     from contextasm.config.overrides import resolve_profile
     from contextasm.config.owners import owner_folder
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
     from contextasm.config.settings import load_settings_file, resolve_settings
+    from contextasm.config.workspace_folder import open_workspace
 
     process = process_environment()
     folder = open_workspace(options, process)

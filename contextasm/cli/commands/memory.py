@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, require_stdout, write_receipt
+from contextasm.cli.output import format_json, require_stdout, show_problems, write_receipt
 from contextasm.cli.owner import OWNER
 from contextasm.cli.recovery import recover_first
 from contextasm.config.options import Options
@@ -46,7 +46,8 @@ def memory(
     require_known(action, ACTIONS, "memory", "action")
     if json or not quiet:
         require_stdout()
-    owner = find_owner(options, process_environment(), needed=False)
+    owner = find_owner(options, process_environment(), needed=False, reads_memories=True)
+    show_problems(owner.problems)
     recover_first(owner.workspace)
     changes = change_status(owner.workspace, names, action, owner.path)
     if json:

@@ -61,8 +61,8 @@ def add_memories(
     """
     from contextasm.config.editable_owner import find_owner, place_for_memories
     from contextasm.config.new_memories import NewMemoryReader
+    from contextasm.config.owner_memories import remember_for_owner
     from contextasm.config.resolve import process_environment
-    from contextasm.workspace.editing.remember import store_memories
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -72,8 +72,7 @@ def add_memories(
     process = process_environment()
     owner = find_owner(options, process, needed=flags.file is None)
     recover_first(owner.workspace)
-    place = place_for_memories(owner, flags.file, process)
-    outcomes = store_memories(owner.workspace, place, memories, owner.day, force=flags.force)
+    outcomes = remember_for_owner(owner, place_for_memories(owner, flags.file, process), memories, force=flags.force)
     if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]
         write_receipt(format_json({"schema": "ctxasm.remembered/1", "memories": data}))

@@ -93,7 +93,7 @@ def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -
 def find_opened_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord | None:
     """The record of a path, or of the first digits of an id; None if there is none."""
     from contextasm.config.options import Options
-    from contextasm.config.resolve import open_workspace
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.records.replay import find_record, load_record
     from contextasm.workspace.state import STATE_FOLDER
@@ -117,18 +117,18 @@ def replay_record(opened: OpenedRecord) -> Replay:
     """Build a record again. Raises `ContextasmError` where there is neither a stored input nor a workspace."""
     from contextasm.config.build import load_counter
     from contextasm.config.resolve import process_environment
+    from contextasm.config.workspace_folder import open_mirrored_folder
     from contextasm.model import ContextasmError
     from contextasm.records.replay import replay, stored_inputs
-    from contextasm.workspace.folder import Folder
     from contextasm.workspace.snapshot import SnapshotWorkspace
 
-    record = opened.record
-    counter, counts = load_counter(record.request.tokenizer, process_environment().environment)
+    record, process = opened.record, process_environment()
+    counter, counts = load_counter(record.request.tokenizer, process.environment)
     inputs = stored_inputs(record, opened.path)
     if inputs is not None:
         result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, Folder(opened.root), counter)
+        result = replay(record, open_mirrored_folder(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and there is no workspace here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,13 +43,15 @@ def show_hits(
     The memories are those of the agent or team that is named, or of both; without a name, those that a build would
     search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
     """
+    from contextasm.cli.progress import build_progress
     from contextasm.config.memory_search import best_memories, searched_topic
     from contextasm.config.resolve import process_environment
 
     typed = read_stdin("search -", "text") if text == "-" else text
     if archive:
         return _search_archives(options, searched_topic(options, typed, everywhere=everywhere), top, json=json)
-    found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top)
+    watch = partial(build_progress, doing="searching")
+    found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top, watch=watch)
     hits = found.hits
     show_taken(found.taken)
     if json:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, takes_options
-from contextasm.cli.output import format_json, shown, write_stdout
-from contextasm.cli.owner import OWNER
+from contextasm.cli.output import format_json, show_problems, shown, write_stdout
+from contextasm.cli.owner import READ_OWNER
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def show(
     from contextasm.config.resolve import process_environment
     from contextasm.workspace.editing.memories import find_memories
 
-    owner = find_owner(options, process_environment(), needed=False)
+    owner = find_owner(options, process_environment(), needed=False, reads_memories=True)
+    show_problems(owner.problems)
     memories = find_memories(owner.workspace, name, owner.path)
     if json:
         write_stdout(
@@ -37,7 +38,7 @@ def show(
     return 0
 
 
-run = takes_options(show, OWNER)
+run = takes_options(show, READ_OWNER)
 
 
 def _memory_text(memory: Memory) -> str:

@@ -35,16 +35,21 @@ def stats(
     The layers are those of a build with the same options. Growth goes by the dates in names of logs and in memories.
     """
     from contextasm.cli.stats_view import stats_text
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.settings import load_settings_file
+    from contextasm.config.workspace_folder import attach_store, open_workspace
     from contextasm.upkeep.stats import workspace_stats
     from contextasm.upkeep.stats_data import stats_data
 
     process = process_environment()
     workspace = open_workspace(options, process)
+    overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
+    store_problems = overlay.refresh() if overlay else ()
     job, advice = _prepare(options, process, workspace)
     context = run_build(job, job.build) if job else None
     day, counter = _day_and_counter(options, process, workspace, job)
-    documents, problems = _read_files(workspace, job)
+    documents, file_problems = _read_files(workspace, job)
+    problems = [*store_problems, *file_problems]
     figures = workspace_stats(documents, day, counter, weeks)
     if job and job.counts:
         job.counts.save()

@@ -80,7 +80,8 @@ run = takes_options(task, ("workspace",))
 
 def _resulting_stack(options: Options, action: str, text: str | None) -> TaskStack:
     """The stack in the file, after the action has changed it."""
-    from contextasm.config.resolve import open_workspace, process_environment
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.config.yaml_loader import load_yaml
     from contextasm.model import Document
     from contextasm.text.decode import parse_data

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
     from contextasm.config.options import ProcessEnvironment
     from contextasm.model import Context, Problem
+    from contextasm.workspace.folder import Overlay
     from contextasm.workspace.outputs import OutputFile
     from contextasm.workspace.watch.loop import WatchReporter
     from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
@@ -101,13 +102,13 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
     Each build puts into `taken` what it tells of the profile of a folder without settings.
     """
     from contextasm.config.profile_loader import profile_files
-    from contextasm.config.resolve import prepare_build, process_environment, workspace_folder
-    from contextasm.workspace.folder import Folder
+    from contextasm.config.resolve import prepare_build, process_environment
+    from contextasm.config.workspace_folder import open_mirrored_folder, workspace_folder
     from contextasm.workspace.watch.rebuild import WatchSpec
 
     process = process_environment()
     root = workspace_folder(options, process)
-    Folder(root)  # raises where it is none
+    overlay = open_mirrored_folder(root, process, offline=options.offline).overlay
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
@@ -123,7 +124,22 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
         build=lambda disk: _build_once(prepare(disk), process, disk, measured),
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
+        overlay=overlay,
+        follow_store=lambda nudge, warn: _followed_store(overlay, nudge, warn),
     )
+
+
+def _followed_store(
+    overlay: Overlay | None, nudge: Callable[[], None], warn: Callable[[str], None]
+) -> AbstractContextManager[None]:
+    """A thread that keeps the mirror of the store up to date; none where no server may be asked."""
+    if overlay is None:
+        return nullcontext()
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.poll import poll_store
+
+    assert isinstance(overlay, StoreOverlay)
+    return nullcontext() if overlay.offline or overlay.distrust else poll_store(overlay, nudge, warn)
 
 
 class _MeasuredBuilds:

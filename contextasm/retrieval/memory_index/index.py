@@ -7,7 +7,6 @@ without. Answers are those of a pool that is read from its files: nothing here d
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from contextasm.model import ContextasmError, EntryPool, StampedWorkspace, T
+from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_pool import MANY
 
 INDEX_FOLDER = ".ctxasm/memories"
@@ -32,6 +32,8 @@ class MemoryIndexes:
         self._workspace = workspace
         self._now = now
         self._make_folder = make_folder
+        self.steps = IndexingSteps()
+        """Steps of the index that is being made."""
 
     def query(
         self, kind: str, patterns: Sequence[str], paths: Sequence[str], use: Callable[[EntryPool[Any]], T]
@@ -43,18 +45,28 @@ class MemoryIndexes:
         None where there is no index, or it can't be used, or the pool is no longer large; `use` may have been called.
         """
         path = self._path(kind, patterns)
-        if not _is_regular_file(path):
+        if not os.path.lexists(path):
             return None
-        from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, query_database
+        from contextasm.retrieval.memory_index.database import (
+            IndexInputs,
+            UnusableIndex,
+            changes_path,
+            is_regular_file,
+            query_database,
+        )
         from contextasm.retrieval.memory_index.kinds import KINDS
 
+        if not is_regular_file(path):
+            return None
         try:
-            answer, size = query_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), use)
+            inputs = IndexInputs(self._workspace, self._now(), KINDS[kind], paths, self.steps)
+            answer, size = query_database(path, inputs, use)
         except UnusableIndex:
             return None
         if size <= MANY:
-            with suppress(OSError):
-                path.unlink()
+            for file in (path, changes_path(path)):
+                with suppress(OSError):
+                    file.unlink()
             return None
         return answer
 
@@ -67,16 +79,9 @@ class MemoryIndexes:
         with suppress(ContextasmError, UnusableIndex):
             self._make_folder()
             if not path.is_dir():
-                make_database(path, IndexInputs(self._workspace, self._now(), KINDS[kind], paths), lambda _pool: None)
+                inputs = IndexInputs(self._workspace, self._now(), KINDS[kind], paths, self.steps)
+                make_database(path, inputs, lambda _pool: None)
 
     def _path(self, kind: str, patterns: Sequence[str]) -> Path:
         name = sha256("\0".join((kind, *patterns)).encode(errors="surrogatepass")).hexdigest()[:16]
         return Path(self._workspace.root, INDEX_FOLDER, f"{name}.sqlite")
-
-
-def _is_regular_file(path: Path) -> bool:
-    """Whether there is a file that no link leads to: neither the file nor a folder on the way is one."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode) and os.path.realpath(path) == str(path)
-    except OSError:
-        return False

@@ -21,8 +21,6 @@ class EntryState(NamedTuple):
     """The facts of an entry that decide on other entries."""
 
     id: str
-    given: bool
-    """Whether its id was written by hand."""
     line: int
     status: str
     supersedes: tuple[str, ...]
@@ -34,6 +32,8 @@ class EntryKind(NamedTuple):
     parse: Callable[[Document], tuple[Sequence[Any], Sequence[Problem]]]
     """The entries of a file in their order, and its problems."""
     state: Callable[[Any], EntryState]
+    is_given: Callable[[Any], bool]
+    """Whether the id of an entry was written by hand."""
     finish: Callable[[Any, str], tuple[Any, ...]]
     """An entry with its final id: two entries of a pool have no id in common."""
     restore: Callable[[Sequence[Any]], Any]
@@ -44,8 +44,7 @@ class EntryKind(NamedTuple):
 
 
 def _memory_state(memory: Memory) -> EntryState:
-    is_given = memory.id != memory_id(memory.path, memory.text)
-    return EntryState(memory.id, is_given, memory.line, memory.status, memory.supersedes)
+    return EntryState(memory.id, memory.line, memory.status, memory.supersedes)
 
 
 def _restored_memory(values: Sequence[Any]) -> Memory:
@@ -54,7 +53,7 @@ def _restored_memory(values: Sequence[Any]) -> Memory:
 
 def _line_state(line: LogLine) -> EntryState:
     # Nothing decides on a line: no two stand at one place, and none takes another's.
-    return EntryState(f"{line.path}:{line.line}", given=False, line=line.line, status="active", supersedes=())
+    return EntryState(f"{line.path}:{line.line}", line=line.line, status="active", supersedes=())
 
 
 def _restored_line(values: Sequence[Any]) -> LogLine:
@@ -66,6 +65,7 @@ KINDS: Mapping[str, EntryKind] = {
     "memories": EntryKind(
         parse=parse_memories,
         state=_memory_state,
+        is_given=lambda memory: memory.id != memory_id(memory.path, memory.text),
         finish=lambda memory, final_id: memory._replace(id=final_id),
         restore=_restored_memory,
         index_entry=index_entry,
@@ -75,6 +75,7 @@ KINDS: Mapping[str, EntryKind] = {
     "log-lines": EntryKind(
         parse=lambda document: (parse_log(document), long_log_problem(document)),
         state=_line_state,
+        is_given=lambda _line: False,
         finish=lambda line, _id: line,
         restore=_restored_line,
         index_entry=lambda line: line_entry(line, log_day(line.path)),

@@ -8,20 +8,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs
+from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.schema import (
-    DamagedIndex,
-    Numbers,
-    halves,
-    load_blob,
-    load_columns,
-    load_value,
-)
+from contextasm.retrieval.memory_index.postings import read_postings, terms_between
+from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
+from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 
 
 class StoredIndex:
@@ -29,13 +27,10 @@ class StoredIndex:
 
     def __init__(self, connection: sqlite3.Connection, columns: Mapping[str, Numbers]) -> None:
         """Index over loaded columns; postings are read when a search needs them."""
-        from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
-
         sections = columns["sections"]
         others = {field: columns[field] for field in IndexColumns._fields if field != "sections"}
         self.columns = IndexColumns(sections=sections + array("I", [0] * PADDING), **others)
-        names: Any = load_value(connection, "names", [""])
-        self.authors: Sequence[str] = names
+        self.authors: Sequence[str] = load_list(connection, "names")
         self.size = len(sections) - sections.count(0)
         self.average = sum(columns["lengths"]) / max(1, self.size)
         self._connection = connection
@@ -44,15 +39,18 @@ class StoredIndex:
     def postings(self, term: str) -> tuple[Numbers, Numbers]:
         """Rows that hold a term, and its number in each of them."""
         if term not in self._postings:
-            query = "SELECT held FROM postings JOIN terms USING (id) WHERE term = ?"
-            row = self._connection.execute(query, (term,)).fetchone()
-            self._postings[term] = halves(row[0] if row else None)
+            rows, counts = read_postings(self._connection, term)
+            sections = self.columns.sections
+            if self.size < len(sections) - PADDING:  # some rows are empty
+                living = [at for at, row in enumerate(rows) if sections[row]]
+                if len(living) < len(rows):
+                    rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
+            self._postings[term] = (rows, counts)
         return self._postings[term]
 
     def beginning(self, prefix: str) -> list[str]:
         """Terms that begin with a prefix, in order; all of them for an empty one."""
-        query = "SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY term"
-        return [term for (term,) in self._connection.execute(query, (prefix, prefix + "\U0010ffff"))]
+        return terms_between(self._connection, prefix, prefix + "\U0010ffff")
 
 
 class IndexedPool:
@@ -63,23 +61,28 @@ class IndexedPool:
         self._connection = connection
         self._kind = kind
         self._paths = paths
-        counts: Any = load_value(connection, "counts", [0, 0])
-        self.size, self.rows = int(counts[0]), int(counts[1])
+        self.size = int(connection.execute("SELECT total(size) FROM files").fetchone()[0])
+        self.rows = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
         self.documents: Sequence[Document] = ()
 
     @cached_property
     def excluded(self) -> Sequence[Reason]:
         """Reasons of the excluded entries, each once with its count."""
-        stored: Any = load_value(self._connection, "left_out", [])
-        return [Reason(code, tuple((name, fact) for name, fact in facts)) for code, facts in stored]
+        numbers: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        for (text,) in self._connection.execute("SELECT excluded FROM files WHERE excluded != ''"):
+            for code, facts in json.loads(text):
+                (_, count), *others = facts
+                numbers[code, tuple((name, fact) for name, fact in others)] += count
+        return [Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items())]
 
     @cached_property
     def problems(self) -> Sequence[Problem]:
         """Problems of all files, in the order of the paths; duplicate ids come last."""
-        problems_of = dict(self._connection.execute("SELECT path, problems FROM files WHERE problems != ''"))
-        by_file = [json.loads(problems_of[path]) for path in self._paths if path in problems_of]
-        duplicates: Any = load_value(self._connection, "duplicates", [])
-        return [Problem(*fields) for problems in (*by_file, duplicates) for fields in problems]
+        return [*self._problems("problems"), *self._problems("duplicates")]
+
+    def _problems(self, column: str) -> list[Problem]:
+        of_files = dict(self._connection.execute(f"SELECT path, {column} FROM files WHERE {column} != ''"))
+        return [Problem(*fields) for path in self._paths if path in of_files for fields in json.loads(of_files[path])]
 
     def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1."""
@@ -89,8 +92,10 @@ class IndexedPool:
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
-        query = "SELECT row FROM rows ORDER BY created DESC, path, line DESC LIMIT ?"
-        return [row for (row,) in self._connection.execute(query, (count or -1,))]
+        query = "SELECT row FROM current_rows ORDER BY created DESC, path, line DESC"
+        sections = self._columns["sections"]
+        living = (row for (row,) in self._connection.execute(query) if sections[row])
+        return [*islice(living, count or None)]
 
     def marked(self) -> Sequence[int]:
         """Rows of the entries with the mark of their kind."""
@@ -98,14 +103,14 @@ class IndexedPool:
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
-        days: Any = load_value(self._connection, "dates", [])
+        days = self._days
         columns = self._columns
         importance, last, created = columns["importance"], columns["last"], columns["created"]
         return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
         """The entry of each row. Raises `DamagedIndex` for a row that is missing."""
-        query = "SELECT held FROM rows WHERE row = ?"
+        query = "SELECT held FROM current_rows WHERE row = ?"
         stored = [self._connection.execute(query, (row,)).fetchone() for row in rows]
         if None in stored:
             raise DamagedIndex("a row is missing")
@@ -114,3 +119,8 @@ class IndexedPool:
     @cached_property
     def _columns(self) -> dict[str, Numbers]:
         return load_columns(self._connection)
+
+    @cached_property
+    def _days(self) -> Sequence[str]:
+        days: Sequence[str] = load_list(self._connection, "dates")
+        return days

@@ -18,7 +18,7 @@ from contextasm import __version__
 from contextasm.model import Location, Memory
 from contextasm.text.log_parser import LogLine
 
-_FORM = 9
+_FORM = 10
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _FIELDS = (Memory._fields, LogLine._fields, Location._fields)
@@ -35,18 +35,25 @@ VERSION = index_version(_FIELDS)
 """Version of an index. It includes the byte order, because numbers are stored as this machine has them in memory."""
 
 SCHEMA = (
-    """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, first INTEGER,
-    rows INTEGER, terms BLOB, problems TEXT)""",
-    """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, given INTEGER, line INTEGER, status TEXT,
+    """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, size INTEGER,
+    problems TEXT, duplicates TEXT, excluded TEXT)""",
+    "CREATE TABLE units (first INTEGER PRIMARY KEY, file INTEGER, rows INTEGER, digest BLOB)",
+    "CREATE INDEX units_of_files ON units (file)",
+    """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, root TEXT, line INTEGER, status TEXT,
     supersedes TEXT, final TEXT, out TEXT, PRIMARY KEY (file, place)) WITHOUT ROWID""",
+    "CREATE INDEX roots ON entries (root)",
+    """CREATE TABLE successions (old TEXT, file INTEGER, place INTEGER, PRIMARY KEY (old, file, place))
+    WITHOUT ROWID""",
     "CREATE TABLE rows (row INTEGER PRIMARY KEY, created TEXT, path TEXT, line INTEGER, held BLOB)",
     "CREATE INDEX newest ON rows (created DESC, path, line DESC)",
-    "CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT UNIQUE)",
-    "CREATE TABLE postings (id INTEGER PRIMARY KEY, held BLOB)",
-    "CREATE TABLE columns (name TEXT PRIMARY KEY, held BLOB)",
+    "CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT UNIQUE, holders INTEGER, blocks INTEGER)",
+    "CREATE TABLE postings (place INTEGER PRIMARY KEY, held BLOB)",
+    "CREATE TABLE columns (block INTEGER, name TEXT, held BLOB, PRIMARY KEY (block, name))",
+    "CREATE TABLE lists (name TEXT PRIMARY KEY, held BLOB)",
+    "CREATE TABLE rewritten (file INTEGER PRIMARY KEY)",
 )
 
-TABLES = ("files", "entries", "rows", "terms", "postings", "columns")
+TABLES = ("files", "units", "entries", "successions", "rows", "terms", "postings", "columns", "lists", "rewritten")
 
 COLUMN_TYPES = {
     "lengths": "I",
@@ -91,36 +98,22 @@ def unseal(blob: object) -> bytes:
     return blob[4:]
 
 
-def as_blob(entry: tuple[Any, ...]) -> bytes:
-    """An entry as a sealed blob."""
-    return seal(json.dumps(entry).encode())
+def as_blob(values: Sequence[Any]) -> bytes:
+    """The values of an entry, or a list of texts, as a sealed blob."""
+    return seal(json.dumps(values).encode())
 
 
 def load_blob(blob: object) -> Any:
-    """The values of the entry in a sealed blob, tuples as lists. Raises `DamagedIndex`."""
+    """The values in a sealed blob, tuples as lists. Raises `DamagedIndex`."""
     return json.loads(unseal(blob))
 
 
-def halves(blob: object) -> tuple[Numbers, Numbers]:
-    """Rows and counts of stored postings: the first and the second half of a blob; both empty for None."""
-    numbers = array("I", unseal(blob)) if blob is not None else array("I")
-    middle = len(numbers) // 2
-    return numbers[:middle], numbers[middle:]
+def load_list(connection: sqlite3.Connection, name: str, layer: str = "main") -> Any:
+    """The list of texts that a layer stores under a name: its first text is empty, and stands for none."""
+    row = connection.execute(f"SELECT held FROM {layer}.lists WHERE name = ?", (name,)).fetchone()
+    return load_blob(row[0]) if row else [""]
 
 
-def load_columns(connection: sqlite3.Connection) -> dict[str, Numbers]:
-    """Every column by its name; a column that is not stored is empty."""
-    stored = dict(connection.execute("SELECT name, held FROM columns"))
-    return {name: array(kind, unseal(stored[name]) if name in stored else b"") for name, kind in COLUMN_TYPES.items()}
-
-
-def load_value(connection: sqlite3.Connection, name: str, default: object) -> object:
-    """Value that is stored as JSON under a name; `default` where there is none."""
-    row = connection.execute("SELECT held FROM columns WHERE name = ?", (name,)).fetchone()
-    return json.loads(unseal(row[0])) if row else default
-
-
-def save_value(connection: sqlite3.Connection, name: str, value: object) -> None:
-    """Store a column as bytes, or any other value as JSON."""
-    data = value.tobytes() if isinstance(value, array) else json.dumps(value).encode()
-    connection.execute("REPLACE INTO columns VALUES (?, ?)", (name, seal(data)))
+def save_list(connection: sqlite3.Connection, name: str, texts: list[str]) -> None:
+    """Store a list of texts under a name."""
+    connection.execute("REPLACE INTO lists VALUES (?, ?)", (name, as_blob(texts)))

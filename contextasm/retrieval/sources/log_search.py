@@ -24,7 +24,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
 from contextasm.retrieval.indexed_pools import query_pool
-from contextasm.retrieval.log_pool import line_entry, read_logs
+from contextasm.retrieval.log_pool import line_entry, read_logs_up_to
 from contextasm.retrieval.memory_pool import MANY, first_rows, pool_patterns
 from contextasm.text.log_parser import LogLine
 from contextasm.text.templates import fill_item, fill_template
@@ -71,7 +71,7 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
     # An index knows the day of a log by its name alone.
     indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
-    found = query_pool(indexed, "log-lines", past, partial(read_logs, query.build.workspace, days), use, use)
+    found = query_pool(indexed, "log-lines", past, partial(read_logs_up_to, query.build.workspace, days), use, use)
     return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
 
 

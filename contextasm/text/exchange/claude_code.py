@@ -25,8 +25,10 @@ from contextasm.text.exchange.entry import (
     stated_day,
     unread_keys,
 )
+from contextasm.text.exchange.front_fields import FRONT_FIELDS, unread_front, with_front_fields
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.front_matter import front_matter
+from contextasm.text.private_parts import KEY
 
 _PREFIX = "claude-code"
 _INDEX = "memory"
@@ -40,7 +42,8 @@ def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[Sour
     """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
     for file in files:
         front, body = _parts(file, parse)
-        yield from _fact(file, front, body) if front else _notes(file)
+        items = _fact(file, front, body) if front else _notes(file)
+        yield from with_front_fields(file, items)
 
 
 def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str]:
@@ -68,16 +71,23 @@ def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[
     else:
         yield LeftOutPart(file.name, "file without a text")
     used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata}
-    yield from unread_keys(front, [key for key in used if front.get(key) == used[key]], file.name)
-    yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified"], f"{file.name}: metadata")
+    read = {*FRONT_FIELDS, *used} - {key for key in used if front.get(key) != used[key]}
+    yield from unread_keys(front, read, file.name)
+    yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified", KEY], f"{file.name}: metadata")
 
 
 def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     is_index = file.stem.casefold() == _INDEX
-    for part in text_parts(file.text, _index_kind if is_index else lambda _: ""):
-        where = f"{file.name}:{part.line}"
+    written = file.text.split("\n")
+    front = front_matter(written)
+    above = 0 if FRONT_FIELDS.isdisjoint(front.values) else front.lines
+    if above:
+        yield from unread_front(file)
+    for part in text_parts("\n".join(written[above:]), _index_kind if is_index else lambda _: ""):
+        first = above + part.line
+        where = f"{file.name}:{first}"
         if part.left_out:
-            lines = [number for number, line in enumerate(part.text.split("\n"), part.line) if line.strip()]
+            lines = [number for number, line in enumerate(part.text.split("\n"), first) if line.strip()]
             yield from (LeftOutPart(f"{file.name}:{number}", part.left_out) for number in lines)
         else:
             text = _LINK.sub(r"\1", part.text).strip() if is_index else part.text

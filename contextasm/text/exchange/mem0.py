@@ -2,7 +2,8 @@
 
 As of its API reference (docs.mem0.ai, Get Memories): an object with `results`, of older versions the list itself; each
 has `id`, `memory`, `metadata`, `created_at`, `updated_at`, on the platform also `categories` and `expiration_date`. A
-memory that was changed counts as used on that day. Other keys, such as `metadata` and `user_id`, are left out.
+memory that was changed counts as used on that day. `private` makes a private memory, also in `metadata`; other keys,
+such as the rest of `metadata` and `user_id`, are left out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from contextasm.text.exchange.entry import (
     unread_keys,
 )
 from contextasm.text.json_reader import load_json
+from contextasm.text.private_parts import is_private_mapping
 
 _KEYS = ("id", "memory", "created_at", "updated_at", "expiration_date", "categories")
 
@@ -42,7 +44,10 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
         data = required_object(item, where)
         created, updated = stated_day(data, "created_at", where), stated_day(data, "updated_at", where)
         categories = data.get("categories")
+        metadata = data.get("metadata")
+        is_private = is_private_mapping(data) or (isinstance(metadata, dict) and is_private_mapping(metadata))
         fields = {
+            "private": True if is_private else None,
             "created": created,
             "accessed": updated if updated != created else "",
             "expires": stated_day(data, "expiration_date", where),

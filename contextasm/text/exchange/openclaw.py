@@ -17,6 +17,7 @@ from contextasm.model import ContextasmError, Parse
 from contextasm.text.comments import comments, without_comments
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, derived_id, fitting_words, stated
+from contextasm.text.exchange.front_fields import unread_front, with_front_fields
 from contextasm.text.exchange.paragraphs import text_parts
 from contextasm.text.front_matter import front_matter
 from contextasm.text.memory_parser import ACTIVE_STATUSES
@@ -28,7 +29,8 @@ _BOOKKEEPING = "comment"
 
 def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
     """A memory for each bullet and paragraph, tagged with the heading above it."""
-    return _those_that_hold([item for file in files for item in _file_items(file)])
+    items = (item for file in files for item in with_front_fields(file, _file_items(file)))
+    return _those_that_hold([*items])
 
 
 def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[SourceEntry | LeftOutPart]:
@@ -59,8 +61,7 @@ def _validity(entry: SourceEntry) -> tuple[bool, str]:
 def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     lines = file.text.split("\n")
     above = front_matter(lines).lines
-    if above:
-        yield LeftOutPart(f"{file.name}:1", "front matter")
+    yield from unread_front(file)
     observed: tuple[str, dict[str, object]] | None = None
     for part in text_parts(_separated("\n".join(lines[above:])), _kind):
         line = above + part.line

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -70,11 +70,20 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
     be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting for
     `patience` seconds; None is for any time.
     """
-    path = writable_path(workspace, LOCK)
-    handle = _take_lock(path, patience, needed=edits)
-    try:
-        is_interrupted = handle is not None and is_unfinished(workspace.root)
+    with hold_lock_file(writable_path(workspace, LOCK), patience=patience, needed=edits) as is_held:
+        is_interrupted = is_held and is_unfinished(workspace.root)
         yield recover(workspace.root) if is_interrupted else Recovery()
+
+
+@contextmanager
+def hold_lock_file(path: Path, *, patience: float | None, needed: bool = True) -> Iterator[bool]:
+    """Wait for a lock file below the state of a workspace and hold it, as `locked` does with the workspace's.
+
+    The value of the context is whether it is held: not where it is not `needed` and can't be made. Raises as `locked`.
+    """
+    handle = _take_lock(path, patience, needed=needed)
+    try:
+        yield handle is not None
     finally:
         if handle is not None:
             os.close(handle)
@@ -170,8 +179,56 @@ def open_file(workspace: Folder, path: str) -> EditableFile:
     raise ContextasmError(path, read.message, "put that right, and nothing has been written")
 
 
+class EditableFiles(Mapping[str, EditableFile]):
+    """A file and the Markdown files of a folder, by path; each is opened when it is asked for.
+
+    A file of the folder that can't be read is not among them.
+    """
+
+    def __init__(self, workspace: Folder, path: str, folder: str) -> None:
+        """Open the file at `path`. `folder` is empty for no others.
+
+        Raises `ContextasmError` where `path` can't be read or `folder` can't be listed.
+        """
+        self._workspace = workspace
+        self._files: dict[str, EditableFile | None] = {path: open_file(workspace, path)}
+        listed = workspace.list(f"{folder}/*.md") if folder else ()
+        for other in listed:
+            if other.endswith("/"):
+                open_file(workspace, other)
+        self.paths = (path, *(other for other in listed if other != path))
+        """Paths of all files, those that can't be read included."""
+
+    def replace(self, file: EditableFile) -> None:
+        """Have the file at its path be another one, in memory alone."""
+        self._files[file.path] = file
+
+    def __getitem__(self, path: str) -> EditableFile:
+        """The file at one of the paths."""
+        if path not in self._files:
+            self._files[path] = None
+            if path in self.paths:
+                with suppress(ContextasmError):
+                    self._files[path] = open_file(self._workspace, path)
+        if file := self._files[path]:
+            return file
+        raise KeyError(path)
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths of the files that can be read."""
+        return (path for path in self.paths if path in self)
+
+    def __len__(self) -> int:
+        """The number of files that can be read."""
+        return sum(1 for _ in self)
+
+
 def save_file(workspace: Folder, path: str, data: bytes) -> None:
-    """Make `data` the content of a file, and make its folder where it is missing. The caller holds the lock."""
+    """Make `data` the content of a file, and make its folder where it is missing. The caller holds the lock.
+
+    Raises `ContextasmError` where it can't be written, and for a file of a shared store.
+    """
+    refuse_store(workspace, path)
     full = writable_path(workspace, path)
     try:
         full.parent.mkdir(parents=True, exist_ok=True)
@@ -182,6 +239,13 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
         hint = "make its folder one that can be written to"
         raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
     write(full, data)
+
+
+def refuse_store(workspace: Folder, path: str) -> None:
+    """Raise `ContextasmError` for a file of memories that lie in a shared store."""
+    if workspace.overlay and workspace.overlay.home(path):
+        hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
+        raise ContextasmError(path, "lies in the shared store, and its mirror is not edited", hint)
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:

@@ -6,14 +6,13 @@ person may have changed the memory since, so it stays as well, unless the entrie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memory_fields import FIELDS
-from contextasm.text.memory_writer import append_bullets, format_bullet, with_bullets
+from contextasm.text.memory_writer import append_bullets, memory_bullet, with_bullets
 from contextasm.text.similarity import find_similar, fold_text, is_same
 from contextasm.workspace.editing.files import locked, save_file
 from contextasm.workspace.editing.memories import MemoryEditor
@@ -51,9 +50,9 @@ def store_entries(
     with nullcontext() if dry_run else locked(workspace):
         editor = MemoryEditor(workspace, place.path, place.folder)
         known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
-        differing = {entry.id: _differing(known[entry.id], entry) for entry in entries if entry.id in known}
+        differing = {entry.id: differing_fields(known[entry.id], entry) for entry in entries if entry.id in known}
         new = [entry for entry in entries if entry.id not in known]
-        alike = _alike(new, known.values())
+        alike = alike_memories(new, known.values())
         if update:
             _change(editor, [entry for entry in entries if differing.get(entry.id)], known)
         if new:
@@ -66,17 +65,25 @@ def store_entries(
     for entry in entries:
         path = known[entry.id].path if entry.id in known else place.path
         fields = differing.get(entry.id, ())
-        what = "added" if entry.id not in known else "left" if not fields else "changed" if update else "differs"
+        what = outcome_word(fields, is_known=entry.id in known, update=update)
         outcomes.append(ImportOutcome(what, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
     return outcomes
 
 
-def _differing(memory: Memory, entry: CheckedEntry) -> tuple[str, ...]:
+def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> str:
+    """What becomes of an entry (`ImportOutcome.what`)."""
+    if not is_known:
+        return "added"
+    return "left" if not differing else "changed" if update else "differs"
+
+
+def differing_fields(memory: Memory, entry: CheckedEntry) -> tuple[str, ...]:
+    """Names of the fields, `text` among them, that an entry states otherwise than a memory has them."""
     text = ("text",) if memory.text.strip() != entry.text else ()
     return (*text, *(name for name, value in entry.fields.items() if getattr(memory, name) != value))
 
 
-def _alike(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, str]:
+def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, str]:
     """For each new entry that says the same as a memory or as an entry before it, the id of that."""
     names = {fold_text(memory.text): memory.id for memory in known}
     texts, alike = [*names], dict[str, str]()
@@ -99,11 +106,11 @@ def _alike(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, st
 
 def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
     file = editor.files[path]
-    bullets = [_bullet(_as_memory(entry)) for entry in entries]
+    bullets = [memory_bullet(entry_memory(entry)) for entry in entries]
     editor.change(path, file.text + file.encoded(append_bullets(file.text, bullets)).decode(file.encoding))
     _check_size(editor, path)
     appended = editor.memories(path)[-len(entries) :]
-    expected = [_as_memory(entry) for entry in entries]
+    expected = [entry_memory(entry) for entry in entries]
     if editor.is_one_memory(path) or len(appended) < len(entries):
         appended = ()
     for number, entry in enumerate(entries):
@@ -121,7 +128,7 @@ def _change(editor: MemoryEditor, entries: Sequence[CheckedEntry], known: Mappin
             hint = f"change {path} by hand, or import without --update"
             raise ContextasmError(own[0].where, "its memory is a whole file, which is not changed", hint)
         file = editor.files[path]
-        lines = {memory.line: _bullet(memory) for memory in changed.values()}
+        lines = {memory.line: memory_bullet(memory) for memory in changed.values()}
         end = "\r\n" if file.encoded("\n") == "\r\n".encode(file.encoding) else "\n"
         text = with_bullets(file.text.replace("\r\n", "\n"), lines) if end == "\r\n" else with_bullets(file.text, lines)
         editor.change(path, text.replace("\n", "\r\n") if end == "\r\n" else text)
@@ -143,7 +150,7 @@ def _not_read_back(path: str, entry: CheckedEntry) -> ContextasmError:
     return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
 
 
-def _as_memory(entry: CheckedEntry) -> Memory:
+def entry_memory(entry: CheckedEntry) -> Memory:
     """The memory of an entry, with the defaults of a file without front matter."""
     defaults = Memory(
         entry.id, "", 0, entry.text, "note", 0.5, "", "", "active", 0.5, "", "", "", (), (), private=False, pin=False,
@@ -154,29 +161,3 @@ def _as_memory(entry: CheckedEntry) -> Memory:
 
 def _content(memory: Memory) -> Memory:
     return memory._replace(path="", line=0)
-
-
-def _bullet(memory: Memory) -> str:
-    """The memory as a bullet that states each of its fields but for defaults, so that no heading above decides one."""
-    return format_bullet(memory.text, memory.type, dict(_attributes(memory)))
-
-
-_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status": "active"}
-
-
-def _attributes(memory: Memory) -> Iterator[tuple[str, str]]:
-    for name in FIELDS:
-        value = getattr(memory, name)
-        if name != "type" and value is not False and value not in ("", ()) and _DEFAULTS.get(name) != value:
-            yield name, _written(value)
-
-
-def _written(value: object) -> str:
-    if isinstance(value, tuple):
-        return ",".join(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        short = f"{value:g}"
-        return short if float(short) == value else repr(value)
-    return str(value)

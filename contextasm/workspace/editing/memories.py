@@ -6,10 +6,20 @@ The memories of a file are parsed only where one of them is needed. `MemoryEdito
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from datetime import date
 
-from contextasm.model import AS_WRITTEN, CLEAN, Cleaning, Context, ContextasmError, Decision, Document, Memory
+from contextasm.model import (
+    AS_WRITTEN,
+    CLEAN,
+    Cleaning,
+    Context,
+    ContextasmError,
+    Decision,
+    Document,
+    FileTexts,
+    Memory,
+    StoredTexts,
+)
 from contextasm.text.decode import decode_document
 from contextasm.text.matching import nearest
 from contextasm.text.memory_ids import distinct_memories
@@ -17,8 +27,11 @@ from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
-from contextasm.workspace.editing.files import EditableFile, locked, open_file, save_file, writable_path
+from contextasm.workspace.editing.files import EditableFiles, locked, save_file, writable_path
 from contextasm.workspace.folder import Folder
+
+_MANY = 1000
+"""Texts that are read in one run without being stored."""
 
 PrivateLines = Callable[[Document], Collection[int]]
 """Gives the lines of a file, counted from 1, that are private."""
@@ -28,22 +41,26 @@ class MemoryEditor:
     """Memories of a folder, with changes that are not written yet."""
 
     def __init__(
-        self, workspace: Folder, path: str, folder: str = "", private_lines: PrivateLines | None = None
+        self,
+        workspace: Folder,
+        path: str,
+        folder: str = "",
+        private_lines: PrivateLines | None = None,
+        stored_texts: StoredTexts | None = None,
     ) -> None:
-        """Read the file at `path`, and the files of `folder`. Memories that begin in `private_lines` are left out.
+        """Read the file at `path`; the files of `folder` are read when they are asked for.
+
+        Memories that begin in `private_lines` are left out. `stored_texts` spares reading files of `folder`.
 
         Raises `ContextasmError` where `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
         is left out: `build` reports it.
         """
-        self.files: dict[str, EditableFile] = {path: open_file(workspace, path)}
-        for other in workspace.list(f"{folder}/*.md") if folder else ():
-            if other.endswith("/"):
-                open_file(workspace, other)
-            with suppress(ContextasmError):
-                self.files.setdefault(other, open_file(workspace, other))
+        self.files = EditableFiles(workspace, path, folder)
         self.changed: dict[str, bytes] = {}
         """The new content of each file that is to be written."""
         self._memories: dict[str, tuple[Memory, ...]] = {}
+        self._stored_texts = stored_texts
+        self._texts: Mapping[str, FileTexts] | None = None
         self._folded_texts: list[str] = []
         self._paths_of_texts: list[str] = []
         self._superseded: Mapping[str, str] | None = None
@@ -79,7 +96,7 @@ class MemoryEditor:
         """Make `text` the new text of a file; its line ends are taken as they are."""
         file = self.files[path]
         data = file.mark + text.encode(file.encoding)
-        self.files[path] = file._replace(data=data)
+        self.files.replace(file._replace(data=data))
         self.changed[path] = data
         self._memories.pop(path, None)
 
@@ -97,11 +114,11 @@ class MemoryEditor:
 
         Of several, the most similar; None if there is none.
         """
-        if not self._paths_of_texts:
-            for path in self.files:
-                texts = memory_texts(self._document(path))
-                self._folded_texts += texts
-                self._paths_of_texts += [path] * len(texts)
+        if self._texts is None:
+            self._texts = self._load_texts()
+            for path, file in self._texts.items():
+                self._folded_texts += file.texts
+                self._paths_of_texts += [path] * len(file.texts)
         similar = find_similar(text, self._folded_texts)
         same = [
             (memory, similarity(text, folded))
@@ -113,10 +130,26 @@ class MemoryEditor:
         ]
         return max(same, key=lambda pair: pair[1], default=None)
 
+    def _load_texts(self) -> dict[str, FileTexts]:
+        """The texts of each file; where many had to be read, all are stored for later runs."""
+        stored = self._stored_texts.load(self.files.paths) if self._stored_texts else {}
+        texts: dict[str, FileTexts] = {}
+        read = 0
+        for path in self.files.paths:
+            if path in stored:
+                texts[path] = stored[path]
+            elif path in self.files:
+                texts[path] = FileTexts(memory_texts(self._document(path)), "supersedes" in self.files[path].text)
+                # The first file is the one that is written to, so what is stored of it would not be believed.
+                read += len(texts[path].texts) if path != self.files.paths[0] else 0
+        if self._stored_texts and read > _MANY:
+            self._stored_texts.store(texts)
+        return texts
+
     def _is_active(self, memory: Memory) -> bool:
         """Whether a memory has an active status, and no other memory supersedes it."""
         if self._superseded is None:
-            paths = [path for path, file in self.files.items() if "supersedes" in file.text]
+            paths = [path for path, file in (self._texts or {}).items() if file.supersedes]
             self._superseded = superseded_by(other for path in paths for other in self.memories(path))
         return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
 
@@ -164,8 +197,9 @@ def touch_memories(workspace: Folder, context: Context) -> int:
     """Set `accessed` of the memories that a context shows to its date; gives the number of memories that changed.
 
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
+    Memories of a shared store are left to `store.writing.touch_in_store`.
     """
-    shown = _shown_memories(context)
+    shown = _shown_memories(workspace, context)
     if not shown:
         return 0
     with locked(workspace):
@@ -178,7 +212,7 @@ def touch_memories(workspace: Folder, context: Context) -> int:
 
 def refuse_untouchable(workspace: Folder, context: Context) -> None:
     """Raise `ContextasmError` where `touch_memories` could not write, as far as can be said without trying."""
-    shown = _shown_memories(context)
+    shown = _shown_memories(workspace, context)
     if not shown:
         return
     with locked(workspace):
@@ -187,11 +221,12 @@ def refuse_untouchable(workspace: Folder, context: Context) -> None:
                 refuse_unwritable(writable_path(workspace, path))
 
 
-def _shown_memories(context: Context) -> dict[str, list[Decision]]:
-    """The decisions on the memories that a context shows, by their file."""
+def _shown_memories(workspace: Folder, context: Context) -> dict[str, list[Decision]]:
+    """The decisions on the memories of files that a context shows, by their file."""
     shown: dict[str, list[Decision]] = {}
     for decision in context.decisions:
-        if decision.kept and decision.fragment != decision.path:
+        is_file = not (workspace.overlay and workspace.overlay.home(decision.path))
+        if decision.kept and decision.fragment != decision.path and is_file:
             shown.setdefault(decision.path, []).append(decision)
     return shown
 

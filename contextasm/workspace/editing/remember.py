@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, Memory, Problem
+from contextasm.model import ContextasmError, Memory, Problem, StoredTexts
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
@@ -49,6 +49,8 @@ class MemoryPlace(NamedTuple):
     """Folder of the owner's memories; an entry is compared with those of all its files."""
     path: str
     """File that new memories are written to."""
+    stored_texts: StoredTexts | None = None
+    """Texts of the files in the folder, stored between runs; None for none."""
 
 
 class RememberOutcome(NamedTuple):
@@ -66,7 +68,7 @@ class RememberOutcome(NamedTuple):
     """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
 
 
-class _AmongNew(NamedTuple):
+class AmongNew(NamedTuple):
     """Result of an entry whose memory is not written yet: `at` is its number among the new ones."""
 
     what: str
@@ -93,21 +95,22 @@ def store_memories(
     list; nothing is written then.
     """
     with locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder, private_lines)
-        _check_superseded_ids(editor, entries)
+        editor = MemoryEditor(workspace, place.path, place.folder, private_lines, place.stored_texts)
+        check_superseded_ids(editor, entries)
         new: list[NewMemory] = []
-        outcomes = [_reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
+        outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
         _mark_superseded(editor, entries)
         stored = _append_memories(editor, place.path, new, day) if new else ()
         for path, data in editor.changed.items():
             save_file(workspace, path, data)
     return [
-        RememberOutcome(outcome.what, stored[outcome.at], *outcome[2:]) if isinstance(outcome, _AmongNew) else outcome
+        RememberOutcome(outcome.what, stored[outcome.at], *outcome[2:]) if isinstance(outcome, AmongNew) else outcome
         for outcome in outcomes
     ]
 
 
-def _check_superseded_ids(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
+def check_superseded_ids(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
+    """Raise `ContextasmError`, with the nearest id, for an id in `supersedes` that no memory has."""
     superseded = dict.fromkeys(name for entry in entries for name in entry.supersedes)
     ids = editor.ids() if superseded else []
     for name in superseded:
@@ -121,14 +124,14 @@ def _mark_superseded(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None
             editor.set_fields(memory, {"status": "superseded"}, memory._replace(status="superseded"))
 
 
-def _reinforce_or_add(
+def reinforce_or_add(
     editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
-) -> RememberOutcome | _AmongNew:
-    """Reinforce a memory, or one of the `new` entries, that says the same; else add the entry to `new`."""
+) -> RememberOutcome | AmongNew:
+    """Reinforce a memory, or one of the `new` entries, that says the same; else, or with `force`, add it to `new`."""
     text = fold_text(entry.text)
     if not force and (same := editor.find_same(text, entry.supersedes)):
         memory, alike = same
-        changed, unmerged = _reinforced(memory, entry, day)
+        changed, unmerged = reinforced(memory, entry, day)
         fields = {name: field_text(value) for name, value in _changed_fields(memory, changed).items()}
         editor.set_fields(memory, fields, changed)
         return RememberOutcome("reinforced", changed, alike, unmerged)
@@ -136,17 +139,20 @@ def _reinforce_or_add(
         texts = [fold_text(other.text) for other in new]
         for hit in find_similar(text, texts):
             if is_same(text, texts[hit.at]):
-                new[hit.at], unmerged = _reinforced(new[hit.at], entry, day)
-                return _AmongNew("reinforced", hit.at, similarity(text, texts[hit.at]), unmerged)
+                new[hit.at], unmerged = reinforced(new[hit.at], entry, day)
+                return AmongNew("reinforced", hit.at, similarity(text, texts[hit.at]), unmerged)
     new.append(entry)
-    return _AmongNew("stored", len(new) - 1, 1.0)
+    return AmongNew("stored", len(new) - 1, 1.0)
 
 
 _Reinforced = TypeVar("_Reinforced", Memory, NewMemory)
 
 
-def _reinforced(old: _Reinforced, entry: NewMemory, day: date) -> tuple[_Reinforced, tuple[str, ...]]:
-    """The memory with more importance and the entry's fields, and the fields that it has another value for."""
+def reinforced(old: _Reinforced, entry: NewMemory, day: date) -> tuple[_Reinforced, tuple[str, ...]]:
+    """The memory with more importance and the entry's fields, and the fields that it has another value for.
+
+    `old` may be an entry itself, and `day` is that of the repetition.
+    """
     importance = _raised(0.5 if old.importance is None else old.importance)
     unmerged: list[str] = []
     if entry.importance is not None and entry.importance < importance:
@@ -192,7 +198,7 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
     )
     expected = [(entry.text, entry.type, str(day), True) for entry in entries]
     for attributes in attribute_choices:
-        bullets = [format_bullet(entry.text, entry.type, _attributes(entry) | attributes) for entry in entries]
+        bullets = [format_bullet(entry.text, entry.type, entry_fields(entry) | attributes) for entry in entries]
         editor.change(path, text + file.encoded(append_bullets(text, bullets)).decode(file.encoding))
         appended = editor.memories(path)[-len(entries) :]
         if [_read_back(memory) for memory in appended] == expected:
@@ -209,8 +215,8 @@ def _read_back(memory: Memory) -> tuple[str, str, str, bool]:
     return memory.text, memory.type, memory.created, memory.status in ACTIVE_STATUSES
 
 
-def _attributes(entry: NewMemory) -> dict[str, str]:
-    """The attributes of an entry but for `created` and `status`; empty ones are left out."""
+def entry_fields(entry: NewMemory) -> dict[str, str]:
+    """The fields of an entry as they are written, but for its type, `created` and `status`; empty ones are left out."""
     attributes = {
         "importance": "" if entry.importance is None else f"{entry.importance:g}",
         "tags": ",".join(entry.tags),

@@ -56,7 +56,7 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
 
     with WakeupPipe() as wake, EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
         events.given = poll is None
-        with PostBuildCommand(command, wake, reporter.warn) as post_build:
+        with PostBuildCommand(command, wake, reporter.warn) as post_build, spec.follow_store(wake.nudge, reporter.warn):
             is_ready, hinted, schedule = False, True, _LookSchedule(poll)
             while not signals.code:
                 events.follow(rebuilder.folders())

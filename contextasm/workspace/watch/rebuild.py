@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from contextasm.model import Context, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import Recovery
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, Overlay
 from contextasm.workspace.inputs import InputFiles, refuse_inputs
 from contextasm.workspace.outputs import OutputFile, pending_writes
 from contextasm.workspace.watch.rescan import NOTHING, Rescan, WorkspaceAnswers, merge_answers
@@ -54,6 +54,13 @@ class WatchSpec(NamedTuple):
     """Files to keep up to date."""
     others: Callable[[], Sequence[Path]]
     """Files outside of the workspace that count, as far as can be said without a build."""
+    overlay: Overlay | None = None
+    """Folders of the workspace whose files lie in the mirror of a shared store."""
+    follow_store: Callable[[Callable[[], None], Callable[[str], None]], AbstractContextManager[None]] = (
+        lambda _nudge, _warn: nullcontext()
+    )
+    """Keeps the mirror up to date for as long as its result is open; calls the first function after changes, and the
+    second with warnings."""
 
     @property
     def target_paths(self) -> frozenset[str]:
@@ -148,7 +155,7 @@ class Rebuilder:
         return disk, changes or (["again"] if was_missing or write_failed else [])
 
     def _rescan(self) -> Rescan:
-        return Rescan(self._spec.root, self._answers, self._spec.target_paths)
+        return Rescan(self._spec.root, self._answers, self._spec.target_paths, self._spec.overlay)
 
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         """The build and its files; None where a second attempt failed with the same error."""

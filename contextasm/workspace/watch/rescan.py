@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from contextasm.model import Document
 from contextasm.text.passage import passage
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, Overlay
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read, RecordingWorkspace
 
@@ -44,12 +44,23 @@ NOTHING = WorkspaceAnswers({}, {}, {})
 class Rescan(Folder):
     """Folder that records its answers, and reads only files that changed since `before`."""
 
-    def __init__(self, root: Path, before: WorkspaceAnswers = NOTHING, outputs: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        before: WorkspaceAnswers = NOTHING,
+        outputs: frozenset[str] = frozenset(),
+        overlay: Overlay | None = None,
+    ) -> None:
         """`outputs` are the real paths of files that the watch writes: a change of them is not one of the workspace."""
-        super().__init__(root)
+        super().__init__(root, overlay)
         self._outputs = outputs
-        self._changed_files = _ChangedFiles(root, before.reads)
+        self._changed_files = _ChangedFiles(root, before.reads, overlay)
         self._recording = RecordingWorkspace(self._changed_files)
+
+    def attach(self, overlay: Overlay) -> None:
+        """Lay an overlay over the folder; nothing of its folders has been asked for yet."""
+        super().attach(overlay)
+        self._changed_files.attach(overlay)
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files; the disk is asked once."""
@@ -85,8 +96,8 @@ class Rescan(Folder):
 class _ChangedFiles(Folder):
     """Folder that takes the earlier answer for each file that has not changed."""
 
-    def __init__(self, root: Path, before: Mapping[str, Reading]) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path, before: Mapping[str, Reading], overlay: Overlay | None) -> None:
+        super().__init__(root, overlay)
         self._before = before
         self.readings: dict[str, Reading] = {}
 

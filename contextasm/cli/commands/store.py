@@ -1,0 +1,221 @@
+"""`ctxasm store`: set up, look at, fill and leave the database in which memories are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.output import (
+    format_json,
+    format_table,
+    require_stdout,
+    show_problems,
+    shown_line,
+    write_stderr,
+    write_stdout,
+)
+from contextasm.config.options import Options
+
+if TYPE_CHECKING:
+    from contextasm.workspace.store.overlay import StoreOverlay
+
+ACTIONS: Sequence[str] = ("init", "status", "pull", "import", "export", "migrate")
+"""What can be done with a store."""
+
+_OF_HOMES = ("import", "export")
+"""Actions that may be of one home."""
+
+
+class _StoreFlags(NamedTuple):
+    """The flags of `store`, as typed."""
+
+    to: Annotated[str | None, typer.Option("--to", metavar="DIR", help="Folder that an export is written below.")] = (
+        None
+    )
+    json: JsonOption = False
+    quiet: QuietOption = False
+
+
+def store(
+    options: Options,
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(ACTIONS),
+            help="Make the store, show its state, update the mirror, store files, write files, or update the schema.",
+            autocompletion=lambda: ACTIONS,
+        ),
+    ] = "status",
+    home: Annotated[
+        str | None, typer.Argument(metavar="[HOME]", help="Import or export only this owner, such as teams/q1.")
+    ] = None,
+    *,
+    flags: _StoreFlags,
+) -> int:
+    """Share memories in the PostgreSQL database that `memories:` in ctxasm.yaml names.
+
+    init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
+    Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
+    """
+    _refuse_odd(action, home, flags.to)
+    if flags.json:
+        require_stdout()
+    overlay = _open_store(options)
+    homes = _homes(overlay, home)
+    data, lines = _actions()[action](overlay, homes, flags)
+    if flags.json:
+        write_stdout(format_json({"schema": "ctxasm.store/1", "action": action, **data}))
+    elif action == "status":
+        write_stdout("".join(f"{shown_line(line)}\n" for line in lines))
+    elif not flags.quiet:
+        for line in lines:
+            write_stderr(f"ctxasm: {line}")
+    return int(action == "status" and not data["reachable"])
+
+
+run = takes_options(store, ("offline", "workspace"))
+
+
+def _refuse_odd(action: str, home: str | None, target: str | None) -> None:
+    """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
+    from contextasm.config.values import require_known
+    from contextasm.model import ContextasmError
+
+    require_known(action, ACTIONS, "store", "action")
+    if home and action not in _OF_HOMES:
+        raise ContextasmError(f"store {action}", f"is of the whole store, not of {home}", "leave the home out")
+    if (target is None) == (action == "export"):
+        what = "the folder is missing" if target is None else "only an export has one"
+        raise ContextasmError("--to", what, "write ctxasm store export --to DIR")
+
+
+_Result = tuple[Mapping[str, object], Sequence[str]]
+"""Values for JSON, and lines for people."""
+
+
+def _open_store(options: Options) -> StoreOverlay:
+    """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
+    from contextasm.config.resolve import process_environment
+    from contextasm.config.settings import FILE, load_settings_file
+    from contextasm.config.workspace_folder import attach_store, open_workspace
+    from contextasm.model import ContextasmError
+    from contextasm.workspace.store.overlay import StoreOverlay
+
+    process = process_environment()
+    workspace = open_workspace(options, process)
+    overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
+    if overlay is None:
+        raise ContextasmError(FILE, "names no store", "write `memories: {store: postgresql://..., homes: [teams/q1]}`")
+    assert isinstance(overlay, StoreOverlay)
+    return overlay
+
+
+def _homes(overlay: StoreOverlay, home: str | None) -> Sequence[str]:
+    from contextasm.config.values import require_known
+
+    if home is None:
+        return overlay.config.homes
+    return [require_known(home.rstrip("/"), overlay.config.homes, "store", "home")]
+
+
+def _actions() -> Mapping[str, Callable[[StoreOverlay, Sequence[str], _StoreFlags], _Result]]:
+    """The actions by name."""
+    return {
+        "init": _init,
+        "migrate": _migrate,
+        "status": _status,
+        "pull": _pull,
+        "import": _import,
+        "export": _export,
+    }
+
+
+def _init(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+    from contextasm.workspace.store.migrations import join_homes, migrate_store
+
+    overlay.require_server()
+    applied = [migration.number for migration in migrate_store(overlay.config)]
+    join_homes(overlay.config)
+    homes = ", ".join(overlay.config.homes)
+    done = "made" if applied else "is there already"
+    return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes in {homes}"]
+
+
+def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+    from contextasm.workspace.store.migrations import migrate_store, require_store
+
+    overlay.require_server()
+    require_store(overlay.config)
+    applied = migrate_store(overlay.config)
+    lines = [f"{overlay.config.address}: applied {each.number:03} {each.name}" for each in applied]
+    return {"applied": [each.number for each in applied]}, lines or [f"{overlay.config.address}: nothing to apply"]
+
+
+def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+    changed = overlay.pull().changed
+    show_problems(overlay.refresh())
+    pages = sum(len(home.pages) for home in overlay.state().homes.values())
+    return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"]
+
+
+def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+    from contextasm.config.memory_export import private_line_finder
+    from contextasm.config.resolve import process_environment
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.store.importing import import_files
+
+    overlay.require_server()
+    files, process = Folder(Path(overlay.root)), process_environment()
+    results = {
+        home: import_files(overlay, home, private_line_finder(files, home, Options(), process)) for home in homes
+    }
+    overlay.pull()
+    lines = [
+        f"{home}: {result.stored:,} stored, {result.changed:,} changed, {result.unchanged:,} unchanged"
+        for home, result in results.items()
+    ]
+    if any(sum(result) for result in results.values()):
+        lines.append("the files are no longer read; take them away")
+    return {"homes": {home: result._asdict() for home, result in results.items()}}, lines
+
+
+def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> _Result:
+    from contextasm.workspace.store.transfer import export_pages
+
+    if not overlay.offline:
+        overlay.pull()
+    show_problems(overlay.refresh())
+    target = Path(flags.to or "")
+    count = export_pages(overlay.root, homes, target)
+    return {"files": count}, [f"{target}: {count:,} files of memories"]
+
+
+def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+    """The state of the store and of its mirror; the server is asked, unless it must not be."""
+    problems = [*overlay.renew()[1]]
+    reachable = not {"store-not-trusted", "store-unreachable"} & {problem.code for problem in problems}
+    state = overlay.state()
+    show_problems(problems)
+    homes = [
+        {
+            "home": home,
+            "access": "none" if entry.is_refused else "write" if entry.writes else "read",
+            "pages": len(entry.pages),
+        }
+        for home in overlay.config.homes
+        if (entry := state.homes.get(home))
+    ]
+    data = {"store": overlay.config.address, "reachable": reachable, "mirror": overlay.mirror_time(), "homes": homes}
+    is_asked = not (overlay.offline or overlay.distrust)
+    access = ("reachable" if reachable else "not available") if is_asked else "not asked"
+    lines = [
+        f"store   {overlay.config.address} ({access})",
+        f"mirror  {overlay.mirror_time() or 'none yet'}",
+        "",
+        *format_table(("home", "access", "pages"), [tuple(map(str, home.values())) for home in homes]).splitlines(),
+    ]
+    return data, lines

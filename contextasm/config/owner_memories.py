@@ -1,0 +1,81 @@
+"""Memories are stored for an owner: in its files or, where they lie in a shared store, in the store's table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from contextasm.config.editable_owner import Owner
+from contextasm.model import Context
+from contextasm.text.exchange.checked import CheckedEntry
+from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
+from contextasm.workspace.editing.memories import PrivateLines, touch_memories
+from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.folder import Folder
+
+if TYPE_CHECKING:
+    from contextasm.workspace.store.overlay import StoreOverlay
+
+
+def remember_for_owner(
+    owner: Owner,
+    place: MemoryPlace,
+    entries: Sequence[NewMemory],
+    *,
+    force: bool,
+    private_lines: PrivateLines | None = None,
+) -> list[RememberOutcome]:
+    """Store the entries, or reinforce memories that say the same (`workspace.editing.remember.store_memories`).
+
+    Raises `ContextasmError`; nothing is stored then, neither in files nor in a store.
+    """
+    if store := _store_of(owner, place):
+        from contextasm.workspace.store.writing import remember_in_store
+
+        overlay, home = store
+        return remember_in_store(
+            owner.workspace, overlay, home, entries, owner.day, force=force, private_lines=private_lines
+        )
+    return store_memories(owner.workspace, place, entries, owner.day, force=force, private_lines=private_lines)
+
+
+def import_for_owner(
+    owner: Owner, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+) -> list[ImportOutcome]:
+    """Add entries of another program (`workspace.editing.import_memories.store_entries`). Raises `ContextasmError`."""
+    if store := _store_of(owner, place):
+        from contextasm.workspace.store.importing import import_entries
+
+        overlay, home = store
+        return import_entries(owner.workspace, overlay, home, entries, update=update, dry_run=dry_run)
+    return store_entries(owner.workspace, place, entries, update=update, dry_run=dry_run)
+
+
+def touch_shown(workspace: Folder, context: Context) -> None:
+    """Set `accessed` of the memories that a context shows to its date, in files and in a store.
+
+    Raises `ContextasmError`.
+    """
+    touch_memories(workspace, context)
+    overlay = workspace.overlay
+    homes = [(overlay.home(each.path), each.fragment) for each in context.decisions if each.kept] if overlay else []
+    ids = {home: [name for of_home, name in homes if of_home == home] for home, _ in homes if home}
+    if not ids:
+        return
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.writing import touch_in_store
+
+    assert isinstance(overlay, StoreOverlay)
+    touch_in_store(overlay, ids, context.request.date)
+
+
+def _store_of(owner: Owner, place: MemoryPlace) -> tuple[StoreOverlay, str] | None:
+    """The shared store and the home in it that a place belongs to; None for files."""
+    overlay = owner.workspace.overlay
+    home = overlay.home(place.path) if overlay else None
+    if home is None:
+        return None
+    from contextasm.workspace.store.overlay import StoreOverlay
+
+    assert isinstance(overlay, StoreOverlay)
+    return overlay, home

@@ -1,0 +1,128 @@
+"""Connections to the database of a store. The one module that knows the driver, by nothing beyond the DB-API.
+
+Every error of the driver becomes a `ContextasmError` in words of ours, without the values that a row holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+from contextasm.model import ContextasmError
+from contextasm.workspace.store.settings import StoreConfig
+
+CONNECT_SECONDS = 5
+"""Seconds to wait for a server, unless PGCONNECT_TIMEOUT names another number."""
+
+_TRY_AGAIN = {"40001", "40P01"}
+"""States of a transaction that lost against another one: a serialization failure and a deadlock."""
+
+_HINTS = {
+    "3F000": "make it with `ctxasm store init`",
+    "42P01": "make it with `ctxasm store init`",
+    "42501": "ask the owner of the store for the right (docs/store.md)",
+}
+"""Hints by the state of an error: no such schema, no such table, no right."""
+
+
+class StoreUnreachableError(ContextasmError):
+    """The server can't be reached, or the connection to it is lost."""
+
+
+class CommitUnknownError(ContextasmError):
+    """The connection broke in the moment of storing, and whether that worked can't be told."""
+
+
+class TransactionLostError(ContextasmError):
+    """A transaction was undone in favour of another one, and can be tried again."""
+
+
+class Session:
+    """One transaction with the database of a store."""
+
+    def __init__(self, connection: Any, config: StoreConfig) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._where = f"store {config.address}"
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives; empty for one that gives none. Raises `ContextasmError`."""
+        # Without values the driver reads no placeholders, so a script may hold any per cent sign.
+        self._run(lambda: self._cursor.execute(statement, values or None))
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    def insert_rows(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Insert rows in their order, with as few statements as needed. Raises `ContextasmError`."""
+        from psycopg2.extras import execute_values
+
+        names = ", ".join(columns)
+        self._run(lambda: execute_values(self._cursor, f"INSERT INTO {table} ({names}) VALUES %s", rows, page_size=500))
+
+    def commit(self) -> None:
+        """End the transaction for good. Raises `CommitUnknownError` where it can't be told whether that worked."""
+        import psycopg2
+
+        try:
+            self._connection.commit()
+        except psycopg2.OperationalError as error:
+            what = f"the connection broke while storing ({_words(error)}), and it may have been stored or not"
+            raise CommitUnknownError(self._where, what, "look with `ctxasm search`, then try again") from error
+        except psycopg2.Error as error:
+            self._fail(error)
+
+    def _run(self, action: Any) -> None:
+        import psycopg2
+
+        try:
+            action()
+        except psycopg2.Error as error:
+            self._fail(error)
+
+    def _fail(self, error: Any) -> NoReturn:
+        state = error.pgcode or ""
+        if state in _TRY_AGAIN:
+            raise TransactionLostError(self._where, _words(error), "try again") from error
+        if not state or state.startswith(("08", "57P")):
+            raise StoreUnreachableError(self._where, _words(error), "try again once the server is back") from error
+        raise ContextasmError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
+
+
+@contextmanager
+def open_session(config: StoreConfig, *, snapshot: bool = False) -> Iterator[Session]:
+    """A transaction that is undone unless it is committed. Raises `ContextasmError`.
+
+    With `snapshot` it reads alone, and all its statements see one state of the database.
+    """
+    connection = _connect(config)
+    try:
+        if snapshot:
+            connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
+        yield Session(connection, config)
+    finally:
+        with suppress(Exception):  # a connection that is lost can't be closed either
+            connection.close()
+
+
+def _connect(config: StoreConfig) -> Any:
+    where = f"store {config.address}"
+    try:
+        import psycopg2
+    except ImportError as error:
+        hint = "install it with `pip install 'contextasm[postgres]'`"
+        raise ContextasmError(where, "the driver psycopg2 is not installed", hint) from error
+    waits = {} if os.environ.get("PGCONNECT_TIMEOUT") else {"connect_timeout": CONNECT_SECONDS}
+    # A server that has gone without a word is noticed within half a minute.
+    alive = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
+    try:
+        return psycopg2.connect(**config.parts, **waits, **alive, application_name="ctxasm", client_encoding="UTF8")
+    except psycopg2.Error as error:
+        raise StoreUnreachableError(where, f"can't be reached: {_words(error)}", "see `ctxasm store status`") from error
+
+
+def _words(error: Any) -> str:
+    """An error of the driver as one line; details, which may quote a row, are left out."""
+    primary = error.diag.message_primary if getattr(error, "diag", None) else None
+    lines = [line.strip() for line in str(primary or error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

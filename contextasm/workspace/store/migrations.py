@@ -1,0 +1,125 @@
+"""The schema of a store: numbered scripts of SQL, each applied once, in a transaction of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.model import ContextasmError
+from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.settings import StoreConfig
+
+SCRIPTS = Path(__file__).parent / "sql"
+"""Folder of the scripts; `NNN_NAME.sql` takes a store from version NNN - 1 to NNN."""
+
+_LOCK = 0x637478  # `ctx`
+"""Key of the advisory lock that one migration at a time holds, whichever machine it runs on."""
+
+
+class Migration(NamedTuple):
+    """One step of the schema."""
+
+    number: int
+    name: str
+    statements: str
+
+
+def load_migrations(folder: Path = SCRIPTS) -> list[Migration]:
+    """The scripts of a folder in their order. Raises `ContextasmError` where one is missing or can't be read."""
+    migrations: list[Migration] = []
+    for number, file in enumerate(sorted(name for name in os.listdir(folder) if name.endswith(".sql")), 1):
+        path = folder / file
+        data = file_bytes(str(path))
+        match = re.fullmatch(r"([0-9]{3})_(\w+)\.sql", file)
+        if not isinstance(data, bytes) or not match or int(match[1]) != number:
+            raise ContextasmError(str(path), "is not the next migration", "install ctxasm again")
+        migrations.append(Migration(number, match[2], data.decode()))
+    return migrations
+
+
+def store_version(session: Session) -> int:
+    """The number of the last migration of a store; 0 where there is no store."""
+    ((table,),) = session.rows("SELECT to_regclass('ctxasm.migration')")
+    if table is None:
+        return 0
+    ((version,),) = session.rows("SELECT coalesce(max(number), 0) FROM ctxasm.migration")
+    return int(version)
+
+
+def require_version(session: Session, config: StoreConfig) -> None:
+    """Raise `ContextasmError` for a database without a store, and for a store of another version."""
+    version, newest = store_version(session), len(load_migrations())
+    where = f"store {config.address}"
+    if version > newest:
+        raise _too_new(where, version, newest)
+    if not version:
+        raise _missing_store(config)
+    if version < newest:
+        what = f"is of version {version}, and this ctxasm needs {newest}"
+        raise ContextasmError(where, what, "have its owner run `ctxasm store migrate`")
+
+
+def require_store(config: StoreConfig) -> None:
+    """Raise `ContextasmError` for a database without a store."""
+    with open_session(config) as session:
+        if not store_version(session):
+            raise _missing_store(config)
+
+
+def _missing_store(config: StoreConfig) -> ContextasmError:
+    what = "the database holds no store"
+    return ContextasmError(f"store {config.address}", what, "make it with `ctxasm store init`")
+
+
+def _too_new(where: str, version: int, newest: int) -> ContextasmError:
+    what = f"is of version {version}, and this ctxasm knows versions up to {newest}"
+    return ContextasmError(where, what, "install a newer ctxasm")
+
+
+def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration]:
+    """Apply the migrations that a store lacks; gives those, in their order.
+
+    Two that run at once wait for each other, and each step is applied by one of them. Raises `ContextasmError`; the
+    steps before the failed one then stand.
+    """
+    migrations = load_migrations(folder)
+    applied: list[Migration] = []
+    for migration in migrations:
+        with open_session(config) as session:
+            if _apply(session, config, migration, len(migrations)):
+                session.commit()
+                applied.append(migration)
+    return applied
+
+
+def _apply(session: Session, config: StoreConfig, migration: Migration, newest: int) -> bool:
+    session.rows("SELECT pg_advisory_xact_lock(%s)", _LOCK)
+    version = store_version(session)
+    if version > newest:
+        raise _too_new(f"store {config.address}", version, newest)
+    if version >= migration.number:
+        return False
+    if not version:
+        session.rows("CREATE SCHEMA IF NOT EXISTS ctxasm")
+        session.rows(
+            "CREATE TABLE ctxasm.migration (number integer PRIMARY KEY, name text NOT NULL,"
+            " applied timestamptz NOT NULL DEFAULT now(), role name NOT NULL DEFAULT current_user)"
+        )
+    session.rows(migration.statements)
+    session.rows("INSERT INTO ctxasm.migration (number, name) VALUES (%s, %s)", migration.number, migration.name)
+    return True
+
+
+def join_homes(config: StoreConfig) -> None:
+    """Make the role of this connection a writing member of the configured homes. Raises `ContextasmError`."""
+    with open_session(config) as session:
+        for home in config.homes:
+            session.rows(
+                "INSERT INTO ctxasm.member (role, home, writes) VALUES (current_user, %s, true)"
+                " ON CONFLICT (role, home) DO UPDATE SET writes = true",
+                home,
+            )
+        session.commit()

@@ -1,0 +1,187 @@
+"""The mirror of a store: pages of Markdown under `.ctxasm/store/`, brought up to date by difference.
+
+A pull asks for the pages with a row that changed since the horizon of the last one: the oldest transaction that was
+then still running. Numbers and times of rows would miss what is committed later than it was numbered; this can't.
+Pages are written before the state that counts on them, so a pull that is killed is made up for by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.model import ContextasmError
+from contextasm.workspace.atomic import write
+from contextasm.workspace.editing.files import hold_lock_file
+from contextasm.workspace.state import STATE_FOLDER, private_folder, state_folder
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.migrations import require_version
+from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store.state import REFUSED, HomeState, MirrorState, load_state, page_stamps, save_state
+
+MIRROR = f"{STATE_FOLDER}/store"
+"""Folder of the mirror, relative to the workspace; below it each home has its folder `memories`."""
+
+_PAGES_AT_ONCE = 64
+"""Pages whose rows are fetched and written together, so that no store has to fit into memory."""
+
+_LOCK_SECONDS = 60.0
+"""Seconds to wait for another pull of the same workspace."""
+
+
+class PullResult(NamedTuple):
+    """Result of bringing a mirror up to date."""
+
+    state: MirrorState
+    changed: Sequence[str]
+    """Paths of the pages that were written or removed, as the workspace names them."""
+
+
+class _HomePull(NamedTuple):
+    """The difference of one home."""
+
+    horizon: int
+    writes: bool
+    before: HomeState | None
+    stale: Sequence[tuple[str, str]]
+    """Role and page of each page to fetch."""
+
+
+def mirror_folder(root: str, home: str = "") -> Path:
+    """The folder of the mirror, or of a home's pages in it, on disk."""
+    return Path(root, MIRROR, home, "memories") if home else Path(root, MIRROR)
+
+
+def pull(root: str, config: StoreConfig, now: Callable[[], float], max_age: float = 0.0) -> PullResult:
+    """Bring the mirror of the workspace at `root` up to date, unless it is younger than `max_age` seconds.
+
+    Raises `ContextasmError` where the server can't be asked or the mirror can't be written; it can still be read then.
+    """
+    state = load_state(mirror_folder(root))
+    if is_fresh(state, config, now(), max_age):
+        return PullResult(state, ())
+    with _locked_mirror(root) as folder:
+        state = load_state(folder)  # another process may have pulled meanwhile
+        if is_fresh(state, config, now(), max_age):
+            return PullResult(state, ())
+        with open_session(config, snapshot=True) as session:
+            require_version(session, config)
+            return _pull(session, config, root, state, now())
+
+
+def is_fresh(state: MirrorState, config: StoreConfig, now: float, max_age: float) -> bool:
+    """Whether a mirror of this store and these homes is younger than `max_age` seconds."""
+    return (
+        state.source.startswith(f"{config.address} ")
+        and {*config.homes} <= {*state.homes}
+        and 0 <= now - state.checked < max_age
+    )
+
+
+@contextmanager
+def _locked_mirror(root: str) -> Iterator[Path]:
+    folder = state_folder(root, "store")
+    with hold_lock_file(folder.with_name("store.lock"), patience=_LOCK_SECONDS):
+        yield folder
+
+
+def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
+    # The numbers of transactions mean something within one database and one history of its server alone.
+    ((system, timeline, database, role, horizon),) = session.rows(
+        "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
+        " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
+    )
+    source = f"{config.address} {system}/{timeline}/{database} {role}"
+    known = state.homes if state.source == source else {}
+    known = {home: entry for home, entry in known.items() if entry.horizon <= int(horizon)}
+    rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
+    homes: dict[str, HomeState] = {}
+    changed: list[str] = []
+    for home in config.homes:
+        if home in rights:
+            stale = _stale_pages(session, root, home, known.get(home))
+            pulled = _HomePull(int(horizon), rights[home], known.get(home), stale)
+            homes[home], paths = _pull_home(session, root, home, pulled)
+            changed += paths
+        else:
+            homes[home] = REFUSED
+    for home in _mirrored_homes(root) - {home for home in homes if homes[home] is not REFUSED}:
+        changed += _remove_pages(root, home, page_stamps(mirror_folder(root, home)))
+    new_state = MirrorState(source, now, homes)
+    save_state(mirror_folder(root), new_state)
+    return PullResult(new_state, changed)
+
+
+def _stale_pages(session: Session, root: str, home: str, before: HomeState | None) -> list[tuple[str, str]]:
+    """Role and page of the pages that changed in the store, and of those whose files are not as they were written."""
+    names = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
+    if not before or before.is_refused:
+        return [(role, page) for role, page in session.rows(names, home)]
+    since = session.rows(f"{names} AND changed >= %s::text::xid8", home, str(before.horizon))
+    stale = {(role, page) for role, page in since}
+    found = page_stamps(mirror_folder(root, home))
+    if damaged := {name for name, stamp in before.pages.items() if found.get(name) != stamp}:
+        stale |= {(role, page) for role, page in session.rows(names, home) if page_name(page, role) in damaged}
+    return sorted(stale)
+
+
+def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tuple[HomeState, list[str]]:
+    """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
+    folder = private_folder(root, "store", *home.split("/"), "memories")
+    pages = dict(pulled.before.pages) if pulled.before else {}
+    changed: list[str] = []
+    for start in range(0, len(pulled.stale), _PAGES_AT_ONCE):
+        batch = pulled.stale[start : start + _PAGES_AT_ONCE]
+        texts = _page_texts(session, home, batch)
+        for role, page in batch:
+            name = page_name(page, role)
+            pages.pop(name, None)
+            if text := texts.get((role, page)):
+                changed += [f"{home}/memories/{name}"] * _write_page(folder / name, text)
+                pages[name] = (0, 0, 0)
+    found = page_stamps(folder)
+    changed += _remove_pages(root, home, found.keys() - pages.keys())
+    return HomeState(pulled.horizon, pulled.writes, {name: found[name] for name in pages}), changed
+
+
+def _page_texts(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+    memories: dict[tuple[str, str], list[object]] = {}
+    statement = (
+        f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
+        " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
+    )
+    for role, page, *row in session.rows(statement, home, tuple(batch)):
+        memories.setdefault((role, page), []).append(memory_of_row(row))
+    return {key: page_text(of_page) for key, of_page in memories.items()}  # type: ignore[arg-type]
+
+
+def _write_page(path: Path, text: str) -> bool:
+    if path.is_symlink():  # it came from elsewhere, and nothing is written through it
+        path.unlink()
+    return write(path, text.encode(), new_mode=0o600)
+
+
+def _mirrored_homes(root: str) -> set[str]:
+    """The homes that have a folder in the mirror."""
+    homes = set()
+    for kind in ("agents", "teams"):
+        with suppress(OSError):
+            homes |= {f"{kind}/{name}" for name in os.listdir(mirror_folder(root) / kind)}
+    return homes
+
+
+def _remove_pages(root: str, home: str, names: Iterable[str]) -> list[str]:
+    """Remove files of a home's mirror; gives their paths as the workspace names them."""
+    folder = mirror_folder(root, home)
+    if os.path.realpath(folder) != str(folder):
+        return []
+    try:
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise ContextasmError(str(folder), f"can't be changed: {error.strerror}", "make it writable") from error
+    return [f"{home}/memories/{name}" for name in names]

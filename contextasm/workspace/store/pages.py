@@ -1,0 +1,106 @@
+"""Rows of a store as Markdown: a memory as one list item with all its fields, and the files of these, called pages.
+
+A page holds memories that one role of the database stored, so nothing that one role stores can change how another's
+memories are read. The field `writer` of a memory is another thing: it is what the program said of itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from hashlib import sha256
+from typing import Any
+
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
+from contextasm.text.cleaning import clean_value
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
+
+FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
+"""Fields of a memory that are columns of its row, of the same names."""
+
+_DAYS = ("created", "accessed", "expires")
+_LISTS = ("tags", "files", "supersedes")
+
+COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in _DAYS else name for name in FIELDS)
+"""The columns as a `SELECT` names them: days as texts, empty for none."""
+
+_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.[0-9]{6})\.[^/]+\.md")
+
+
+def memory_of_row(row: Sequence[Any], path: str = "") -> Memory:
+    """The memory of a row of `COLUMNS`, on the page at `path`; its line is not known."""
+    fields = dict(zip(FIELDS, row, strict=True))
+    return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path=path, line=0)
+
+
+def row_of_memory(memory: Memory) -> list[object]:
+    """The values of `FIELDS` as the driver takes them."""
+    values = memory._asdict()
+    days = {name: date.fromisoformat(values[name]) if values[name] else None for name in _DAYS}
+    lists = {name: [*values[name]] for name in _LISTS}
+    return [{**values, **days, **lists}[name] for name in FIELDS]
+
+
+def page_name(page: str, role: str) -> str:
+    """The name of the file of a role's page. No two roles share one, also where case does not count in names."""
+    if not re.fullmatch(r"[a-z0-9_-]+", role):
+        plain = re.sub(r"[^a-z0-9_-]+", "-", role.lower())
+        role = f"{plain}~{sha256(role.encode()).hexdigest()[:8]}"
+    return f"{page}.{role}.md"
+
+
+def page_of_name(name: str) -> str | None:
+    """The page that a file is by its name; None for any other file."""
+    match = _PAGE.fullmatch(name)
+    return match[1] if match else None
+
+
+def page_text(memories: Sequence[Memory]) -> str:
+    """The text of a page, LF line ends."""
+    return "".join(f"{memory_bullet(memory)}\n" for memory in memories)
+
+
+def storable_memory(memory: Memory, where: str) -> Memory:
+    """The memory as a page gives it back, at no place yet.
+
+    Raises `ContextasmError` at `where` for one that a list item can't hold.
+    """
+    stored = memory._replace(path="", line=0, text=clean_lines(memory.text), type=memory.type.strip())
+    values = [
+        stored.id,
+        *filter(None, (stored.status, stored.key, stored.tier, stored.dedup, stored.superseded_by, stored.writer)),
+    ]
+    lists = [word for name in _LISTS for word in getattr(stored, name)]
+    fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
+    fits = fits and not any("," in word for word in lists)
+    # One more item behind it: what the text opens and leaves open must not reach the next memory.
+    if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
+        return stored
+    hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"
+    raise ContextasmError(where, "can't be stored: it would not be read back as it is", hint)
+
+
+def _is_clean_value(word: str) -> bool:
+    """Whether a word can be the value of an attribute and is read as it is: nothing in it is hidden or masked."""
+    return is_value(word) and clean_value(word, CLEAN, 0, []) == word
+
+
+def _read_back(text: str) -> list[object]:
+    document = decode_document("", text.encode(errors="surrogatepass"), AS_WRITTEN)
+    if not isinstance(document, Document):
+        return []
+    memories, problems = parse_memories(document)
+    if problems or len(memories) != 2:
+        return []
+    first, last = memories
+    return [first._replace(line=0), (last.type, last.text)]
+
+
+def new_id() -> str:
+    """An id for a new memory: nothing of its text can be guessed from it."""
+    import secrets
+
+    return f"m-{secrets.token_hex(6)}"

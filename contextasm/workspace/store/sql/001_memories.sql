@@ -1,0 +1,98 @@
+-- Memories, one a row, and the roles that may read and write those of a home.
+
+CREATE FUNCTION ctxasm.is_value(word text) RETURNS boolean LANGUAGE sql IMMUTABLE
+    RETURN word !~ '["{}\x01-\x1f\x7f]' AND btrim(word) <> '';
+
+CREATE FUNCTION ctxasm.are_values(words text[]) RETURNS boolean LANGUAGE sql IMMUTABLE
+    RETURN array_position(words, NULL) IS NULL AND array_to_string(words, '') !~ '[",{}\x01-\x1f\x7f]';
+
+CREATE TABLE ctxasm.member (
+    role name NOT NULL,
+    home text NOT NULL,
+    writes boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (role, home)
+);
+
+-- The checks hold what a list item of Markdown can hold: a row that passes them can be read back from its page.
+CREATE TABLE ctxasm.memory (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    home text NOT NULL CHECK (home ~ '^(agents|teams)/[\w-][\w.-]*$'),
+    id text NOT NULL CHECK (ctxasm.is_value(id) AND length(id) <= 200),
+    text text NOT NULL CHECK (
+        text <> '' AND btrim(text, E' \t\n') = text AND text !~ '\r|[ \t]\n' AND length(text) <= 1000000
+    ),
+    type text NOT NULL DEFAULT 'note' CHECK (
+        type ~ '^[^][()\s]([^][()]*[^][()\s])?$' AND ctxasm.is_value(type) AND type NOT IN ('x', 'X', '-')
+    ),
+    importance double precision NOT NULL DEFAULT 0.5 CHECK (importance BETWEEN 0 AND 1),
+    created date CHECK (created BETWEEN '0001-01-01' AND '9999-12-31'),
+    accessed date CHECK (accessed BETWEEN '0001-01-01' AND '9999-12-31'),
+    status text NOT NULL DEFAULT 'active' CHECK (ctxasm.is_value(status) AND status = lower(btrim(status))),
+    confidence double precision NOT NULL DEFAULT 0.5 CHECK (confidence BETWEEN 0 AND 1),
+    key text NOT NULL DEFAULT '' CHECK (key = '' OR ctxasm.is_value(key)),
+    tier text NOT NULL DEFAULT '' CHECK (tier = '' OR ctxasm.is_value(tier)),
+    dedup text NOT NULL DEFAULT '' CHECK (dedup = '' OR ctxasm.is_value(dedup)),
+    tags text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(tags)),
+    files text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(files)),
+    private boolean NOT NULL DEFAULT false,
+    pin boolean NOT NULL DEFAULT false,
+    supersedes text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(supersedes)),
+    expires date CHECK (expires BETWEEN '0001-01-01' AND '9999-12-31'),
+    superseded_by text NOT NULL DEFAULT '' CHECK (superseded_by = '' OR ctxasm.is_value(superseded_by)),
+    writer text NOT NULL DEFAULT '' CHECK (writer = '' OR ctxasm.is_value(writer)),
+    deleted boolean NOT NULL DEFAULT false,
+    role name NOT NULL,
+    page text COLLATE "C" NOT NULL CHECK (page ~ '^[0-9]{4}-[0-9]{2}\.[0-9]{6}$'),
+    slot integer NOT NULL,
+    changed xid8 NOT NULL
+);
+
+-- What changed since a pull, the rows of a page in their order, and equal texts.
+CREATE INDEX ON ctxasm.memory (home, changed);
+CREATE INDEX ON ctxasm.memory (home, role, page, seq);
+CREATE INDEX ON ctxasm.memory (home, md5(text));
+
+-- An id that is taken must not tell of another role's private memory.
+CREATE UNIQUE INDEX ON ctxasm.memory (home, id) WHERE NOT private;
+CREATE UNIQUE INDEX ON ctxasm.memory (id, home, role);
+
+-- `role` is who stored a row, and the server signs it; `writer` is what a program said of itself, such as `mcp`.
+-- Role, page, slot and transaction of a row are set here, whatever the statement says. A page has the rows of one role
+-- and one month of creation, about 512 of them: `slot` counts them, so the last row of a page tells whether it is full.
+-- Two that are stored at once may get one slot, and then a page has a row more. `private` stays as it is: a row that
+-- others can no longer see would stay in their mirrors.
+CREATE FUNCTION ctxasm.sign() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+DECLARE
+    month text := to_char(coalesce(NEW.created, current_date), 'YYYY-MM');
+    first_name text := coalesce(NEW.page, month || '.');  -- as variables: within the query they would keep an index out
+    last_name text := coalesce(NEW.page, month || '/');
+    last_page text;
+    last_slot integer;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        NEW.role := current_user;
+        SELECT m.page, m.slot INTO last_page, last_slot FROM ctxasm.memory m
+            WHERE m.home = NEW.home AND m.role = NEW.role
+            AND m.page >= first_name AND m.page <= last_name
+            ORDER BY m.page DESC, m.seq DESC LIMIT 1;
+        IF NEW.page IS NULL THEN
+            NEW.page := month || '.' || CASE
+                WHEN last_page IS NULL THEN '000000'
+                WHEN last_slot < 512 THEN right(last_page, 6)
+                ELSE lpad(least(right(last_page, 6)::integer + 1, 999999)::text, 6, '0')
+            END;
+        END IF;
+        NEW.slot := CASE WHEN NEW.page = last_page THEN last_slot + 1 ELSE 1 END;
+    ELSIF (NEW.seq, NEW.home, NEW.id, NEW.role, NEW.writer, NEW.page, NEW.slot, NEW.private)
+        IS DISTINCT FROM (OLD.seq, OLD.home, OLD.id, OLD.role, OLD.writer, OLD.page, OLD.slot, OLD.private) THEN
+        RAISE EXCEPTION 'home, id, role, writer, page and private of a memory can not be changed'
+            USING ERRCODE = 'insufficient_privilege';
+    ELSIF NEW.text <> OLD.text AND OLD.role <> current_user THEN
+        RAISE EXCEPTION 'the text of a memory is changed by the role that stored it' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    NEW.changed := pg_current_xact_id();
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER sign BEFORE INSERT OR UPDATE ON ctxasm.memory FOR EACH ROW EXECUTE FUNCTION ctxasm.sign();

@@ -1,0 +1,106 @@
+"""The state of a mirror: which database it mirrors, up to where, and its pages as they were written.
+
+It lies beside the pages. What is damaged, foreign or of another version counts as none, and the mirror is then pulled
+whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.model import ContextasmError
+from contextasm.text.json_reader import load_json
+from contextasm.workspace.atomic import write
+from contextasm.workspace.reading import file_bytes
+
+STATE_FILE = "state.json"
+_SCHEMA = "ctxasm.store-mirror/1"
+
+PageStamp = tuple[int, int, int]
+"""Size in bytes, time of the last change in nanoseconds, and inode of a page, by which a change by others is seen."""
+
+
+class HomeState(NamedTuple):
+    """The mirror of one home."""
+
+    horizon: int
+    """Transaction before which every change is in the mirror; 0 where the role may not read the home."""
+    writes: bool
+    """Whether the role may write in the home."""
+    pages: Mapping[str, PageStamp]
+    """The files of the home by their names."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the role may not read the home."""
+        return not self.horizon
+
+
+REFUSED = HomeState(0, writes=False, pages={})
+"""The mirror of a home that the role may not read: none."""
+
+
+class MirrorState(NamedTuple):
+    """A mirror as the last pull left it."""
+
+    source: str
+    """Address, database and role, without any of which the mirror is another one."""
+    checked: float
+    """Time of the last answer of the server, in seconds since 1970."""
+    homes: Mapping[str, HomeState]
+
+
+NO_MIRROR = MirrorState("", 0.0, {})
+
+
+def load_state(folder: Path) -> MirrorState:
+    """The state of the mirror in `folder`; `NO_MIRROR` where there is none that can be used."""
+    path = folder / STATE_FILE
+    data = file_bytes(str(path), holds=lambda _path: False)
+    if not isinstance(data, bytes):
+        return NO_MIRROR
+    try:
+        return _parse_state(load_json(data.decode(), str(path)))
+    except (ContextasmError, ValueError, KeyError, TypeError, AttributeError):
+        return NO_MIRROR
+
+
+def _parse_state(value: object) -> MirrorState:
+    """The state of a JSON value. Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` for any other."""
+    if not isinstance(value, dict) or value["schema"] != _SCHEMA:
+        raise ValueError(_SCHEMA)
+    homes = {
+        str(home): HomeState(
+            int(entry["horizon"]),
+            entry["writes"] is True,
+            {str(name): (int(size), int(time), int(inode)) for name, (size, time, inode) in entry["pages"].items()},
+        )
+        for home, entry in value["homes"].items()
+    }
+    return MirrorState(str(value["source"]), float(value["checked"]), homes)
+
+
+def save_state(folder: Path, state: MirrorState) -> None:
+    """Store the state, whole or not at all. Raises `ContextasmError`."""
+    homes = {home: entry._asdict() for home, entry in state.homes.items()}
+    value = {"schema": _SCHEMA, "source": state.source, "checked": state.checked, "homes": homes}
+    write(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), new_mode=0o600)
+
+
+def page_stamps(folder: Path) -> dict[str, PageStamp]:
+    """The regular files of a folder by name; links and others count as missing. Empty where there is no folder."""
+    stamps: dict[str, PageStamp] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    stamps[entry.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return stamps

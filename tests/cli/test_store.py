@@ -1,0 +1,225 @@
+"""The commands of a shared store, and the others while its server is there, away and back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command import COMMAND, clean
+from tests.postgres import TEAM, Database, Server, mirrored, new_database, running_server, wait_for
+
+pytestmark = pytest.mark.postgres
+
+BUILD = ("build", "-q", "-a", "luna", "-t", "q1", "-b", "2k")
+AWAY = {"PGPORT": "1"}
+"""The environment in which the server can't be reached."""
+
+
+@pytest.fixture
+def root(database: Database, tmp_path: Path) -> Path:
+    """A workspace of luna's, whose team has one memory in the store."""
+    database.add("The launch is on Friday", id="'launch'")
+    return database.workspace(tmp_path / "ws")
+
+
+def test_a_store_is_set_up_with_one_command(server: Server, tmp_path: Path) -> None:
+    """`init` twice is fine; before it, each command says what to do."""
+    database = new_database(server, migrated=False)
+    root = database.workspace(tmp_path)
+    before = database.ctxasm(root, "remember", "-t", "q1", "x", role="postgres")
+    assert (before.code, "ctxasm store init" in before.err) == (2, True)
+    assert database.ctxasm(root, "store", "migrate", role="postgres").code == 2
+    assert database.ctxasm(root, "store", "init", role="postgres").code == 0
+    assert "is there already" in database.ctxasm(root, "store", "init", role="postgres").err
+    assert "nothing to apply" in database.ctxasm(root, "store", "migrate", role="postgres").err
+    assert database.ctxasm(root, "remember", "-t", "q1", "x", role="postgres").code == 0
+
+
+def test_status(database: Database, root: Path) -> None:
+    """Exit code 1 where the server does not answer."""
+    result = database.ctxasm(root, "store", "--json")
+    data = json.loads(result.out)
+    assert (result.code, data["reachable"], data["schema"]) == (0, True, "ctxasm.store/1")
+    assert data["homes"] == [{"home": TEAM, "access": "write", "pages": 1}]
+    away = database.ctxasm(root, "store", **AWAY)
+    assert (away.code, "not available" in away.out) == (1, True)
+    assert json.loads(database.ctxasm(root, "store", "--json", role="reader").out)["homes"][0]["access"] == "read"
+    refused = database.ctxasm(root, "store", role="outsider")
+    assert "store-refused" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("store", "dance"), "unknown action dance"),
+        (("store", "pull", TEAM), "leave the home out"),
+        (("store", "export"), "the folder is missing"),
+        (("store", "pull", "--to", "x"), "only an export has one"),
+        (("store", "import", "teams/q2"), "did you mean teams/q1?"),
+        (("store", "pull", "--offline"), "this needs the store"),
+    ],
+)
+def test_odd_calls_are_refused(database: Database, root: Path, words: tuple[str, ...], says: str) -> None:
+    """One line, exit code 2."""
+    result = database.ctxasm(root, *words)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert says in result.err
+
+
+def test_a_workspace_without_a_store_says_so(database: Database, tmp_path: Path) -> None:
+    """And how to name one."""
+    (tmp_path / "agents").mkdir()
+    result = database.ctxasm(tmp_path, "store")
+    assert (result.code, "names no store" in result.err) == (2, True)
+
+
+def test_reading_goes_on_while_the_server_is_away(database: Database, root: Path) -> None:
+    """From the mirror, with a problem that says how old it is; `--strict` fails; `--offline` is quiet about it."""
+    there = database.ctxasm(root, *BUILD, "--strict")
+    assert (there.code, there.err) == (0, "")
+    assert "The launch is on Friday" in there.out
+    away = database.ctxasm(root, *[word for word in BUILD if word != "-q"], **AWAY)
+    assert (away.code, away.out) == (0, there.out)
+    assert "UTC is read" in away.err
+    assert "[store-unreachable]" in away.err
+    strict = database.ctxasm(root, *BUILD, "--strict", **AWAY)
+    assert (strict.code, strict.out) == (1, "")
+    offline = database.ctxasm(root, *BUILD, "--strict", "--offline", **AWAY)
+    assert offline == there
+    for words in (
+        ("search", "-t", "q1", "launch"),
+        ("explain", "-a", "luna", "-t", "q1"),
+        ("show", "launch"),
+        ("check",),
+    ):
+        result = database.ctxasm(root, *words, "--offline", **AWAY)
+        assert result.code == 0, result
+        assert "store-unreachable" not in result.out + result.err
+
+
+def test_a_machine_without_a_mirror_says_that_there_is_none(database: Database, root: Path) -> None:
+    """Also offline: no memory is not the same as no answer."""
+    for words in ((*BUILD, "--strict"), (*BUILD, "--strict", "--offline")):
+        result = database.ctxasm(root, *words, **AWAY)
+        assert (result.code, "there is no mirror of it yet" in result.err) == (1, True)
+
+
+def test_nothing_is_lost_in_silence_while_the_server_is_away(database: Database, root: Path) -> None:
+    """`remember` fails and says that nothing was stored; no file is written in place of the store."""
+    database.ctxasm(root, "store", "pull")
+    before = mirrored(root)
+    result = database.ctxasm(root, "remember", "-t", "q1", "new", **AWAY)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert "nothing was stored" in result.err
+    assert mirrored(root) == before
+    assert not (root / TEAM / "memories").exists()
+    assert database.texts() == ["The launch is on Friday"]
+
+
+def test_records_are_replayed_and_lines_explained_from_the_mirror(database: Database, root: Path) -> None:
+    """Paths and lines of the mirror are those of the workspace."""
+    assert database.ctxasm(root, *BUILD, "--record").code == 0
+    (record,) = (root / ".ctxasm/records").glob("*.json")
+    replay = database.ctxasm(root, "replay", record, **AWAY)
+    assert replay.code == 0, replay.err
+    place = f"{TEAM}/memories/2025-03.000000.luna.md:1"
+    explained = database.ctxasm(root, "explain", "-a", "luna", "-t", "q1", "--line", place)
+    assert (explained.code, explained.out) == (0, "in L4 included: it fits\n")
+    database.ctxasm(root, "remember", "-t", "q1", "one more thing")
+    assert database.ctxasm(root, "replay", record).code == 1
+
+
+def test_a_record_of_a_build_without_the_server_is_replayed(database: Database, root: Path) -> None:
+    """Its problem is part of the record."""
+    database.ctxasm(root, "store", "pull")
+    assert database.ctxasm(root, *BUILD, "--record", **AWAY).code == 0
+    (record,) = (root / ".ctxasm/records").glob("*.json")
+    replay = database.ctxasm(root, "replay", record, **AWAY)
+    assert replay.code == 0, replay.err
+
+
+def test_files_beside_the_store_are_told_of(database: Database, root: Path) -> None:
+    """They would be two truths: the store's is read."""
+    (root / TEAM / "memories").mkdir()
+    (root / TEAM / "memories/old.md").write_text("- [fact] of a file\n")
+    result = database.ctxasm(root, "search", "-t", "q1", "file launch")
+    assert "1 file is not read" in result.err
+    assert "of a file" not in result.out
+    assert "launch" in result.out
+
+
+def test_leaving_is_one_command(database: Database, root: Path) -> None:
+    """Export into the workspace, take the key out, and the same context is built."""
+    with_store = database.ctxasm(root, *BUILD)
+    assert database.ctxasm(root, "store", "export", "--to", root, "-q").code == 0
+    (root / "ctxasm.yaml").write_text("date: 2025-03-14\n")
+    assert database.ctxasm(root, *BUILD, **AWAY) == with_store
+
+
+def test_rules_see_memories_of_the_store(database: Database, root: Path) -> None:
+    """By the path of their page, as with files."""
+    (root / "rules").mkdir()
+    rule = "- name: none\n  when: [{field: team, op: eq, value: q1}]\n  then: {exclude: ['teams/q1/memories/*.md']}\n"
+    (root / "rules/r.yaml").write_text(rule)
+    result = database.ctxasm(root, *BUILD)
+    assert result.code == 0, result.err
+    assert "launch" not in result.out
+
+
+def started_watch(root: Path, environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
+    """A watch as a process of its own, with its messages in `log`."""
+    with (root.parent / "log").open("wb") as log:
+        line = [*COMMAND, "watch", "-w", str(root), "-a", "luna", "-t", "q1", "-o", str(root.parent / "out.md"), *words]
+        return subprocess.Popen(line, env=clean(environment), stderr=log, stdout=log)
+
+
+@pytest.fixture
+def own_server() -> Iterator[Database]:
+    """A store on a server that the test may stop."""
+    with running_server() as server:
+        yield new_database(server)
+
+
+def contains(path: Path, text: str) -> bool:
+    """Whether a file is there and holds a text."""
+    return path.exists() and text in path.read_text()
+
+
+def test_a_watch_sees_what_another_machine_stores(database: Database, root: Path, tmp_path: Path) -> None:
+    """Without any event of the disk that somebody else caused; the second of polling is not asserted."""
+    out = tmp_path / "out.md"
+    watching = started_watch(root, database.environment(root))
+    try:
+        wait_for(lambda: contains(out, "The launch is on Friday"))
+        database.add("Stored far away", role="kenji")
+        wait_for(lambda: contains(out, "Stored far away"))
+    finally:
+        watching.terminate()
+        assert watching.wait(20) == 143 or watching.returncode == -15
+
+
+def test_a_watch_outlives_its_server(own_server: Database, tmp_path: Path) -> None:
+    """Stopped, it is told once and the files stay; started again, what was stored meanwhile comes."""
+    database, out, log = own_server, tmp_path / "out.md", tmp_path / "log"
+    database.add("Before the stop")
+    root = database.workspace(tmp_path / "ws")
+    watching = started_watch(root, database.environment(root))
+    try:
+        wait_for(lambda: contains(out, "Before the stop"))
+        database.server.handle.stop()
+        wait_for(lambda: contains(log, "can't be reached"))
+        time.sleep(1.5)
+        assert log.read_text().count("can't be reached") == 1
+        assert contains(out, "Before the stop")
+        database.server.handle.start()
+        database.add("After the start")
+        wait_for(lambda: contains(out, "After the start"))
+        wait_for(lambda: contains(log, "the store answers again"))
+    finally:
+        watching.terminate()
+        watching.wait(20)

@@ -1,0 +1,177 @@
+"""The key `memories` of the settings: what may stand there, and that it connects to nothing by itself."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contextasm.config.store import parse_store
+from contextasm.config.yaml_loader import load_mapping
+from contextasm.model import ContextasmError
+from contextasm.workspace.store.settings import StoreConfig
+from tests.command import fill, inside
+
+FILES = {
+    "agents/luna/IDENTITY.md": "I am luna.\n",
+    "agents/luna/INSTRUCTIONS.md": "Do it.\n",
+    "teams/q1/memories/m.md": "- [fact] of a file {id=f}\n",
+}
+
+
+def parsed(url: str, more: str = "homes: [teams/q1]") -> StoreConfig:
+    """The settings of a store."""
+    return parse_store(load_mapping(f"memories:\n  store: {url}\n  {more}\n", "ctxasm.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("postgresql://db.example/agents", {"host": "db.example", "dbname": "agents"}),
+        ("postgres://luna@db:5433/agents", {"host": "db", "port": "5433", "dbname": "agents", "user": "luna"}),
+        ("postgresql:///agents", {"dbname": "agents"}),
+        ("postgresql://", {}),
+        ("postgresql://[::1]/a?sslmode=verify-full", {"host": "::1", "dbname": "a", "sslmode": "verify-full"}),
+        ("postgresql:///a?host=db&user=kenji", {"host": "db", "dbname": "a", "user": "kenji"}),
+        ("postgresql://a%20b@db/agents", {"host": "db", "dbname": "agents", "user": "a b"}),
+    ],
+)
+def test_addresses(url: str, parts: dict[str, str]) -> None:
+    """The parts that libpq gets; what is missing is its own environment's to say."""
+    config = parsed(f'"{url}"')
+    assert dict(config.parts) == parts
+    assert parsed(f'"{config.address}"').parts == config.parts
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:///agents?passfile=/etc/passwd",
+        "postgresql:///agents?service=other",
+        "postgresql:///agents?sslkey=x",
+        "postgresql:///agents?options=-cx=y",
+        "postgresql:///agents?host=/tmp",
+        "postgresql://%2Ftmp/agents",
+        "postgresql://one,two/agents",
+        "postgresql:///host=evil",
+        "postgresql:///agents?sslmode=maybe",
+        "postgresql://db:99999999/agents",
+        "postgresql://db:x/agents",
+        "postgresql://[::/agents",
+        "postgresql:///agents#x",
+        "http://db/agents",
+        "agents",
+        "",
+    ],
+)
+def test_addresses_that_are_refused(url: str) -> None:
+    """Whatever leads libpq to files, to other settings or elsewhere."""
+    with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:2: store"):
+        parsed(f'"{url}"')
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://luna:hunter2hunter2@db/agents", "postgresql:///a?password=hunter2hunter2"]
+)
+def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> None:
+    """By `check` as an error at its line, and by every command that would use it."""
+    root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"memories:\n  store: {url}\n  homes: [teams/q1]\n"})
+    for words in (("check",), ("build", "-a", "luna"), ("remember", "-t", "q1", "x"), ("store", "status")):
+        result = inside(*words, "-w", root, env={"CTXASM_TRUST": str(root)})
+        assert result.code == (1 if words == ("check",) else 2)
+        assert "ctxasm.yaml:2" in result.out + result.err
+        assert "holds a password" in result.out + result.err
+        assert "hunter2" not in result.out + result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("5s", 5), ("0", 0), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("1.5", 1.5)]
+)
+def test_ages(text: str, seconds: float) -> None:
+    """A number is in seconds."""
+    assert parsed("postgresql://", f"homes: [teams/q1]\n  max_age: {text}").max_age == seconds
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "homes: []",
+        "homes: [q1]",
+        "homes: [teams/../x]",
+        "homes: [teams/q1, teams/q1]",
+        "homes: [teams/q1/x]",
+        "homes: [memories]",
+        "max_age: 5s",
+        "homes: [teams/q1]\n  max_age: -1",
+        "homes: [teams/q1]\n  max_age: soon",
+        "homes: [teams/q1]\n  max_age: true",
+        "homes: [teams/q1]\n  maxage: 5s",
+    ],
+)
+def test_other_settings_that_are_refused(more: str) -> None:
+    """With file and line."""
+    with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:\d"):
+        parsed("postgresql://", more)
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """A socket that waits for a connection, and would tell of it."""
+    with socket.create_server(("127.0.0.1", 0)) as waiting:
+        waiting.settimeout(0.3)
+        yield waiting
+
+
+COMMANDS = (
+    ("build", "-a", "luna", "-t", "q1"),
+    ("search", "-t", "q1", "file"),
+    ("explain", "-a", "luna", "-t", "q1"),
+    ("check",),
+    ("show", "f"),
+    ("remember", "-t", "q1", "x"),
+    ("remember", "-a", "luna", "x"),
+    ("store", "status"),
+    ("store", "init"),
+    ("store", "pull"),
+    ("store", "import"),
+    ("store", "export", "--to", "/nowhere"),
+    ("store", "migrate"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_cloned_workspace_connects_to_nothing(
+    listener: socket.socket, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """P8: whatever command runs in it, and whatever else of libpq its address names."""
+    port = listener.getsockname()[1]
+    settings = f"date: 2025-03-14\nmemories:\n  store: postgresql://127.0.0.1:{port}/agents\n  homes: [teams/q1]\n"
+    root = fill(tmp_path / "ws", {**FILES, "ctxasm.yaml": settings})
+    result = inside(*words, "-w", root, env={"CTXASM_TRUST": str(tmp_path)})
+    with pytest.raises(TimeoutError):
+        listener.accept()
+    told = "store-not-trusted" in result.err or "the store is not used" in result.err
+    assert told or words in {("check",), ("remember", "-a", "luna", "x")}
+    if words[0] in {"build", "search", "show"}:
+        assert "of a file" in result.out
+    assert result.code in {0, 1, 2}
+
+
+def test_a_workspace_that_brings_a_mirror_is_read_from_its_files(tmp_path: Path) -> None:
+    """P8: state that came with a repository is not believed."""
+    settings = "memories:\n  store: postgresql:///agents\n  homes: [teams/q1]\n"
+    planted = {".ctxasm/store/teams/q1/memories/2025-03.000000.luna.md": "- [fact] planted {id=p}\n"}
+    root = fill(tmp_path, {**FILES, **planted, "ctxasm.yaml": settings})
+    result = inside("search", "-t", "q1", "file planted", "-w", root)
+    assert "of a file" in result.out
+    assert "planted" not in result.out
+
+
+@pytest.mark.parametrize("file", ["store/teams/q1/memories/x.md", "store/state.json", "store.lock"])
+def test_no_output_is_written_into_the_mirror(tmp_path: Path, file: str) -> None:
+    """P4: a page of the mirror is a source."""
+    root = fill(tmp_path, {**FILES, ".ctxasm/store/teams/q1/memories/a.md": "- a\n"})
+    result = inside("build", "-a", "luna", "-w", root, "-o", root / ".ctxasm" / file)
+    assert (result.code, (root / ".ctxasm" / file).exists()) == (2, False), result.err

@@ -1,0 +1,93 @@
+"""Rules and the memory index: a build is the same with and without, and rules on other files leave the index in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from contextasm.model import Build, Context, IndexedPools, Request, Rule, RuleEvaluation, Target
+from contextasm.pipeline import assemble
+from contextasm.retrieval import indexed_pools
+from contextasm.retrieval.memory_index import index
+from contextasm.rules.evaluate import evaluate
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import Folder
+from tests.command import fill
+from tests.retrieval.test_memory_index import NO_INDEXES, indexes, pools, same, workspace
+from tests.workspaces import DAY, DEFAULT
+
+ELSEWHERE = (
+    Target("path", "docs/harbor.md"),
+    Target("path", "docs/*.md"),
+    Target("path", "agents/*/memories/archive/[0-9].md"),
+    Target("heading-path", "docs/harbor.md", "Tides"),
+    Target("path", "agents/a/INSTRUCTIONS.md"),
+    Target("layer", "L5"),
+)
+"""Targets that no memory is."""
+
+ARCHIVE = Target("path", "**/archive/**")
+"""With a topic, the path of what counts lines of logs, where none is archived; without one, no log is searched."""
+
+AMONG_MEMORIES = (
+    Target("path", "agents/a/memories/003.md"),
+    Target("path", "agents/**"),
+    ARCHIVE,
+    Target("heading-path", "agents/a/memories/003.md", "2025-01-01"),
+    Target("type", "fact"),
+    Target("tag", "colour"),
+    Target("id", "x7"),
+    Target("entity", "ana"),
+)
+"""Targets that a memory, or a line of a log, may be."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Agent `a` with 240 memories, and a document."""
+    root = workspace(tmp_path_factory.mktemp("rules"), Random(5), files=12, size=20)
+    return fill(root, {"docs/harbor.md": "# Harbor\n\nbanning dors\n\n## Tides\n\nHigh at noon.\n"}, base={})
+
+
+def rules_on(target: Target, action: str) -> RuleEvaluation:
+    """One rule that always fires."""
+    if target.kind == "layer":
+        return evaluate([Rule("one", "ctxasm.yaml", 1, cap=((target.value, 300),))], {})
+    rule = Rule("one", "ctxasm.yaml", 1)
+    if action == "boost":
+        rule = rule._replace(boost=((target, 2.0),))
+    elif action == "include":
+        rule = rule._replace(include=(target,))
+    else:
+        rule = rule._replace(exclude=(target,))
+    return evaluate([rule], {})
+
+
+def built(folder: Path, topic: str, rules: RuleEvaluation, used: IndexedPools | None) -> Context:
+    """What is built under rules."""
+    request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
+    return assemble(Build(Folder(folder), DEFAULT, request, ESTIMATE, rules=rules, memory_index=used))
+
+
+@pytest.mark.parametrize("topic", ["", "banning dors", "kars bani"])
+@pytest.mark.parametrize("action", ["include", "exclude", "boost"])
+@pytest.mark.parametrize("target", [*ELSEWHERE, *AMONG_MEMORIES], ids=str)
+def test_same_result_under_rules_with_and_without_an_index(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, target: Target, action: str, topic: str
+) -> None:
+    """The document, its problems and the traces of the rules; without an index, every memory is listed."""
+    monkeypatch.setattr(indexed_pools, "MANY", 100)
+    monkeypatch.setattr(index, "MANY", 100)
+    rules = rules_on(target, action)
+    with_index, listed = (built(folder, topic, rules, used) for used in (indexes(Folder(folder)), None))
+    assert (with_index.text, with_index.problems, with_index.rule_traces) == (
+        listed.text,
+        listed.problems,
+        listed.rule_traces,
+    )
+    assert same(with_index) == same(built(folder, topic, rules, NO_INDEXES))
+    is_used = target in ELSEWHERE or (target == ARCHIVE and not topic)
+    assert (len(with_index.decisions) < 100) == is_used
+    assert pools(folder)

@@ -1,0 +1,256 @@
+"""Indexes that change: after any edits, additions, moves, deletions and kills, a pool is as from a fresh index."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from contextasm.model import EntryPool, Memory
+from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
+from contextasm.retrieval.memory_index.index import INDEX_FOLDER
+from contextasm.retrieval.memory_index.reader import IndexedPool, StoredIndex
+from contextasm.retrieval.memory_pool import index_entry, read_pool
+from contextasm.retrieval.search import inverted_index
+from contextasm.retrieval.search.inverted_index import build_index
+from contextasm.workspace.folder import Folder
+from tests.retrieval.test_memory_index import TOPICS, indexes
+from tests.workspaces import DAY
+
+PATTERNS = ("memories/*.md",)
+SMALL = (
+    (index, "MANY", 0),
+    (columns, "BLOCK", 8),
+    (postings, "_MOST_BLOCKS", 2),
+    (updater, "_BATCH", 20),
+    (updater, "_HOLES", 30),
+    (writer, "_LEAST_UNIT", 2),
+    (updater, "_LEAST_CHANGES", 90),
+)
+"""Limits so small that a few memories reach them."""
+
+WORDS = ("ban", "dors", "bandors", "fun", "mavedr", "kars", "lut", "gun", "日本語", "Ana")
+
+
+def line(chance: Random) -> str:
+    """A memory of few words, often with an id that others have, too, or replace."""
+    stated = [f"importance=0.{chance.randrange(10)}"]
+    most = chance.choice((4, 40))  # of few ids nearly all are replaced, and of many a few
+    for share, attribute in (
+        (0.4, f"id=x{chance.randrange(most)}{chance.choice(('', '', '~2'))}"),
+        (0.2, f"supersedes=x{chance.randrange(most)},x{chance.randrange(most)}~2"),
+        (0.2, f"created={DAY - timedelta(days=chance.randrange(3))}"),
+        (0.1, f"status={chance.choice(('draft', 'superseded', 'verified'))}"),
+        (0.1, "pin=true"),
+    ):
+        if chance.random() < share:
+            stated.append(attribute)
+    text = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
+    return f"- [fact] {text} {{{' '.join(stated)}}}\n"
+
+
+def page(chance: Random, size: int) -> str:
+    """A file of memories under some dates."""
+    day = f"\n## {DAY - timedelta(days=chance.randrange(9))}\n\n"
+    return "".join(day if chance.random() < 0.1 else line(chance) for _ in range(size))
+
+
+def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
+    """What a pool says, by its memories in place of rows."""
+    every = [*pool.newest(0)]
+    names = dict(zip(every, pool.entries(every), strict=True))
+    similar = [
+        sorted((names[row], value) for row, value in pool.similar(topic, 0.1).items()) for topic in TOPICS if topic
+    ]
+    inputs = [*zip(names.values(), pool.score_inputs([*names]), strict=True)]
+    marked = [names[row] for row in pool.marked()]
+    return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar)
+
+
+def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
+    """What an indexed pool says, and the terms that its index knows."""
+    assert isinstance(pool, IndexedPool)
+    return (*facts(pool), StoredIndex(pool._connection, pool._columns).beginning(""))
+
+
+def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:
+    """The same call, which ends the process after so many times."""
+    times = iter(range(after))
+
+    def counted(*given: object, **named: object) -> object:
+        if next(times, None) is None:
+            os._exit(0)
+        return call(*given, **named)
+
+    return counted
+
+
+class ChangingPool(RuleBasedStateMachine):
+    """A folder of memories with an index that is asked now and then."""
+
+    @initialize(seed=st.integers(0, 10**6), files=st.integers(1, 6))
+    def start(self, seed: int, files: int) -> None:
+        """Some files, and limits that they reach."""
+        self.patches = pytest.MonkeyPatch()
+        for module, name, value in SMALL:
+            self.patches.setattr(module, name, value)
+        self.root = Path(os.path.realpath(tempfile.mkdtemp()))
+        (self.root / "memories").mkdir()
+        for number in range(files):
+            self.file(number).write_text(page(Random(seed + number), 12))
+
+    def file(self, number: int) -> Path:
+        """A file by its number."""
+        return self.root / "memories" / f"{number:02}.md"
+
+    @rule(number=st.integers(0, 8), seed=st.integers(0, 10**6), size=st.integers(0, 30))
+    def write(self, number: int, seed: int, size: int) -> None:
+        """Write a file anew."""
+        self.file(number).write_text(page(Random(seed), size))
+
+    @rule(number=st.integers(0, 8), seed=st.integers(0, 10**6))
+    def append(self, number: int, seed: int) -> None:
+        """Add two memories to the end of a file."""
+        with self.file(number).open("a") as file:
+            file.write(page(Random(seed), 2))
+
+    @rule(number=st.integers(0, 8), at=st.floats(0, 1, exclude_max=True), seed=st.integers(0, 10**6))
+    def edit(self, number: int, at: float, seed: int) -> None:
+        """Write another memory in place of one."""
+        if self.file(number).exists():
+            lines = self.file(number).read_text().splitlines(keepends=True) or [""]
+            lines[int(at * len(lines))] = line(Random(seed))
+            self.file(number).write_text("".join(lines))
+
+    @rule(number=st.integers(0, 8), keep=st.floats(0, 1))
+    def cut(self, number: int, keep: float) -> None:
+        """Take lines off the top or the end of a file."""
+        if self.file(number).exists():
+            lines = self.file(number).read_text().splitlines(keepends=True)
+            at = int(keep * len(lines))
+            self.file(number).write_text("".join(lines[at:] if number % 2 else lines[:at]))
+
+    @rule(number=st.integers(0, 8), other=st.integers(0, 8))
+    def move(self, number: int, other: int) -> None:
+        """Give a file another name."""
+        if self.file(number).exists():
+            self.file(number).rename(self.file(other))
+
+    @rule(number=st.integers(0, 8))
+    def remove(self, number: int) -> None:
+        """Remove a file."""
+        self.file(number).unlink(missing_ok=True)
+
+    @rule(after=st.integers(0, 60))
+    def kill_while_writing(self, after: int) -> None:
+        """End a process that updates the index, after so many memories."""
+
+        def die_at_a_memory() -> None:
+            self.patches.setattr(writer, "count_terms", _dying(inverted_index.count_terms, after))
+
+        self.ask_in_another_process(die_at_a_memory)
+
+    @rule(after=st.integers(0, 2))
+    def kill_beside_a_new_file(self, after: int) -> None:
+        """End a process that updates the index, right before a file is put in place or removed."""
+
+        def die_at_a_file() -> None:
+            self.patches.setattr(os, "replace", _dying(os.replace, after))
+            self.patches.setattr(Path, "unlink", _dying(Path.unlink, 0))
+
+        self.ask_in_another_process(die_at_a_file)
+
+    def ask_in_another_process(self, begin: Callable[[], None]) -> None:
+        """Fork a process that calls `begin`, asks the index, and ends."""
+        if not (child := os.fork()):
+            try:
+                begin()
+                self.ask()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+
+    def ask(self) -> tuple[object, ...] | None:
+        """What the index says, which is made where there is none."""
+        home = Folder(self.root)
+        paths = home.list(PATTERNS[0])
+        answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
+        if answer is None:
+            indexes(home).store("memories", PATTERNS, paths)
+            answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
+        return answer
+
+    @rule()
+    def compare(self) -> None:
+        """Hold the index against the files."""
+        home = Folder(self.root)
+        pool = read_pool(home, home.list(PATTERNS[0]))
+        answer = self.ask()
+        assert (answer is None) == (pool.size == 0)
+        if answer:
+            terms = build_index([index_entry(memory) for memory in pool.active]).vocabulary
+            assert answer == (*facts(pool), terms)
+
+    @invariant()
+    def ask_at_every_other_step(self) -> None:
+        """Hold the index against the files, and let it fall behind in between."""
+        self.steps = getattr(self, "steps", 0) + 1
+        if self.steps % 2 == 0:
+            self.compare()
+
+    @invariant()
+    def leaves_no_journal(self) -> None:
+        """Beside an index lie its changes, and what a killed process left."""
+        if hasattr(self, "root"):
+            names = {path.suffix for path in (self.root / INDEX_FOLDER).glob("*")}
+            assert names <= {".sqlite", ".changes", ".tmp"}
+
+    def teardown(self) -> None:
+        """Compare once more, and clean up."""
+        if hasattr(self, "root"):
+            try:
+                self.compare()
+                self.compare()
+            finally:
+                self.patches.undo()
+                shutil.rmtree(self.root)
+
+
+TestChangingPool = ChangingPool.TestCase
+TestChangingPool.settings = settings(
+    max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[*HealthCheck]
+)
+
+
+@pytest.mark.parametrize("least", [0, 100])
+def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    """The other one stays active when its file changes later; in the large file of an index, and in the small one."""
+    monkeypatch.setattr(index, "MANY", 0)
+    monkeypatch.setattr(updater, "_LEAST_CHANGES", least)
+    monkeypatch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)
+    home = Folder(Path(os.path.realpath(tmp_path)))
+    (tmp_path / "memories").mkdir()
+
+    def active(**files: str) -> list[str]:
+        for name, text in files.items():
+            (tmp_path / f"memories/{name}.md").write_text(text)
+        paths = home.list(PATTERNS[0])
+        if not (tmp_path / INDEX_FOLDER).exists():
+            indexes(home).store("memories", PATTERNS, paths)
+        said = indexes(home).query("memories", PATTERNS, paths, lambda pool: pool.entries(sorted(pool.newest(0))))
+        assert said is not None
+        return sorted(memory.text for memory in said)
+
+    assert active(a="- ban {supersedes=x1}\n", b="- fun {id=x1}\n", c="- kars\n") == ["ban", "kars"]
+    assert active(a="- ban {supersedes=x1}\n- lut\n") == ["ban", "kars", "lut"]
+    assert active(a="- ban\n- lut\n") == ["ban", "fun", "kars", "lut"]
+    assert active(b="- more fun {id=x1}\n") == ["ban", "kars", "lut", "more fun"]

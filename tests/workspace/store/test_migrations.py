@@ -1,0 +1,81 @@
+"""Migrations: numbered, each applied once whoever runs them, and nothing is done to a newer store."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from contextasm.model import ContextasmError
+from contextasm.workspace.store.migrations import SCRIPTS, load_migrations, migrate_store
+from tests.postgres import Database, Server, new_database
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def empty(server: Server) -> Database:
+    """A database without a store."""
+    return new_database(server, migrated=False)
+
+
+def applied(database: Database) -> list[tuple[int, str]]:
+    """The migrations that the store says it has."""
+    return [
+        (number, name) for number, name in database.run("SELECT number, name FROM ctxasm.migration ORDER BY number")
+    ]
+
+
+def test_migrations_that_race_are_applied_once(empty: Database) -> None:
+    """Eight at once, each told of those that it applied itself."""
+    with ThreadPoolExecutor(8) as pool:
+        results = [*pool.map(lambda _: migrate_store(empty.config("postgres")), range(8))]
+    expected = [(each.number, each.name) for each in load_migrations()]
+    assert sorted((each.number, each.name) for result in results for each in result) == expected
+    assert applied(empty) == expected
+    assert migrate_store(empty.config("postgres")) == []
+
+
+def test_an_older_store_gets_what_it_lacks(empty: Database, tmp_path: Path) -> None:
+    """And a script that fails leaves the store as it was before that script."""
+    shutil.copytree(SCRIPTS, tmp_path, dirs_exist_ok=True)
+    last = len(load_migrations())
+    migrate_store(empty.config("postgres"))
+    bad = tmp_path / f"{last + 1:03}_broken.sql"
+    bad.write_text("CREATE TABLE ctxasm.half (x int); SELECT nonsense;")
+    with pytest.raises(ContextasmError, match="nonsense"):
+        migrate_store(empty.config("postgres"), tmp_path)
+    assert len(applied(empty)) == last
+    bad.write_text("CREATE TABLE ctxasm.half (x int);")
+    assert [each.name for each in migrate_store(empty.config("postgres"), tmp_path)] == ["broken"]
+    assert empty.run("SELECT * FROM ctxasm.half") == []
+
+
+def test_a_newer_store_is_refused(database: Database, tmp_path: Path) -> None:
+    """By migrations, reads and writes."""
+    database.run("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')")
+    with pytest.raises(ContextasmError, match="is of version 99") as failure:
+        migrate_store(database.config("postgres"))
+    assert "newer ctxasm" in str(failure.value)
+    root = database.workspace(tmp_path)
+    for words in (("remember", "-t", "q1", "x"), ("store", "pull"), ("build", "-q", "-a", "luna", "--strict")):
+        result = database.ctxasm(root, *words)
+        assert (result.code, "is of version 99" in result.err) == (1 if "--strict" in words else 2, True), result.err
+
+
+def test_a_role_without_the_right_makes_no_store(empty: Database, tmp_path: Path) -> None:
+    """One line, exit code 2."""
+    root = empty.workspace(tmp_path)
+    result = empty.ctxasm(root, "store", "init")
+    assert result.code == 2
+    assert "permission denied" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_gap_in_the_scripts_is_an_error(tmp_path: Path) -> None:
+    """An installation that lacks one must not skip it."""
+    (tmp_path / "002_second.sql").write_text("SELECT 1;")
+    with pytest.raises(ContextasmError, match="not the next migration"):
+        load_migrations(tmp_path)

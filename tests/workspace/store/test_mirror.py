@@ -1,0 +1,289 @@
+"""The mirror: whatever happens, after a pull it holds what the role may see, no more and no less."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from contextasm.model import ContextasmError
+from contextasm.workspace.store.connection import open_session
+from contextasm.workspace.store.mirror import pull
+from contextasm.workspace.store.settings import StoreConfig
+from tests.command import clean
+from tests.postgres import TEAM, Database, mirrored
+
+pytestmark = pytest.mark.postgres
+
+WRITERS = 16
+WRITES = 10 * settings.default.max_examples  # type: ignore[union-attr]
+"""Memories of each writer: 1,000 in the profile `full`."""
+
+
+def pulled(database: Database, root: Path, role: str = "luna") -> list[str]:
+    """The pages that a pull changes."""
+    return [*database.overlay(root, role).pull().changed]
+
+
+def texts(root: Path) -> list[str]:
+    """The memories of the mirror, each as its page has it without its fields."""
+    return sorted(line.partition(" {")[0] for text in mirrored(root).values() for line in text.splitlines())
+
+
+def test_a_pull_brings_what_changed_and_nothing_else(database: Database, tmp_path: Path) -> None:
+    """A page is written when a row of it changed."""
+    database.add("one", created="'2025-01-05'")
+    database.add("two", created="'2025-02-05'")
+    assert [path.rpartition("/")[2] for path in pulled(database, tmp_path)] == [
+        "2025-01.000000.luna.md",
+        "2025-02.000000.luna.md",
+    ]
+    assert pulled(database, tmp_path) == []
+    database.run("UPDATE ctxasm.memory SET importance = 0.9 WHERE text = 'two'", role="kenji")
+    assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-02.000000.luna.md"]
+    assert "two {id=m-" in mirrored(tmp_path)["2025-02.000000.luna.md"]
+    assert "importance=0.9" in mirrored(tmp_path)["2025-02.000000.luna.md"]
+
+
+def test_a_deleted_memory_leaves_the_mirror_and_the_last_one_its_page(database: Database, tmp_path: Path) -> None:
+    """Deletion is a mark on the row: a row that was gone would be no difference."""
+    database.add("one", id="'a'")
+    database.add("two", id="'b'")
+    pulled(database, tmp_path)
+    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'a'", role="luna")
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] two"]
+    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'b'", role="luna")
+    pulled(database, tmp_path)
+    assert mirrored(tmp_path) == {}
+
+
+def test_what_is_committed_late_is_not_missed(database: Database, tmp_path: Path) -> None:
+    """A row with an earlier number and time than those already pulled: the fault of difference by number or by time."""
+    slow = database.server.connect(database.name, "kenji")
+    slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
+    database.add("quick")
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] quick"]
+    slow.commit()
+    slow.close()
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] quick", "- [note] slow"]
+
+
+def test_pages_are_filled_whatever_the_order_of_days_and_roles(database: Database, tmp_path: Path) -> None:
+    """Memories of many months in a mixed order, one a transaction, make no more pages than they need."""
+    for role in ("luna", "kenji"):
+        with open_session(database.config(role)) as session:
+            for number in range(1_100):
+                month = 1 if number < 1_036 else 1 + number % 4
+                row = (f"{role}-{number}", f"memory {number}", f"2025-{month:02}-01")
+                session.rows(f"INSERT INTO ctxasm.memory (home, id, text, created) VALUES ('{TEAM}', %s, %s, %s)", *row)
+                if number % 50 == 0:
+                    session.commit()
+            session.commit()
+    pulled(database, tmp_path)
+    sizes = {name: text.count("\n") for name, text in mirrored(tmp_path).items() if ".luna." in name}
+    assert sizes == {
+        "2025-01.000000.luna.md": 512,
+        "2025-01.000001.luna.md": 512,
+        "2025-01.000002.luna.md": 28,
+        **{f"2025-{month:02}.000000.luna.md": 16 for month in (2, 3, 4)},
+    }
+
+
+def write_some(config: StoreConfig, writer: int) -> None:
+    """Store memories one by one, each in a transaction of its own that takes its time now and then."""
+    lots = random.Random(writer)
+    with open_session(config) as session:
+        for number in range(WRITES):
+            session.rows(
+                "INSERT INTO ctxasm.memory (home, id, text, created) VALUES (%s, %s, %s, %s)",
+                TEAM,
+                f"m-{writer}-{number}",
+                f"memory {number} of writer {writer}",
+                f"2025-{1 + number % 3:02}-01",
+            )
+            if lots.random() < 0.02:
+                time.sleep(lots.random() / 50)
+            session.commit()
+
+
+def test_every_memory_of_sixteen_writers_is_seen_by_a_mirror_that_reads_all_the_while(
+    database: Database, tmp_path: Path
+) -> None:
+    """None is lost, and the mirror that was brought up to date in passing equals one that is made at the end."""
+    configs = [database.config(("luna", "kenji")[writer % 2]) for writer in range(WRITERS)]
+    ended, pulls = threading.Event(), 0
+
+    def read() -> None:
+        nonlocal pulls
+        while not ended.is_set():
+            pulled(database, tmp_path / "along")
+            pulls += 1
+
+    (tmp_path / "along").mkdir()
+    (tmp_path / "after").mkdir()
+    reader = threading.Thread(target=read)
+    reader.start()
+    with ProcessPoolExecutor(WRITERS) as pool:
+        list(pool.map(write_some, configs, range(WRITERS)))
+    ended.set()
+    reader.join()
+    pulled(database, tmp_path / "along")
+    pulled(database, tmp_path / "after")
+    along = mirrored(tmp_path / "along")
+    assert along == mirrored(tmp_path / "after")
+    expected = {f"memory {number} of writer {writer}" for writer in range(WRITERS) for number in range(WRITES)}
+    found = [line.removeprefix("- [note] ").partition(" {")[0] for text in along.values() for line in text.splitlines()]
+    assert sorted(found) == sorted(expected)
+    assert pulls > 1
+
+
+KILLED = """
+import os, sys
+from contextasm.workspace.store import mirror
+from contextasm.workspace.store.settings import StoreConfig
+host, name, root = sys.argv[1:]
+mirror.save_state = lambda *_: os.kill(os.getpid(), 9)
+mirror.pull(root, StoreConfig(1, {"host": host, "dbname": name, "user": "luna"}, ("teams/q1",)), lambda: 1e9)
+"""
+
+
+def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database, tmp_path: Path) -> None:
+    """`kill -9` between the pages and the state."""
+    database.add("one")
+    pulled(database, tmp_path)
+    database.add("two")
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, database.server.socket, database.name, str(tmp_path)], env=clean(), check=False
+    )
+    assert done.returncode == -9
+    assert texts(tmp_path) == ["- [note] one", "- [note] two"]
+    database.add("three")
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] one", "- [note] three", "- [note] two"]
+    assert pulled(database, tmp_path) == []
+
+
+@pytest.mark.parametrize("damage", ["edited", "emptied", "removed", "added", "linked"])
+def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
+    """By the next pull, though nothing changed in the store; and nothing is written through a link."""
+    database.add("one")
+    pulled(database, tmp_path)
+    (page,) = (tmp_path / ".ctxasm/store").rglob("*.md")
+    before, target = page.read_text(), tmp_path / "elsewhere"
+    target.write_text("mine")
+    if damage == "removed":
+        page.unlink()
+    elif damage == "added":
+        page.with_name("2025-01.000000.kenji.md").write_text("- [note] planted\n")
+    elif damage == "linked":
+        page.unlink()
+        page.symlink_to(target)
+    else:
+        page.write_text("- [note] forged\n" if damage == "edited" else "")
+    pulled(database, tmp_path)
+    assert [*mirrored(tmp_path).values()] == [before]
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "state", ["", "{", "[]", '{"schema": "ctxasm.store-mirror/1"}', '{"schema": "other/1"}', "[" * 9999]
+)
+def test_a_damaged_state_costs_a_whole_pull_and_no_more(database: Database, tmp_path: Path, state: str) -> None:
+    """P7: state is data, and is made again."""
+    database.add("one")
+    pulled(database, tmp_path)
+    before = mirrored(tmp_path)
+    (tmp_path / ".ctxasm/store/state.json").write_text(state)
+    assert pulled(database, tmp_path) == []
+    assert mirrored(tmp_path) == before
+    assert json.loads((tmp_path / ".ctxasm/store/state.json").read_text())["homes"]
+
+
+def test_a_mirror_is_its_owners_alone(database: Database, tmp_path: Path) -> None:
+    """It may hold private memories."""
+    database.add("one", private="true")
+    pulled(database, tmp_path)
+    for folder, _, files in os.walk(tmp_path / ".ctxasm/store"):
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        assert {stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for name in files} <= {0o600}
+
+
+def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path: Path) -> None:
+    """And gets all of it again with the right."""
+    database.add("one")
+    pulled(database, tmp_path)
+    database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
+    assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
+    assert mirrored(tmp_path) == {}
+    (problem,) = database.overlay(tmp_path).refresh()
+    assert problem.code == "store-refused"
+    database.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{TEAM}', false)")
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] one"]
+
+
+def test_another_role_gets_a_mirror_of_its_own_rights(database: Database, tmp_path: Path) -> None:
+    """In the same workspace: the private memories of the first one are gone."""
+    database.add("open")
+    database.add("mine", private="true")
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] mine", "- [note] open"]
+    pulled(database, tmp_path, "kenji")
+    assert texts(tmp_path) == ["- [note] open"]
+
+
+def test_a_home_that_the_settings_no_longer_name_leaves_the_mirror(database: Database, tmp_path: Path) -> None:
+    """Nothing of it is left to be read by chance."""
+    database.add("one")
+    pulled(database, tmp_path)
+    database.overlay(tmp_path, homes=("teams/other",)).pull()
+    assert mirrored(tmp_path) == {}
+
+
+def test_a_database_that_was_made_again_is_pulled_whole(database: Database, tmp_path: Path) -> None:
+    """Its transactions are numbered anew, so the old horizon means nothing."""
+    database.add("old")
+    pulled(database, tmp_path)
+    name, server = database.name, database.server
+    server.run(f"CREATE DATABASE {name}_new TEMPLATE {name}")
+    server.run(f"DROP DATABASE {name}", f"ALTER DATABASE {name}_new RENAME TO {name}")
+    database.run(
+        "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign", "UPDATE ctxasm.memory SET changed = '3', text = 'new'"
+    )
+    assert pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] new"]
+
+
+def test_no_server_is_asked_while_the_mirror_is_young(database: Database, tmp_path: Path) -> None:
+    """`max_age`; a clock that went back counts as old."""
+    database.add("one")
+    config = database.config()
+    pull(str(tmp_path), config, lambda: 1000.0)
+    database.add("two")
+    for now, count in ((1004.0, 1), (999.0, 2)):
+        pull(str(tmp_path), config, lambda now=now: now, 5.0)  # type: ignore[misc]
+        assert len(texts(tmp_path)) == count
+
+
+def test_a_server_that_can_not_be_asked_leaves_the_mirror_as_it_is(database: Database, tmp_path: Path) -> None:
+    """The error names the store and no password."""
+    database.add("one")
+    pulled(database, tmp_path)
+    config = database.config()
+    away = config._replace(parts={**config.parts, "port": "1"})
+    with pytest.raises(ContextasmError, match="can't be reached"):
+        pull(str(tmp_path), away, lambda: 2e9)
+    assert texts(tmp_path) == ["- [note] one"]

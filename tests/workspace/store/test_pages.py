@@ -1,0 +1,129 @@
+"""Pages: a memory as a list item that is read back as it was, whatever its text and fields are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextasm.model import AS_WRITTEN, ContextasmError, Document, Memory
+from contextasm.text.decode import decode_document
+from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memory_writer import memory_bullet
+from contextasm.workspace.store.pages import (
+    memory_of_row,
+    page_name,
+    page_of_name,
+    page_text,
+    row_of_memory,
+    storable_memory,
+)
+
+WORDS = st.text("abcxyzäß-_./: 0123", min_size=1, max_size=12).filter(lambda word: word.strip() == word)
+DAYS = st.one_of(st.just(""), st.dates().map(str))
+LISTS = st.lists(WORDS, max_size=3).map(tuple)
+TEXTS = st.lists(
+    st.one_of(
+        st.text(max_size=30), st.sampled_from(["```", "- [fact] other", "# Title", "{id=x}", "<!--", "-->", "---"])
+    ),
+    min_size=1,
+    max_size=5,
+).map("\n".join)
+MEMORIES = st.builds(
+    Memory,
+    id=WORDS,
+    path=st.just(""),
+    line=st.just(0),
+    text=TEXTS,
+    type=st.sampled_from(["note", "fact", "two words"]),
+    importance=st.floats(0, 1),
+    created=DAYS,
+    accessed=DAYS,
+    status=st.sampled_from(["active", "archived", "superseded"]),
+    confidence=st.floats(0, 1),
+    key=st.one_of(st.just(""), WORDS),
+    tier=st.one_of(st.just(""), WORDS),
+    dedup=st.just(""),
+    tags=LISTS,
+    files=LISTS,
+    private=st.booleans(),
+    pin=st.booleans(),
+    supersedes=LISTS,
+    expires=DAYS,
+    superseded_by=st.one_of(st.just(""), WORDS),
+    writer=st.one_of(st.just(""), WORDS),
+)
+
+
+def storable(memory: Memory) -> Memory | None:
+    """The memory as it is stored; None for one that is refused."""
+    try:
+        return storable_memory(memory, "here")
+    except ContextasmError:
+        return None
+
+
+def read_page(text: str) -> list[Memory]:
+    """The memories of a page, at no line."""
+    document = decode_document("", text.encode(errors="surrogatepass"), AS_WRITTEN)
+    assert isinstance(document, Document)
+    return [memory._replace(line=0) for memory in parse_memories(document)[0]]
+
+
+@given(st.lists(MEMORIES, min_size=1, max_size=6))
+def test_what_is_stored_is_read_back(memories: list[Memory]) -> None:
+    """All of a page, in its order; and what can't be is refused before it is stored."""
+    stored = [memory for each in memories if (memory := storable(each))]
+    assert read_page(page_text(stored)) == stored
+
+
+@given(MEMORIES)
+def test_a_row_holds_all_of_a_memory(memory: Memory) -> None:
+    """There and back, days as the database gives them."""
+    row = [
+        str(value) if hasattr(value, "isoformat") else "" if value is None else value for value in row_of_memory(memory)
+    ]
+    assert memory_of_row(row) == memory
+
+
+@pytest.mark.parametrize(
+    "text", ["One.", "One.\n\nTwo, indented:\n    code", "Ends in {id=other}", "(a) [link](x)", "[x] done"]
+)
+def test_usual_texts_can_be_stored(text: str) -> None:
+    """With line breaks, braces and brackets."""
+    memory = MEMORY._replace(text=text)
+    assert storable(memory) == memory
+
+
+MEMORY = Memory(
+    "m-1", "", 0, "Text", "fact", 0.5, "2025-03-14", "", "active", 0.5, "", "", "", (), (), False, False, ()
+)
+
+
+def test_a_field_at_its_default_is_not_written() -> None:
+    """A page is as short as a page by hand."""
+    assert memory_bullet(MEMORY) == "- [fact] Text {id=m-1 created=2025-03-14}"
+    full = MEMORY._replace(importance=0.123456789, tags=("a", "b"), private=True)
+    written = "- [fact] Text {id=m-1 importance=0.123456789 created=2025-03-14 tags=a,b private=true}"
+    assert memory_bullet(full) == written
+
+
+@pytest.mark.parametrize("id_", ['a"b', "a}b", "a\nb", " ", "a\u200bb", "a\x80"])
+def test_an_id_that_braces_can_not_hold_is_refused(id_: str) -> None:
+    """At the place of the memory."""
+    with pytest.raises(ContextasmError, match="here: can't be stored"):
+        storable_memory(MEMORY._replace(id=id_), "here")
+
+
+@given(st.text(min_size=1, max_size=20).filter(lambda name: "\0" not in name), st.text(min_size=1, max_size=20))
+def test_no_two_roles_share_a_page(one: str, other: str) -> None:
+    """Also on a disk that takes `A` for `a`, and no name leads anywhere else."""
+    names = [page_name("2025-03.000001", role) for role in (one, other)]
+    assert (names[0].lower() == names[1].lower()) == (one == other)
+    assert all("/" not in name and page_of_name(name) == "2025-03.000001" for name in names)
+
+
+@pytest.mark.parametrize("name", ["2025-03.md", "notes.md", "2025-03.x.luna.md", "2025-03.1.md", "2025-03.1.luna.txt"])
+def test_other_files_are_no_pages(name: str) -> None:
+    """Their memories get a page from the store."""
+    assert page_of_name(name) is None

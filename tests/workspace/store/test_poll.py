@@ -1,0 +1,73 @@
+"""Polling for a watch: how often the store is asked, and what the watch is told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextasm.model import Problem
+from contextasm.workspace.store import poll
+from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.settings import StoreConfig
+
+AWAY = [Problem("store-unreachable", "ctxasm.yaml", 1, "can't be reached")]
+
+
+class Scripted(StoreOverlay):
+    """A store whose answers are given; after the last one the watch ends."""
+
+    def __init__(self, root: Path, answers: Sequence[tuple[Sequence[str], Sequence[Problem]]]) -> None:
+        config = StoreConfig(1, {"dbname": "x"}, ("teams/q1",))
+        super().__init__(str(root), config, lambda: 0.0, "", offline=False)
+        self.answers: Iterator[Any] = iter(answers)
+        self.ended = threading.Event()
+
+    def renew(self) -> tuple[Sequence[str], Sequence[Problem]]:
+        """The next answer."""
+        answer: tuple[Sequence[str], Sequence[Problem]] | None = next(self.answers, None)
+        if answer is None:
+            self.ended.set()
+            return (), ()
+        return answer
+
+
+def watched(
+    monkeypatch: pytest.MonkeyPatch, root: Path, *answers: tuple[Sequence[str], Sequence[Problem]]
+) -> tuple[list[str], list[float]]:
+    """What a watch is told, in its order, and the seconds that lie before each question."""
+    told: list[str] = []
+    waits: list[float] = []
+    wait = threading.Event.wait
+
+    def brief(event: threading.Event, timeout: float | None = None) -> bool:
+        if threading.current_thread().name == "ctxasm-store":
+            waits.append(timeout or 0.0)
+            return event.is_set()
+        return wait(event, timeout)
+
+    monkeypatch.setattr(threading.Event, "wait", brief)
+    overlay = Scripted(root, answers)
+    with poll.poll_store(overlay, lambda: told.append("nudge"), told.append):
+        assert wait(overlay.ended, 20)
+    return told, waits
+
+
+def test_a_watch_asks_every_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So what another machine stores is seen within two, the build included; NOTIFY is not needed."""
+    told, waits = watched(monkeypatch, tmp_path, ((), ()), (["page"], ()), ((), ()))
+    assert told == ["nudge"]
+    assert set(waits) == {poll.INTERVAL}
+    assert poll.INTERVAL <= 1.0
+
+
+def test_a_server_that_is_away_is_told_once_and_once_more_when_it_is_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """However many questions lie between."""
+    told, _ = watched(monkeypatch, tmp_path, ((), AWAY), ((), AWAY), ((), AWAY), (["page"], ()), ((), ()))
+    assert [told[0], told[2]] == ["can't be reached", "nudge"]
+    assert (told[1].endswith("the store answers again"), len(told)) == (True, 3)

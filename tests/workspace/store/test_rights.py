@@ -1,0 +1,168 @@
+"""Rights in the store: what each role may read and write, asked of the server by hand, past all of our code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.postgres import TEAM, Database
+
+psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+errors = psycopg2.errors
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """A store with a memory of luna's for all, and a private one."""
+    database.add("open", id="'open'")
+    database.add("mine", id="'mine'", private="true")
+    return database
+
+
+def read(database: Database, role: str, home: str = TEAM) -> list[str]:
+    """The texts that a role sees in a home."""
+    statement = f"SELECT text FROM ctxasm.memory WHERE home = '{home}' ORDER BY seq"
+    return [text for (text,) in database.run(statement, role=role)]
+
+
+def refusal(database: Database, role: str, statement: str) -> str:
+    """What becomes of a statement: the state of its error, or the number of rows that it gives."""
+    try:
+        return str(len(database.run(statement, role=role)))
+    except psycopg2.Error as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize(
+    ("role", "seen"),
+    [
+        ("luna", ["open", "mine"]),
+        ("kenji", ["open"]),
+        ("reader", ["open"]),
+        ("outsider", []),
+    ],
+)
+def test_who_reads_what(filled: Database, role: str, seen: list[str]) -> None:
+    """A private memory is its writer's alone, and a home is its members'."""
+    assert read(filled, role) == seen
+    assert read(filled, role, "teams/other") == []
+
+
+DENIED = "InsufficientPrivilege"
+
+INSERT = "INSERT INTO ctxasm.memory (home, id, text) VALUES ('{home}', 'new', 'x') RETURNING id"
+UPDATE = "UPDATE ctxasm.memory SET importance = 1 WHERE id = '{id}' RETURNING id"
+MATRIX = [
+    ("luna", INSERT.format(home=TEAM), "1"),
+    ("kenji", INSERT.format(home=TEAM), "1"),
+    ("reader", INSERT.format(home=TEAM), DENIED),
+    ("outsider", INSERT.format(home=TEAM), DENIED),
+    ("luna", INSERT.format(home="teams/other"), DENIED),
+    ("luna", UPDATE.format(id="open"), "1"),
+    ("kenji", UPDATE.format(id="open"), "1"),
+    ("reader", UPDATE.format(id="open"), "0"),
+    ("outsider", UPDATE.format(id="open"), "0"),
+    ("luna", UPDATE.format(id="mine"), "1"),
+    ("kenji", UPDATE.format(id="mine"), "0"),
+    *((role, "DELETE FROM ctxasm.memory", DENIED) for role in ("luna", "kenji", "reader", "outsider")),
+    *((role, "TRUNCATE ctxasm.memory", DENIED) for role in ("luna", "outsider")),
+    ("luna", "INSERT INTO ctxasm.member VALUES ('luna', 'teams/other', true)", DENIED),
+    ("reader", "UPDATE ctxasm.member SET writes = true", DENIED),
+    ("luna", "ALTER TABLE ctxasm.memory DISABLE ROW LEVEL SECURITY", DENIED),
+    ("outsider", "SELECT * FROM ctxasm.member", "0"),
+    ("reader", "SELECT * FROM ctxasm.member", "1"),
+]
+
+
+@pytest.mark.parametrize(("role", "statement", "result"), MATRIX)
+def test_who_may_do_what(filled: Database, role: str, statement: str, result: str) -> None:
+    """Roles, homes and operations: rows that come back, or the refusal."""
+    assert refusal(filled, role, statement) == result
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "role = 'kenji'",
+        "writer = 'mcp'",
+        "home = 'teams/other'",
+        "id = 'other'",
+        "private = true",
+        "page = '2025-01.1'",
+        "changed = '1'",
+    ],
+)
+def test_what_signs_a_memory_can_not_be_changed(filled: Database, change: str) -> None:
+    """Neither by its writer nor by another member: by rights of columns, and by a trigger where somebody gives more."""
+    statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'open' RETURNING id"
+    assert refusal(filled, "luna", statement) == refusal(filled, "kenji", statement) == DENIED
+    filled.run("GRANT UPDATE ON ctxasm.memory TO kenji")
+    if change.startswith("changed"):
+        filled.run(statement, role="kenji")
+        assert filled.run("SELECT 1 FROM ctxasm.memory WHERE changed = '1'") == []
+    else:
+        assert refusal(filled, "kenji", statement) == DENIED
+
+
+def test_nobody_writes_in_the_name_of_another(filled: Database) -> None:
+    """Nor with a right that he should not have: the row is signed by the server."""
+    statement = f"INSERT INTO ctxasm.memory (home, id, text, role) VALUES ('{TEAM}', 'n', 'x', 'kenji')"
+    assert refusal(filled, "luna", statement) == DENIED
+    filled.run("GRANT INSERT ON ctxasm.memory TO luna")
+    filled.run(statement, role="luna")
+    assert filled.run("SELECT role FROM ctxasm.memory WHERE id = 'n'") == [("luna",)]
+
+
+def test_only_its_writer_changes_a_text(filled: Database) -> None:
+    """Others may raise its importance, and not put words into its mouth."""
+    statement = "UPDATE ctxasm.memory SET text = 'other' WHERE id = 'open' RETURNING id"
+    assert refusal(filled, "kenji", statement) == DENIED
+    assert refusal(filled, "luna", statement) == "1"
+
+
+def test_the_owner_of_the_tables_is_held_to_the_rights(filled: Database) -> None:
+    """`FORCE`: whoever made the store reads no more of it than a member."""
+    filled.run(
+        "CREATE ROLE owner LOGIN", *(f"ALTER TABLE ctxasm.{table} OWNER TO owner" for table in ("memory", "member"))
+    )
+    filled.run("GRANT USAGE ON SCHEMA ctxasm TO owner")
+    assert read(filled, "owner") == []
+    filled.run(f"INSERT INTO ctxasm.member VALUES ('owner', '{TEAM}', false)", role="owner")
+    assert read(filled, "owner") == ["open"]
+    filled.run("REASSIGN OWNED BY owner TO postgres", "DROP OWNED BY owner", "DROP ROLE owner")
+
+
+def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
+    """Another writer may use the same id; of open memories, ids are unique."""
+    filled.add("open, too", role="kenji", id="'mine'")
+    with pytest.raises(errors.UniqueViolation):
+        filled.add("again", role="kenji", id="'open'")
+    assert read(filled, "kenji") == ["open", "open, too"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"text": "ends in a blank "},
+        {"text": "two\r\nlines"},
+        {"text": ""},
+        {"id": "'a\"b'"},
+        {"type": "'a]b'"},
+        {"type": "'x'"},
+        {"tags": "ARRAY['a,b']"},
+        {"key": "E'a\\nb'"},
+        {"importance": "1.5"},
+        {"importance": "'NaN'"},
+        {"created": "'infinity'"},
+        {"status": "'Active'"},
+        {"home": "'teams/../x'"},
+        {"page": "'../../x'"},
+    ],
+)
+def test_a_row_that_no_page_could_hold_is_refused(database: Database, values: dict[str, str]) -> None:
+    """Also from clients that are not ours."""
+    with pytest.raises((errors.CheckViolation, errors.InsufficientPrivilege, errors.NotNullViolation)):
+        database.add(**{"text": "fine", **values})

@@ -1,0 +1,140 @@
+"""Writing: `remember` in a home of the store, by the real command, and what two writers do to each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from contextasm.workspace.editing.remember import NewMemory
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.store.writing import remember_in_store
+from tests.postgres import DAY, TEAM, Database, mirrored
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def root(database: Database, tmp_path: Path) -> Path:
+    """A workspace of luna's."""
+    return database.workspace(tmp_path / "ws")
+
+
+def test_a_memory_is_stored_and_seen_at_its_place(database: Database, root: Path) -> None:
+    """The receipt names the line of the mirror, and no file of the workspace is written."""
+    result = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday", "--type", "fact", "--tag", "demo")
+    assert result.code == 0, result.err
+    match = re.fullmatch(r"stored (m-\w+) teams/q1/memories/(2025-03\.000000\.luna\.md):1\n", result.out)
+    assert match
+    expected = f"- [fact] The launch is on Friday {{id={match[1]} created={DAY} tags=demo}}\n"
+    assert mirrored(root) == {match[2]: expected}
+    assert not (root / TEAM / "memories").exists()
+    assert "The launch is on Friday" in database.ctxasm(root, "show", match[1]).out
+    assert "launch is on Friday" in database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1").out
+
+
+def test_a_memory_that_says_the_same_is_reinforced_whoever_wrote_it(database: Database, root: Path) -> None:
+    """With its tags, and the role that stored it stays."""
+    database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday")
+    result = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday.", "--tag", "new", role="kenji")
+    assert result.out.startswith("reinforced m-")
+    assert "importance now 0.6" in result.out
+    rows = database.run("SELECT role, importance, tags, accessed::text FROM ctxasm.memory")
+    assert rows == [("luna", 0.6, ["new"], str(DAY))]
+    forced = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday", "--force")
+    assert forced.out.startswith("stored")
+
+
+def test_many_memories_are_stored_all_or_none(database: Database, root: Path) -> None:
+    """One of a batch that the store refuses stops the batch; equal ones of a batch become one."""
+    lines = "one thing\nanother matter\none thing\n"
+    result = database.inside(root, "remember", "-t", "q1", "-", "--json", stdin=lines)
+    outcomes = [(each["outcome"], each["line"]) for each in json.loads(result.out)["memories"]]
+    assert outcomes == [("stored", 1), ("stored", 2), ("reinforced", 1)]
+    assert database.texts() == ["one thing", "another matter"]
+    database.run("ALTER TABLE ctxasm.memory ADD CHECK (text <> 'refused')")
+    result = database.inside(root, "remember", "-t", "q1", "-", stdin="a third\nrefused\n")
+    assert (result.code, result.out) == (2, "")
+    assert "check constraint" in result.err
+    assert len(database.texts()) == 2
+
+
+def test_a_superseded_memory_is_marked_also_one_of_another_writer(database: Database, root: Path) -> None:
+    """An unknown id is an error with the nearest one."""
+    database.add("old", id="'old-1'")
+    result = database.ctxasm(root, "remember", "-t", "q1", "new words", "--supersedes", "old-1", role="kenji")
+    assert result.code == 0, result.err
+    assert database.run("SELECT status FROM ctxasm.memory WHERE id = 'old-1'") == [("superseded",)]
+    result = database.ctxasm(root, "remember", "-t", "q1", "newer", "--supersedes", "old-2")
+    assert (result.code, "did you mean old-1?" in result.err) == (2, True)
+
+
+def test_a_reader_stores_nothing(database: Database, root: Path) -> None:
+    """Exit code 2 and the server's reason."""
+    result = database.ctxasm(root, "remember", "-t", "q1", "x", role="reader")
+    assert (result.code, result.out) == (2, "")
+    assert "row-level security" in result.err
+
+
+def test_equal_texts_of_eight_writers_at_once_become_one_memory(database: Database, tmp_path: Path) -> None:
+    """Each waits for the one before, and reinforces what that one stored."""
+    folders = [tmp_path / str(number) for number in range(8)]
+    for folder in folders:
+        folder.mkdir()
+
+    def write(folder: Path) -> str:
+        overlay = database.overlay(folder, ("luna", "kenji")[int(folder.name) % 2])
+        entries = [NewMemory("the same text"), NewMemory(f"text {folder.name * 9}"), NewMemory("another, too")]
+        outcomes = remember_in_store(Folder(folder, overlay), overlay, TEAM, entries, DAY, force=False)
+        return outcomes[0].what
+
+    with ThreadPoolExecutor(8) as pool:
+        results = sorted(pool.map(write, folders))
+    assert results == ["reinforced"] * 7 + ["stored"]
+    assert database.texts().count("the same text") == database.texts().count("another, too") == 1
+    assert database.run("SELECT importance FROM ctxasm.memory WHERE text = 'the same text'") == [(1.0,)]
+
+
+def test_writers_who_reinforce_at_once_lose_no_step(database: Database, tmp_path: Path) -> None:
+    """Each reads the row anew once it has it."""
+    database.add("known fact", importance="0.1")
+    overlay = database.overlay(tmp_path)
+    overlay.pull()
+
+    def reinforce(_number: int) -> None:
+        remember_in_store(Folder(tmp_path, overlay), overlay, TEAM, [NewMemory("known fact")], DAY, force=False)
+
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(reinforce, range(5)))
+    assert database.run("SELECT round(importance::numeric, 4)::text FROM ctxasm.memory") == [("0.6000",)]
+
+
+def test_touch_sets_the_day_of_what_is_shown(database: Database, root: Path) -> None:
+    """In the store, and a later day stays."""
+    database.add("shown", id="'a'")
+    database.add("shown as well", id="'b'", accessed="'2025-04-01'")
+    result = database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1", "--topic", "shown", "--touch")
+    assert result.code == 0, result.err
+    days = database.run("SELECT id, accessed::text FROM ctxasm.memory ORDER BY id")
+    assert days == [("a", str(DAY)), ("b", "2025-04-01")]
+
+
+@pytest.mark.parametrize("words", [("edit", "a"), ("remember", "--file", f"{TEAM}/memories/x.md", "text")])
+def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[str, ...]) -> None:
+    """A change there would be lost."""
+    database.add("one", id="'a'")
+    result = database.ctxasm(root, *words, EDITOR="false")
+    assert result.code == 2
+    assert "lies in the shared store" in result.err
+    assert list(root.glob(f"{TEAM}/memories/*")) == []
+
+
+def test_owners_that_are_no_homes_keep_their_files(database: Database, root: Path) -> None:
+    """Of one workspace, some memories are shared and some are not."""
+    result = database.ctxasm(root, "remember", "-a", "luna", "my own")
+    assert result.out.endswith(" agents/luna/memories/2025-03.md:1\n")
+    assert (root / "agents/luna/memories/2025-03.md").read_text().startswith("- [note] my own")
+    assert database.texts() == []

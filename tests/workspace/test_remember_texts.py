@@ -1,0 +1,189 @@
+"""Remembering in a large folder: stored texts spare reading its files, and decide nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contextasm.model import Document, Problem
+from contextasm.retrieval.memory_index.folded_texts import FoldedTexts
+from contextasm.workspace.editing import memories
+from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.state import state_folder
+from tests.command import inside
+from tests.retrieval.test_memory_index import LETTERS
+from tests.workspaces import DAY
+
+FOLDER = "agents/a/memories"
+WORDS = ("the harbor bell", "a lantern", "never", "3 copies", "５ Copies", "of the log", "at dawn", "日本語", "rope")
+STATED = (
+    "",
+    " {id=x1}",
+    " {supersedes=x1,x2}",
+    " {id=x2 status=draft}",
+    " {importance=0.7}",
+    "\n  and more {pin=true}",
+)
+
+
+def texts(root: Path) -> FoldedTexts:
+    """The stored texts, by a clock for which every file is old."""
+    return FoldedTexts(Folder(root), FOLDER, lambda: time.time() + 60, lambda: state_folder(root, "memories"))
+
+
+def stored(root: Path) -> list[Path]:
+    """Their files."""
+    return sorted((root / ".ctxasm/memories").glob("*.texts"))
+
+
+def remember(root: Path, text: str, *, with_texts: bool = True, **fields: object) -> RememberOutcome:
+    """Remember one text in the file of the month."""
+    place = MemoryPlace(FOLDER, f"{FOLDER}/2025-03.md", texts(root) if with_texts else None)
+    entry = NewMemory(text, **fields)  # type: ignore[arg-type]
+    return store_memories(Folder(root), place, [entry], DAY, force=False)[0]
+
+
+def write_page(root: Path, number: int, seed: int) -> None:
+    """A file of memories that say much the same."""
+    chance = Random(seed)
+    lines = (f"- {' '.join(chance.choices(WORDS, k=3))}{chance.choice(STATED)}\n" for _ in range(chance.randrange(9)))
+    front = "---\ntype: fact\n---\n" if chance.random() < 0.1 else ""
+    (root / FOLDER / f"{number}.md").write_text(front + "".join(lines))
+
+
+def content(root: Path) -> dict[str, bytes]:
+    """All files of memories."""
+    return {path.name: path.read_bytes() for path in sorted((root / FOLDER).iterdir())}
+
+
+STEP = st.tuples(
+    st.integers(0, 4), st.integers(0, 10**6), st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(STEP, min_size=2, max_size=8))
+def test_law_stored_texts_change_no_outcome(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
+) -> None:
+    """Outcomes and files are the same with and without, whatever is edited in between."""
+    one, other = (tmp_path_factory.mktemp("w") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memories, "_MANY", 0)
+        for root in (one, other):
+            (root / FOLDER).mkdir(parents=True)
+        for number, seed, text in steps:
+            for root in (one, other):
+                if seed % 5 == 0:
+                    (root / FOLDER / f"{number}.md").unlink(missing_ok=True)
+                elif seed % 5 < 4:
+                    write_page(root, number, seed)
+            assert remember(one, text) == remember(other, text, with_texts=False)
+            assert content(one) == content(other)
+    assert not stored(other)
+
+
+def statement(page: int, number: int) -> str:
+    """A text that no other is like."""
+    return " ".join(Random(100 * page + number).choices(LETTERS, k=9))
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A folder of 1,500 memories."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for page in range(15):
+        lines = "".join(f"- {statement(page, number)}\n" for number in range(100))
+        (tmp_path / FOLDER / f"{page:02}.md").write_text(lines)
+    return tmp_path
+
+
+def opened_by(monkeypatch: pytest.MonkeyPatch, call: Callable[[], object]) -> list[str]:
+    """Names of the files of memories that a call opens."""
+    opened: list[str] = []
+    read = Folder.read
+
+    def watched(self: Folder, path: str) -> Document | Problem | None:
+        opened.append(path)
+        return read(self, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "read", watched)
+        call()
+    return [Path(path).name for path in opened if path.startswith(FOLDER)]
+
+
+def test_files_that_did_not_change_are_not_opened(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed one is, that of the month, and that of a memory that says the same."""
+    assert len(opened_by(monkeypatch, lambda: remember(large, "the first lantern is lit"))) == 16
+    assert opened_by(monkeypatch, lambda: remember(large, "a second bell rings")) == ["2025-03.md"]
+    (large / FOLDER / "03.md").write_text("- the quay is painted green\n")
+    outcomes: list[RememberOutcome] = []
+    opened = opened_by(monkeypatch, lambda: outcomes.append(remember(large, "the quay is painted green")))
+    assert opened == ["2025-03.md", "03.md"]
+    assert outcomes[0].what == "reinforced"
+    assert opened_by(monkeypatch, lambda: remember(large, statement(7, 42))) == [*("2025-03.md", "03.md", "07.md")]
+
+
+def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:
+    """The copy has other inodes: texts that came with it hide no memory."""
+    remember(large, "the first lantern is lit")
+    copy = Path(shutil.copytree(large, tmp_path / "copy", ignore=shutil.ignore_patterns("copy")))
+    page = copy / FOLDER / "03.md"
+    status = page.stat()
+    old, new = statement(3, 5), statement(99, 5)[: len(statement(3, 5))].ljust(len(statement(3, 5)), "x")
+    page.write_text(page.read_text().replace(old, new))
+    assert page.stat().st_size == status.st_size
+    os.utime(page, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert remember(copy, new).what == "reinforced"
+
+
+def test_texts_with_another_schema_are_not_read(large: Path) -> None:
+    """A view that never ends would be evaluated by whoever reads it."""
+    remember(large, "the first lantern is lit")
+    (path,) = stored(large)
+    with sqlite3.connect(path) as texts_file:
+        endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
+        texts_file.execute("DROP TABLE texts")
+        row = "SELECT i AS path, i AS stamp, 0 AS supersedes, i AS held FROM n"
+        texts_file.execute(f"CREATE VIEW texts AS {endless} {row}")
+    assert remember(large, statement(4, 4)).what == "reinforced"
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda _: b"", lambda data: data[:5000], lambda data: data[:4000] + bytes(len(data) - 4000)]
+)
+def test_damaged_texts_are_stored_again(
+    large: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[bytes], bytes]
+) -> None:
+    """Without a word, and with the same outcome."""
+    remember(large, "the first lantern is lit")
+    (path,) = stored(large)
+    path.write_bytes(spoil(path.read_bytes()))
+    assert remember(large, statement(4, 4)).what == "reinforced"
+    remember(large, "another lantern, blue")
+    opened = opened_by(monkeypatch, lambda: remember(large, "a third bell, of brass, far out at sea"))
+    assert opened == ["2025-03.md", "04.md"]  # those that were written to since
+
+
+def test_nothing_is_stored_where_that_is_not_wanted(large: Path) -> None:
+    """`CTXASM_NO_CACHE`, and a folder that can't be made."""
+    line = ("remember", "-q", "-w", str(large), "-a", "a", "--date", str(DAY))
+    (large / "agents/a/IDENTITY.md").write_text("I am a.\n")
+    assert inside(*line, "the first lantern is lit", env={"CTXASM_NO_CACHE": "1"}).code == 0
+    assert not stored(large)
+    (large / ".ctxasm/memories").write_text("in the way")
+    assert inside(*line, "the second lantern is lit, too").code == 0
+    (large / ".ctxasm/memories").unlink()
+    assert inside(*line, "a third one hangs at the stern").code == 0
+    assert len((large / FOLDER / "2025-03.md").read_text().split("\n- ")) >= 3
