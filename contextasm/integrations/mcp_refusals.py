@@ -100,7 +100,7 @@ def _described(value: object) -> str:
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
-    """What a schema of an argument takes, in words."""
+    """The values that a schema of an argument takes, in words."""
     if "anyOf" in schema:
         return " or ".join(map(_expected, schema["anyOf"]))
     kind = _KINDS.get(schema.get("type", ""), "another value")
