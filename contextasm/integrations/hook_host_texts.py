@@ -29,7 +29,7 @@ class HostTexts(NamedTuple):
 
 
 def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
-    """The text that every one of the hosts loads when a session starts in a folder; what one of them lacks has to be sent."""
+    """The text that each of the hosts loads when a session starts in a folder; what one of them lacks is sent."""
     paths, texts = [], []
     for host in hosts:
         reading = read_host_files(host, folder)
