@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
+import anyio
 from mcp import MCPError
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp.server.mcpserver.tools import Tool
+from mcp.server.stdio import stdio_server
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent
 
 from contextasm import __version__
@@ -28,37 +31,32 @@ INSTRUCTIONS = (
 
 def make_server(served: ServedWorkspace) -> MCPServer[Any]:
     """The server of a workspace, not running yet."""
-    tools = ServedTools(served)
-    server = _ContextServer(served, [*tools.offered()])
-    add_resources(server, served, tools)
+    return _make_server(ServedTools(served))
+
+
+def _make_server(tools: ServedTools) -> MCPServer[Any]:
+    server = _ContextServer(tools)
+    add_resources(server, tools.served, tools)
     return server
 
 
 def serve(served: ServedWorkspace) -> None:
     """Serve a workspace on standard input and output until the client ends. Raises what ended it otherwise.
 
-    That is `BrokenPipeError` where the client does not read any more.
+    Where the client does not read any more, and at SIGINT and SIGTERM, the process ends here.
     """
-    before = signal.signal(signal.SIGINT, _interrupt)
+    tools = ServedTools(served)
+    handlers = {
+        number: signal.signal(number, lambda number, _: tools.end_process(128 + number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        make_server(served).run()
+        _make_server(tools).run()
     except BaseExceptionGroup as group:
         raise _first_of(group) from group
-    except _Interrupted as error:
-        raise KeyboardInterrupt from error
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _Interrupted(BaseException):
-    """The process received SIGINT.
-
-    asyncio would take `KeyboardInterrupt` for itself, and wait for the end of standard input.
-    """
-
-
-def _interrupt(_signal: int, _frame: object) -> NoReturn:
-    raise _Interrupted
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _first_of(group: BaseException) -> BaseException:
@@ -67,17 +65,37 @@ def _first_of(group: BaseException) -> BaseException:
     return group
 
 
+def _has_no_reader(pipe: int) -> bool:
+    """Whether the other end of a pipe or a socket, given as its file descriptor, is closed."""
+    state = select.poll()
+    state.register(pipe, 0)
+    return bool(state.poll(0))
+
+
 class _ContextServer(MCPServer[Any]):
     """A server of the SDK that takes no argument without a meaning, and whose errors are lines in our words.
 
     The methods are those that the SDK's handlers call, one for each kind of request.
     """
 
-    def __init__(self, served: ServedWorkspace, tools: list[Tool]) -> None:
-        instructions = INSTRUCTIONS.format(workspace=served.workspace)
-        super().__init__("ctxasm", version=__version__, instructions=instructions, tools=tools, log_level="ERROR")
-        self._served = served
-        self._schemas = {tool.name: tool.parameters for tool in tools}
+    def __init__(self, tools: ServedTools) -> None:
+        instructions = INSTRUCTIONS.format(workspace=tools.served.workspace)
+        offered = [*tools.offered()]
+        super().__init__("ctxasm", version=__version__, instructions=instructions, tools=offered, log_level="ERROR")
+        self._tools = tools
+        self._schemas = {tool.name: tool.parameters for tool in offered}
+
+    async def run_stdio_async(self) -> None:
+        """Serve standard input and output; the process ends with 141 where its client does not read any more."""
+        answers = os.dup(1)  # The SDK puts something else in its place.
+        async with stdio_server() as (read_stream, write_stream):
+            try:
+                options = self._lowlevel_server.create_initialization_options()
+                await self._lowlevel_server.run(read_stream, write_stream, options)
+            except anyio.get_cancelled_exc_class():
+                if _has_no_reader(answers):
+                    self._tools.end_process(141)
+                raise
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -93,7 +111,7 @@ class _ContextServer(MCPServer[Any]):
             return CallToolResult(content=[TextContent(type="text", text=line)], is_error=True)
 
     def _refuse_unnamed_tool(self, name: str) -> None:
-        if name in {"remember", "log"} and not self._served.writes:
+        if name in {"remember", "log"} and not self._tools.served.writes:
             raise ContextasmError(name, "this server only reads", "start it with `ctxasm mcp --write`")
         refuse_unnamed(name, self._schemas, "tool")
 

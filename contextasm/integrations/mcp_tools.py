@@ -6,9 +6,10 @@ A document goes out as text alone: clients that get structured content beside a 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from threading import Lock
+from threading import Lock, Thread
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
@@ -69,6 +70,18 @@ class ServedTools:
             tool = Tool.from_function(offer, description=words, annotations=hints, structured_output=has_data)
             tool.parameters["additionalProperties"] = False
             yield tool
+
+    def end_process(self, code: int) -> None:
+        """End the process with an exit code: now, or as soon as the tool that is at work has done its work.
+
+        An exception would not end it. The reader of the SDK waits for a line in a thread that nothing can stop.
+        """
+
+        def end() -> None:
+            with self._lock:
+                os._exit(code)
+
+        Thread(target=end, daemon=True).start()
 
     def find_memory(self, name: str) -> Memory:
         """The memory of an id, among those that a client may read."""

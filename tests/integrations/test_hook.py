@@ -590,15 +590,17 @@ def test_printed_settings_call_the_hook(host: str) -> None:
 
 def test_printed_settings_keep_every_option() -> None:
     """Also an empty one, and what is no option of a request."""
-    names = set(re.findall(r"^ .*?(--[\w-]+)", inside("hook", "--help").out, re.MULTILINE))
-    typed = {name: name.strip("-") for name in names - {"--for", "--limit", "--part", "--print-config", "--help"}}
+    names = set(re.findall(r"^ .*?(--[\w-]+)", inside("hook", "--help").out, re.MULTILINE)) - {"--help", "--offline"}
+    typed = {name: name.strip("-") for name in names - {"--for", "--limit", "--part", "--print-config"}}
     typed |= {"--team": "", "--limit": "5000", "--part": "1/2"}
-    done = inside("hook", "--print-config", "codex", *(word for pair in typed.items() for word in pair))
+    done = inside("hook", "--offline", "--print-config", "codex", *(word for pair in typed.items() for word in pair))
     hooks = json.loads(done.out)["hooks"]
     commands = [shlex.split(entry["command"]) for group in hooks["SessionStart"] for entry in group["hooks"]]
     assert len(typed) == 8
     for part, words in zip(("1/2", "2/2"), commands, strict=True):
-        pairs = dict(zip(words[2::2], words[3::2], strict=True))
+        values = [word for word in words[2:] if word != "--offline"]
+        assert len(values) == len(words[2:]) - 1
+        pairs = dict(zip(values[::2], values[1::2], strict=True))
         assert pairs == {**typed, "--for": "codex", "--part": part}
     (prompt,) = (shlex.split(entry["command"]) for group in hooks["UserPromptSubmit"] for entry in group["hooks"])
     assert prompt == commands[0][:-2]

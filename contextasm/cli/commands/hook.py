@@ -63,10 +63,11 @@ def _process() -> ProcessEnvironment:
     from pathlib import Path
 
     from contextasm.config.resolve import process_environment
+    from contextasm.model import ContextasmError
 
     try:
         return process_environment()
-    except FileNotFoundError:
+    except ContextasmError:
         return ProcessEnvironment(os.environ, Path(), time.time)
 
 
