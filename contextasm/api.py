@@ -31,8 +31,9 @@ from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.values import require_known
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.config.yaml_loader import load_yaml
-from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem
+from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
+from contextasm.text.cleaning import message_line
 from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
 from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import storable_text
@@ -94,12 +95,25 @@ class LogOutcome(NamedTuple):
 
 @contextmanager
 def _mendable_errors() -> Iterator[None]:
-    """Raise an error of the machine, such as a full disk, as the `ContextasmError` that the command line prints."""
+    """Raise errors, those of the machine such as a full disk, too, with the text that the command line prints.
+
+    The error that was raised first is not shown behind it: its text was not cleaned, and may hold a secret.
+    """
     try:
         yield
-    except OSError as error:
-        where = str(error.filename or "output")
-        raise ContextasmError(where, error.strerror or str(error), "correct this and try again") from error
+    except (ContextasmError, OSError) as error:
+        raise _printed_error(error) from None
+
+
+def _printed_error(error: ContextasmError | OSError) -> ContextasmError:
+    """The error as people may see it, in one line: its text and its parts are clean, and secrets are masked."""
+    if isinstance(error, OSError):
+        where, what = str(error.filename or "output"), error.strerror or str(error)
+        error = ContextasmError(where, what, "correct this and try again")
+    where, what, hint = map(message_line, (error.where, error.what, error.hint))
+    printed = ContextasmError(where, what, hint, error.code)
+    printed.args = (message_line(failure_words(error)),)  # cleaned as a whole: a mask may depend on what is before
+    return printed
 
 
 @_mendable_errors()

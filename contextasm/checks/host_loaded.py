@@ -84,7 +84,7 @@ def _kept_of(file: LoadedFile, shown: Sequence[tuple[Run, int]], kept_together: 
 
 
 def _lead(rule: LoadRule, file: FoundFile, session: str) -> str:
-    """What the host puts before a file."""
+    """The words that the host puts before a file."""
     path = os.path.relpath(file.path, session or ".")
     return f"{rule.title.replace('PATH', path)}\n\n" if rule.title else ""
 

@@ -82,8 +82,15 @@ class _Terminated(BaseException):
     """The process received SIGTERM."""
 
 
+MAY_BE_EMPTY = ("team", "if_none_match")
+"""Parameters, beside free texts, whose empty value says something: no team, and no etag yet."""
+
+
 class _Command(TyperCommand):
-    """A command that refuses a second value of an option that takes one: the first would be silently lost."""
+    """A command that refuses empty names and paths, and a second value of an option that takes one.
+
+    The first value would be lost, and an empty one, such as that of a variable that is not set, was taken for none.
+    """
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         if not context.resilient_parsing:
@@ -94,7 +101,27 @@ class _Command(TyperCommand):
                     raise ContextasmError(
                         option.opts[0], "is given more than once, and takes one value", "give it once"
                     )
-        return super().parse_args(context, args)
+        rest = super().parse_args(context, args)
+        if not context.resilient_parsing:
+            self._refuse_empty_values(context)
+        return rest
+
+    def _refuse_empty_values(self, context: Any) -> None:
+        for parameter in self.params:
+            value = context.params.get(parameter.name)
+            is_given_empty = "" in value if isinstance(value, list | tuple) else value == ""
+            metavar = (parameter.metavar or str(parameter.name).upper()).strip("[].")
+            is_allowed = metavar == "TEXT" or (parameter.name in MAY_BE_EMPTY and value == "")
+            if is_given_empty and not is_allowed:
+                name = (
+                    parameter.opts[0] if parameter.param_type_name == "option" else _argument_name(parameter, metavar)
+                )
+                hint = "give a value" if parameter.required else "give a value, or leave it out"
+                raise ContextasmError(name, "is empty", hint)
+
+
+def _argument_name(argument: Any, metavar: str) -> str:
+    return str(argument.name).upper() if "|" in metavar else metavar
 
 
 def takes_one_value(parameter: Any) -> bool:

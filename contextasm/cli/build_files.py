@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from contextasm.cli.output import write_stderr
+from contextasm.cli.output import write_stderr, write_stderr_lines
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
@@ -156,9 +156,12 @@ def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
 def _write_file_diff(file: PendingWrite, old: bytes) -> None:
     from difflib import unified_diff
 
+    from contextasm.text.cleaning import shown_name
+
     before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, file.data))
-    for line in unified_diff(before, after, f"{file.path} (current)", f"{file.path} (expected)"):
-        write_stderr(line.rstrip("\n") if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
+    name = shown_name(str(file.path))
+    for line in unified_diff(before, after, f"{name} (current)", f"{name} (expected)"):
+        write_stderr_lines(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
 
 
 def manifest_text(context: Context) -> str:

@@ -40,6 +40,14 @@ def shown(text: str) -> str:
     return without_ci_commands(clean_text(text).text)
 
 
+def shown_line(message: str) -> str:
+    """The message as people may see it, in one line whatever the names in it hold."""
+    from contextasm.text.cleaning import clean_text, without_ci_commands
+    from contextasm.text.templates import one_line
+
+    return without_ci_commands(one_line(clean_text(message).text))
+
+
 def write_stdout(text: str) -> None:
     """Write text to standard output, to the last byte; it is a document, or made of texts that were `shown`."""
     from contextasm.workspace.atomic import as_bytes
@@ -84,12 +92,21 @@ def write_stdout_bytes(data: bytes) -> None:
         raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
-def write_stderr(line: str) -> None:
-    """Write a line to standard error; the line is lost where standard error can't be written."""
+def write_stderr(message: str) -> None:
+    """Write a message to standard error, in one line; it is lost where standard error can't be written."""
+    _emit_stderr(shown_line(message))
+
+
+def write_stderr_lines(text: str) -> None:
+    """Write the lines of a table, of a difference or of a list to standard error, as `write_stderr` does one."""
+    _emit_stderr(shown(text.rstrip("\n")))
+
+
+def _emit_stderr(text: str) -> None:
     from contextasm.workspace.atomic import as_bytes, emit
 
     with suppress(OSError):
-        emit(2, as_bytes(f"{shown(line)}\n"))
+        emit(2, as_bytes(f"{text}\n"))
 
 
 def show_problems(

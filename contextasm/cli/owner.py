@@ -1,4 +1,4 @@
-"""What the commands share that change files of an agent or a team: its options, and text that is typed."""
+"""Options and typed text of the commands that change files of an agent or a team."""
 
 from __future__ import annotations
 

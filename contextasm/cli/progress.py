@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
 
+from contextasm.cli.output import shown_line
+
 SILENT_SECONDS = 1.0
 """A build that is done sooner shows nothing."""
 
@@ -67,7 +69,7 @@ def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SI
     def show() -> None:
         wait = after
         while not done.wait(wait):
-            line = f"ctxasm: {describe()} ({time.monotonic() - started:.0f} s)"
+            line = shown_line(f"ctxasm: {describe()} ({time.monotonic() - started:.0f} s)")
             sys.stderr.write(f"{ERASE_LINE}{line}")
             sys.stderr.flush()
             wait = 1.0

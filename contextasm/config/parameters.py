@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from itertools import islice
 from typing import Any
 
 from contextasm.config.options import Options
 from contextasm.config.values import LARGEST, LARGEST_NUMBER
 from contextasm.model import ContextasmError
 from contextasm.text.matching import list_names, nearest
+
+MAX_ITEMS = 10_000
+"""Number of values of a list; more are refused, because a generator may never end."""
 
 
 def parse_text_parameter(value: object, name: str) -> str:
@@ -39,7 +43,10 @@ def parse_path_parameter(value: object, name: str) -> str:
     """A path, as a text or as an object of `pathlib`."""
     if not isinstance(value, str | os.PathLike):
         raise _refused(value, name, "a path")
-    return parse_text_parameter(os.fspath(value), name)
+    path = parse_text_parameter(os.fspath(value), name)
+    if not path:
+        raise ContextasmError(name, "is empty", "give a path, or leave it out")
+    return path
 
 
 def parse_paths_parameter(value: object, name: str) -> tuple[str, ...]:
@@ -133,7 +140,9 @@ def _several(value: object, name: str, parse: Callable[[object, str], str], want
         return (parse(value, name),)
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes | bytearray | memoryview):
         raise _refused(value, name, wanted)
-    parsed = tuple(parse(item, name) for item in value)
+    parsed = tuple(parse(item, name) for item in islice(value, MAX_ITEMS + 1))
+    if len(parsed) > MAX_ITEMS:
+        raise ContextasmError(name, f"has more than {MAX_ITEMS:,} values", "give fewer; a generator may never end")
     return tuple(sorted(parsed)) if isinstance(value, set | frozenset) else parsed
 
 

@@ -20,7 +20,7 @@ from contextasm.retrieval.registry import OPEN_SOURCES
 
 
 class HostTexts(NamedTuple):
-    """What each of some hosts loads by itself from a folder, with what it imports."""
+    """The files that each of some hosts loads by itself from a folder, with those they import."""
 
     paths: frozenset[str]
     """Real paths of files."""
@@ -29,7 +29,7 @@ class HostTexts(NamedTuple):
 
 
 def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
-    """What every one of the hosts loads when a session starts in a folder; what one of them lacks has to be sent."""
+    """The text that each of the hosts loads when a session starts in a folder; what one of them lacks is sent."""
     paths, texts = [], []
     for host in hosts:
         reading = read_host_files(host, folder)

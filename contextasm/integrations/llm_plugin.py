@@ -19,7 +19,7 @@ PREFIX = "ctxasm"
 
 
 class LlmArgument(NamedTuple):
-    """What a person writes behind `ctxasm:`."""
+    """The request that a person writes behind `ctxasm:`."""
 
     agent: str | None
     """None for the agent that the settings name, or the only one."""

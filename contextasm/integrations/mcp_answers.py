@@ -1,4 +1,4 @@
-"""What the tools of the MCP server answer, and the workspace that it serves."""
+"""The answers of the MCP server's tools, and the workspace that it serves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextasm.api import RequestOptions
 
 
 class ServedWorkspace(NamedTuple):
-    """What the command line of a server names; clients can't change it."""
+    """The names that the command line of a server fixes; clients can't change it."""
 
     workspace: str
     """Absolute path of the folder."""

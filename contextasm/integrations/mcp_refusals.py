@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from contextasm.config.values import describe_value, require_known
-from contextasm.model import ContextasmError, failure_words
+from contextasm.model import ContextasmError, Problem, failure_words
+from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning import LONGEST_WORD, message_line, shown_name
 from contextasm.text.templates import one_line
 
@@ -41,8 +43,43 @@ def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, 
         cause = cause.__cause__
     if isinstance(cause, ValidationError):
         cause = _misfit(cause, (schema or {}).get("properties", {}), where)
-    # Options of the command line are arguments of the same names here.
-    return one_line(message_line(failure_words(cause).removeprefix("--")))
+    return one_line(message_line(in_words_of_clients(failure_words(cause))))
+
+
+def problem_words(problems: Iterable[Problem]) -> list[str]:
+    """The line of each problem, for a client."""
+    return [in_words_of_clients(problem_line(problem)) for problem in problems]
+
+
+def in_words_of_clients(line: str) -> str:
+    """A message whose hints name options and commands, with the arguments and tools that a client has instead.
+
+    What only the command line of the server can change, the message says so. Commands for a person stay.
+    """
+    for typed, words in _CLIENT_WORDS.items():
+        line = line.replace(typed, words)
+    parts = line.split("`")
+    parts[::2] = [_OPTION.sub(r"\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+_CLIENT_WORDS: Mapping[str, str] = {
+    "with -a NAME": "in the argument agent",
+    "with -t NAME": "in the argument team",
+    " or -t NAME": " or the argument team",
+    "with -w DIR": "with -w DIR on the command line of this server",
+    ", or use --all": "",
+    "with -p": "with -p on the command line of this server",
+    "name another file with --file, or leave it out": "have the file corrected",
+    ", or name another file with --file": "",
+    "`ctxasm search` shows": "search_memories shows",
+    "`ctxasm explain` lists": "explain_context lists",
+    "`ctxasm build --topic WORDS` shows": "build_context with a topic shows",
+}
+"""Parts of hints for the command line, and what they are for a client of the server."""
+
+_OPTION = re.compile(r"(?<!\S)--(agent|team|topic|budget|supersedes)\b")
+"""Options whose names are those of arguments."""
 
 
 def _misfit(error: ValidationError, properties: Mapping[str, Any], where: str) -> ContextasmError:
@@ -63,7 +100,7 @@ def _described(value: object) -> str:
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
-    """What a schema of an argument takes, in words."""
+    """The values that a schema of an argument takes, in words."""
     if "anyOf" in schema:
         return " or ".join(map(_expected, schema["anyOf"]))
     kind = _KINDS.get(schema.get("type", ""), "another value")

@@ -19,10 +19,10 @@ from pydantic import Field, Strict
 from contextasm import api
 from contextasm.config.values import LONGEST_NAME
 from contextasm.integrations.mcp_answers import Explanation, Hit, Hits, Logged, Remembered, ServedWorkspace
+from contextasm.integrations.mcp_refusals import problem_words
 from contextasm.model import Context, ContextasmError, Memory
 from contextasm.rendering.formats import decision_data
 from contextasm.rendering.receipt import receipt
-from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning import shown_name
 from contextasm.text.memory_values import LONGEST_VALUE, MOST_ITEMS
 from contextasm.text.storable import LONGEST_TEXT
@@ -102,7 +102,7 @@ class ServedTools:
         """
         context = self.build(agent, team, topic, budget)
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
-        problems = [*map(problem_line, context.problems)]
+        problems = problem_words(context.problems)
         texts = [context.text, "\n".join([*problems, receipt(context)])]
         return CallToolResult(
             content=[TextContent(type="text", text=text) for text in texts],
@@ -134,7 +134,7 @@ class ServedTools:
             receipt=receipt(context),
             decisions=decisions[:MOST_DECISIONS],
             left_out=max(0, len(decisions) - MOST_DECISIONS),
-            problems=[*map(problem_line, context.problems)],
+            problems=problem_words(context.problems),
         )
 
     def search_memories(
@@ -153,7 +153,7 @@ class ServedTools:
             total = parts.pop("total")
             fields = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
             hits.append(Hit.model_validate({**fields, "score": total, "parts": parts}))
-        return Hits(hits=hits, searched=result.searched, problems=[*map(problem_line, result.problems)])
+        return Hits(hits=hits, searched=result.searched, problems=problem_words(result.problems))
 
     def remember(
         self,
@@ -191,7 +191,7 @@ class ServedTools:
                 agent=agent_name,
                 team=team_name,
             )
-        memory, problems = outcome.memory, [*map(problem_line, outcome.problems)]
+        memory, problems = outcome.memory, problem_words(outcome.problems)
         return Remembered(outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems)
 
     def log(
@@ -206,7 +206,7 @@ class ServedTools:
         agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
             outcome = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
-        return Logged(path=outcome.path, problems=[*map(problem_line, outcome.problems)])
+        return Logged(path=outcome.path, problems=problem_words(outcome.problems))
 
 
 def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]:

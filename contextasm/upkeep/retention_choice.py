@@ -1,4 +1,4 @@
-"""What a policy of retention chooses among its items: pins, what is to be shortened, what is to be evicted.
+"""The choice of a policy of retention among its items: pins, what is to be shortened, what is to be evicted.
 
 Pure functions on sizes, ages and uses; no file is looked at. An item whose uses are unknown is never chosen for a
 lack of uses.

@@ -47,10 +47,7 @@ class OutputFile(NamedTuple):
 
     @classmethod
     def named(cls, kind: OutputKind, path: str) -> Self:
-        """The file that an option names. Raises `ContextasmError` for an empty name."""
-        if not path:
-            what, hint = "names no file: its value is empty", "name a file, or leave the option out"
-            raise ContextasmError(OPTIONS[kind], what, hint)
+        """The file that an option names."""
         return cls(kind, Path(path), os.path.abspath(path))
 
     @property

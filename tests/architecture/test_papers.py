@@ -82,7 +82,7 @@ def test_the_manual_page_has_every_flag(command: str) -> None:
 def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None:
     """The page was silent on `report` and on the schemas, so nobody could know what the figures mean."""
     written = part("ctxasm.1", "JSON")
-    schemas = [path.stem.replace("-", "/") for path in (ROOT / "contextasm/rendering/schemas").glob("*.json")]
+    schemas = ["/".join(path.stem.rsplit("-", 1)) for path in (ROOT / "contextasm/rendering/schemas").glob("*.json")]
     assert schemas
     for name in (*(f"ctxasm.{schema}" for schema in schemas), *ContextMetrics._fields):
         assert re.search(rf"^{re.escape(name)}$", written, re.MULTILINE), name

@@ -7,11 +7,12 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from contextasm.cli.app import COMMANDS, group
 from contextasm.text.cleaning import LONGEST_MESSAGE, LONGEST_WORD
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, clean, ctxasm, fill, inside, refused, shell, start
 
@@ -64,7 +65,7 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pytest.param(("build", "-b", "4.0005k"), ("--budget", "4.0005k"), id="half a token in thousands"),
         pytest.param(("build", "-b", "99999999999"), ("--budget", "99999999999"), id="budget beyond reason"),
         pytest.param(("build", "-b", "9" * 400), ("--budget", "is too large"), id="budget beyond any number"),
-        pytest.param(("build", "-b", ""), ("--budget", "no number"), id="empty budget"),
+        pytest.param(("build", "-b", ""), ("--budget", "is empty"), id="empty budget"),
         pytest.param(("build", "-b", "٣"), ("--budget", "no number"), id="budget in other digits"),
         pytest.param(("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "YYYY-MM-DD"), id="date of no day"),
         pytest.param(
@@ -529,6 +530,35 @@ def test_path_in_a_message_keeps_its_names(tmp_path: Path) -> None:
 def test_hidden_character_in_a_name_is_shown() -> None:
     """Without it the message would say that a good name is none."""
     refused(inside("build", *LUNA[:2], "-a", "lu\u200bna"), "--agent: lu\\u200bna can't be a name")
+
+
+def _empty_values() -> Iterator[tuple[str, ...]]:
+    """Command lines with an empty value of each parameter that names something; the other arguments are there."""
+    for command in COMMANDS:
+        parameters = group().get_command(None, command).params
+        arguments = [each for each in parameters if each.param_type_name == "argument"]
+        for each in parameters:
+            free = each.name in {"text", "topic", "additional", "missing", "team", "if_none_match"}
+            if each.param_type_name == "option" and not (each.is_flag or each.count or free):
+                needed = ["x" for other in arguments if other.required]
+                yield (command, *needed, f"{each.opts[0]}=")
+            elif each.param_type_name == "argument" and not free:
+                yield (command, *("" if other is each else "x" for other in arguments))
+
+
+@pytest.mark.parametrize("words", [*_empty_values()], ids=" ".join)
+def test_an_empty_value_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Such as that of a variable that is not set: `check ""` checked everything, `-w ""` took another folder."""
+    result = inside(*words, cwd=fill(tmp_path, SMALL))
+    assert "is empty: give a value" in result.err or "Invalid value for" in result.err
+    assert result.err.count("\n") == 1
+    assert result.code == 2 or words[0] == "hook"
+
+
+def test_an_empty_team_is_no_team_and_an_empty_etag_is_none(tmp_path: Path) -> None:
+    """Both are said on purpose: a setting may name a team, and a first run has no etag."""
+    fill(tmp_path, {"ctxasm.yaml": "team: nobody\n"})
+    assert inside("build", "-a", "a", "-t", "", "--if-none-match", "", "-q", cwd=tmp_path).out == SMALL_TEXT
 
 
 def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:

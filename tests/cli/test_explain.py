@@ -198,7 +198,8 @@ def test_line_outside_the_workspace_is_not_read(place: str) -> None:
 def test_line_as_json_says_the_same() -> None:
     """For programs."""
     result = inside("explain", *LUNA, "--line", "agents/luna/IDENTITY.md:1", "--json")
-    assert json.loads(result.out) == {"in": True, "layer": "L1", "reason": "included: its layer is required"}
+    told = {"in": True, "layer": "L1", "reason": "included: its layer is required"}
+    assert json.loads(result.out) == {"schema": "ctxasm.line/1", **told}
 
 
 def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+import contextasm
 from contextasm.cli.app import COMMANDS
-from tests.command import SMALL, fill, inside
+from tests.command import SAMPLE, SMALL, fill, inside
 from tests.workspace.test_watch import watching
 
 OTHERWISE = {
@@ -23,6 +27,96 @@ OTHERWISE = {
     "mcp": "speaks JSON-RPC",
 }
 """Commands that have no `--json`, and why."""
+
+SCHEMAS = Path(contextasm.__file__).parent / "rendering" / "schemas"
+
+REQUEST = ("-a", "luna", "-t", "q1")
+
+MORE = {
+    "agents/luna/daily/archive/2024/2024-05-02.md": "- The vendor has quoted.\n",
+    "new.jsonl": '{"text": "The gate is green.", "source": "brought"}\n{"text": "The bell rings at noon."}\n',
+}
+"""What the sample lacks: an archived log, and memories to import."""
+
+DOCUMENTS: Mapping[str, Sequence[tuple[str, ...]]] = {
+    "explain": [
+        REQUEST,
+        (*REQUEST, "--id", "agents/luna/IDENTITY.md"),
+        (*REQUEST, "--line", "agents/luna/IDENTITY.md:1"),
+        (*REQUEST, "--line", "agents/kenji/IDENTITY.md:1"),
+        ("--host", "claude-code"),
+    ],
+    "plan": [REQUEST],
+    "stats": [(), REQUEST],
+    "search": [(*REQUEST, "demo date"), (*REQUEST, "xylophone"), ("--archive", "vendor"), ("--archive", "xylophone")],
+    "remember": [("-a", "luna", "The dock is wet."), ("-a", "luna", "The demo date is the ninth of May.")],
+    "feedback": [("{record}", "--missing", "the date of the demo")],
+    "show": [("{memory}",)],
+    "memory": [("deprecate", "{memory}")],
+    "log": [("-a", "luna", "An entry")],
+    "tidy": [(), ("--apply", "--all"), ("--undo",)],
+    "task": [("show",), ("push", "Ship it"), ("block", "No wind"), ("pop", "Done")],
+    "import": [("jsonl", "new.jsonl", "-a", "luna", "--dry-run"), *[("jsonl", "new.jsonl", "-a", "luna")] * 2],
+    "check": [(), ("--host", "codex")],
+    "lock": [(), ()],
+    "diff": [("{record}", *REQUEST)],
+    "replay": [("{record}",)],
+    "init": [("new",), ("new",)],
+    "config": [(*REQUEST,), (*REQUEST, "--origin")],
+    "profiles": [()],
+    "rules": [(), ("eval", *REQUEST), ("eval", *REQUEST, "--topic", "a press text")],
+    "tokenizers": [()],
+}
+"""Command lines of each command that print one document; those of a command run one after the other."""
+
+
+def held_against_its_schema(document: Any) -> str:
+    """The name of a document's schema, which it fits."""
+    name = document["schema"]
+    assert re.fullmatch(r"ctxasm\.[a-z-]+/[1-9]", name)
+    path = SCHEMAS / f"{name.removeprefix('ctxasm.').replace('/', '-')}.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["schema"]["const"] == schema["title"] == name
+    errors = [f"{error.json_path}: {error.message}" for error in Draft202012Validator(schema).iter_errors(document)]
+    assert errors == []
+    return str(name)
+
+
+def documents_of(command: str, folder: Path) -> list[Any]:
+    """What the command lines of one command print in a copy of the sample."""
+    root = fill(Path(copytree(SAMPLE, folder / "ws")), MORE, base={})
+    inside("build", *REQUEST, "--record", "-o", os.devnull, cwd=root)
+    (record,) = (root / ".ctxasm" / "records").glob("*.json")
+    memory = told("remember", "-a", "luna", "The bell rings at noon.", "--json", cwd=root)["memories"][0]["id"]
+    found = []
+    for line in DOCUMENTS[command]:
+        words = [word.format(record=record, memory=memory) for word in line]
+        result = inside(command, *words, "--json", cwd=root)
+        assert result.code in {0, 1}, result.err
+        found.append(json.loads(result.out))
+    return found
+
+
+def test_the_list_of_documents_has_every_command() -> None:
+    """A command that gets `--json` is held against a schema, too; others are tested elsewhere."""
+    assert {*DOCUMENTS} == {*COMMANDS} - {*OTHERWISE} - {"watch", "store"}
+
+
+@pytest.mark.parametrize("command", DOCUMENTS)
+def test_every_document_names_its_schema_and_fits_it(tmp_path: Path, command: str) -> None:
+    """Lists of search, config, profiles, rules, tokenizers, task and `explain --line` named none."""
+    for document in documents_of(command, tmp_path):
+        held_against_its_schema(document)
+
+
+def test_every_schema_is_that_of_an_output(tmp_path: Path) -> None:
+    """A schema of nothing would promise what no command prints."""
+    found = set()
+    for number, command in enumerate(DOCUMENTS):
+        found |= {document["schema"] for document in documents_of(command, tmp_path / str(number))}
+    files = {f"ctxasm.{path.stem[:-2]}/{path.stem[-1]}" for path in SCHEMAS.glob("*.json")}
+    assert files - found == {"ctxasm.manifest/1", "ctxasm.record/1", "ctxasm.store/1", "ctxasm.watch/1"}
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in OTHERWISE])
@@ -95,7 +189,7 @@ def test_watch_tells_an_event_a_line(tmp_path: Path) -> None:
         watch.tells('"errors": ["')
         events = [json.loads(line) for line in watch.log.split("\n") if line]
     assert [event["event"] for event in events[:3]] == ["build", "watching", "build"]
-    assert {event["schema"] for event in events} == {"ctxasm.watch/1"}
+    assert {*map(held_against_its_schema, events)} == {"ctxasm.watch/1"}
     first, later = events[0], events[2]
     assert (first["why"], first["written"], first["errors"]) == (["start"], ["out.md"], [])
     assert later["why"] == ["agents/a/IDENTITY.md"]

@@ -156,7 +156,7 @@ def test_rules_are_listed_and_tried_without_a_build(tmp_path: Path) -> None:
     assert "var.phase eq beta" in inside("rules", "-w", folder).out
     assert "has no value" in inside("rules", "eval", "-w", folder, "-a", "a").out
     fired = inside("rules", "eval", "-w", folder, "-a", "a", "--var", "phase=beta", "--json").out
-    assert json.loads(fired)[0]["fired"] is True
+    assert json.loads(fired)["rules"][0]["fired"] is True
     refused(inside("rules", "eval", "-w", folder, "--var", "phase"), "--var", "NAME=VALUE")
     refused(inside("rules", "evil", "-w", folder), "eval")
 
@@ -168,7 +168,7 @@ def test_environment_is_open_to_rules_only_where_the_config_lists_it(tmp_path: P
     refused(inside("rules", "-w", folder), "rules/10.yaml:2", "STAGE")
     (folder / "ctxasm.yaml").write_text("env: [STAGE]\n")
     told = inside("rules", "eval", "-w", folder, "-a", "a", "--json", env={"STAGE": "ci"}).out
-    assert json.loads(told)[0]["fired"] is True
+    assert json.loads(told)["rules"][0]["fired"] is True
 
 
 def test_rules_may_stand_in_the_config(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_rules_may_ask_what_git_calls_changed_and_which_branch_it_is(tmp_path: P
 
     def fired() -> list[bool]:
         told = inside("rules", "eval", "-w", folder, "-a", "a", "--date", "2025-03-14", "--json").out
-        return [each["fired"] for each in json.loads(told)]
+        return [each["fired"] for each in json.loads(told)["rules"]]
 
     assert fired() == [False, False, True]
     git = ["git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@b.c"]

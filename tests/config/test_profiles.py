@@ -55,7 +55,7 @@ def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
 
 def test_list_names_every_shipped_profile() -> None:
     """With its budget and what it is for."""
-    listed = json.loads(inside("profiles", "--json").out)
+    listed = json.loads(inside("profiles", "--json").out)["profiles"]
     assert [each["name"] for each in listed] == shipped()
     assert {"default", "openclaw"} <= set(shipped())
     assert all(each["summary"] and each["budget"] == load_profile(each["name"], "", Path()).budget for each in listed)
@@ -199,7 +199,7 @@ def _origins(folder: Path, *words: str, **env: str) -> dict[str, tuple[str, str]
     """Value and origin of each setting."""
     result = inside("config", "--origin", "--json", *words, cwd=folder, env=env)
     assert result.code == 0, result.err
-    return {each["key"]: (each["value"], each["origin"]) for each in json.loads(result.out)}
+    return {each["key"]: (each["value"], each["origin"]) for each in json.loads(result.out)["settings"]}
 
 
 def test_config_names_where_each_value_comes_from(tmp_path: Path) -> None:

@@ -665,6 +665,16 @@ def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
         assert context(json.loads(done.stdout))
 
 
+def test_python_of_the_readme_works(tmp_path: Path) -> None:
+    """As it is pasted, in the repository's folder."""
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    shutil.copytree(SAMPLE, tmp_path / "sample_workspace")
+    words = [sys.executable, "-c", block]
+    done = subprocess.run(words, cwd=tmp_path, env=clean(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("## Identity\n")
+
+
 def test_help_lists_the_hosts_that_have_hooks() -> None:
     """For the option that names one."""
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from llm.cli import cli
 from llm.plugins import pm
 
 from contextasm.integrations import llm_plugin
-from tests.command import SAMPLE, fill, inside
+from tests.command import ROOT, SAMPLE, fill, inside
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,22 @@ def test_fragment_is_the_document(argument: str, words: tuple[str, ...]) -> None
     told = json.loads(run("-m", "echo", "-f", f"ctxasm:{argument}", "Go on.", "--no-log", "-n"))
     assert told["prompt"].startswith(built(*words).rstrip("\n"))
     assert told["prompt"].endswith("Go on.")
+
+
+README = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("$ llm ")]
+
+
+@pytest.mark.parametrize("line", README)
+def test_line_of_the_readme_works(line: str) -> None:
+    """With a model that repeats its prompt: the context is in it."""
+    _, _, *words = shlex.split(line)
+    told = json.loads(run(*words, "-m", "echo", "--no-log", "-n"))
+    assert "## Identity" in told["prompt"] + (told.get("system") or "")
+
+
+def test_readme_shows_a_fragment_and_a_template() -> None:
+    """Each as a line to paste."""
+    assert sorted(line.split()[2] for line in README) == ["-f", "-t"]
 
 
 def test_template_is_the_system_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

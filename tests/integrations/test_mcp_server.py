@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
@@ -27,14 +28,17 @@ from mcp.types import PromptReference, TextContent
 
 import contextasm
 from contextasm.integrations.mcp_answers import ServedWorkspace
+from contextasm.integrations.mcp_refusals import refusal_line
 from contextasm.integrations.mcp_server import make_server
 from contextasm.integrations.mcp_tools import MOST_DECISIONS
+from contextasm.model import ContextasmError
 from contextasm.text.cleaning import LONGEST_MESSAGE
 from contextasm.text.storable import LONGEST_TEXT
 from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, ctxasm, fill, inside, refused
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 LUNA = {"agent": "luna", "team": "q1"}
+PACKAGE = Path(contextasm.__file__).parent
 
 
 def ask(served: ServedWorkspace, question: Callable[[Any], Awaitable[Any]], mode: Any = "auto") -> Any:
@@ -366,6 +370,41 @@ def test_argument_that_does_not_fit_is_refused_in_one_line(
 ) -> None:
     """In our words, with its name and what to give."""
     assert refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments, mode).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "line"),
+    [
+        ("build_context", {}, "agent: none named: name one in the argument agent; there are kenji, luna"),
+        ("search_memories", {"query": "demo"}, "agent: none named: name one in the argument agent; there are"),
+        ("log", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument team;"),
+        ("log", {"text": "x", "agent": "luna", "team": "q1"}, "team: an agent is given, too: name only one of the two"),
+        ("remember", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument"),
+        ("remember", {"text": "x", "agent": "luna", "supersedes": ["zzz"]}, "supersedes: there is no memory zzz: expl"),
+    ],
+)
+def test_hints_name_arguments_and_no_options(tool: str, arguments: dict[str, Any], line: str) -> None:
+    """A model has no command line: it was told to "name one with -a NAME"."""
+    told = refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments)
+    assert told.startswith(line)
+    assert not re.search(r"(?<!\w)--?[a-z]", told)
+
+
+def _hints() -> list[str]:
+    """Every text of the package, outside of the command line itself, that names an option of a request."""
+    files = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in {"cli", "checks"}]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
+    texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [text for text in texts if isinstance(text, str) and re.search(r" (-[at] NAME|-p\b|--all\b)", text)]
+
+
+def test_no_hint_of_the_package_tells_a_client_to_type_an_option() -> None:
+    """New ones, too; what the command line of the server fixes is said to be there."""
+    hints = [hint for hint in _hints() if "\n" not in hint and "of this server" not in hint and hint[:4] != "with"]
+    assert len(hints) >= 5
+    for hint in hints:
+        told = refusal_line(ContextasmError("agent", "none named", hint)).replace("-p on the command line of this", "")
+        assert not re.search(r" (-[atp]|--all)\b", told), hint
 
 
 HOSTILE = (

@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from contextlib import chdir, suppress
 from datetime import UTC, date, datetime
 from enum import Enum
+from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from traceback import format_exception
 from typing import Any, get_type_hints
+from unicodedata import category
 
 import pytest
 from hypothesis import given
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 
 import contextasm
 from contextasm.api import RequestOptions
-from tests.command import fill
+from tests.command import fill, inside
 from tests.workspaces import law
 
 
@@ -81,3 +84,87 @@ def test_parameters_together_are_taken_or_refused(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([*FUNCTIONS]))
     odd = st.sampled_from(ODD) | st.text() | st.lists(st.text(), max_size=3)
     call(name, data.draw(st.dictionaries(st.sampled_from(parameters(name)), odd, max_size=4)))
+
+
+TOKEN = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+"""A secret of a known form."""
+
+HOSTILE = (
+    st.lists(
+        st.sampled_from(
+            [f" {TOKEN} ", "a", "a b", "\n", "\r", "\t", "::error::x", "\x1b[31m", "\u202e", "\u200b", "\x85", "é", "/"]
+        )
+        | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8),
+        min_size=1,
+        max_size=6,
+    )
+    .map("".join)
+    .filter(bool)
+)
+"""Texts that no message may show as they are."""
+
+_UNSEEN = "\u200b\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+
+
+def is_shown_as_it_is(text: str) -> bool:
+    """Whether a text is one line without a secret and without characters that act or that nobody sees."""
+    unseen = [
+        character for character in text if character in _UNSEEN or category(character) in {"Cc", "Cs", "Zl", "Zp"}
+    ]
+    return not unseen and TOKEN not in text
+
+
+TEXT_OPTIONS = (
+    "agent",
+    "team",
+    "profile",
+    "tokenizer",
+    "date",
+    "tz",
+    "strategy",
+    "since",
+    "format",
+    "privacy",
+    "audience",
+)
+"""Options of one text that are refused where they name nothing."""
+
+
+def build_error(options: Mapping[str, Any]) -> contextasm.ContextasmError | None:
+    """The error that a build with these options raises; None where it has a result."""
+    try:
+        contextasm.build(**options)
+    except contextasm.ContextasmError as error:
+        return error
+    return None
+
+
+@law(200)
+@given(st.sampled_from(TEXT_OPTIONS), HOSTILE)
+def test_an_error_has_the_text_that_the_command_line_prints(option: str, text: str) -> None:
+    """One printable line without a secret, and nothing else is shown with it."""
+    with TemporaryDirectory() as folder, chdir(fill(Path(folder), {"agents/a/IDENTITY.md": "I am a.\n"})):
+        error = build_error({"agent": "a", option: text})
+        if error is not None:
+            agent = () if option == "agent" else ("--agent=a",)
+            result = inside("build", *agent, f"--{option}={text}", cwd=folder)
+            assert result.err == f"ctxasm: error: {error}\n"
+            for shown in (str(error), error.where, error.what, error.hint):
+                assert is_shown_as_it_is(shown)
+            assert TOKEN not in "".join(format_exception(error))
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "a\udcff\n::error::x", f"{TOKEN}\n\u202e"])
+def test_no_error_breaks_a_line_or_shows_a_secret(name: str, tmp_path: Path) -> None:
+    """Of names that the command line can't be given as well, and of folders."""
+    for given_options in ({"agent": name}, {"workspace": tmp_path / name}, {"open": [name], "agent": name}):
+        with pytest.raises(contextasm.ContextasmError) as caught:
+            contextasm.build(**given_options)
+        assert is_shown_as_it_is(str(caught.value))
+
+
+@pytest.mark.parametrize("option", ["open", "exclude", "scope", "event_types", "prefer"])
+def test_a_list_that_never_ends_is_refused(option: str) -> None:
+    """It was read until the memory was full."""
+    with pytest.raises(contextasm.ContextasmError, match=f"{option}: has more than 10,000 values"):
+        contextasm.build(**{option: repeat("a")})  # type: ignore[arg-type]

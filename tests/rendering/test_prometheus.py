@@ -177,7 +177,7 @@ def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, st
         (("-o", "OUT.md", "--manifest", "m", "--metrics", "m"), "is the --manifest file m too"),
         (("--metrics", "-"), "the context goes there"),
         (("-o", "OUT.md", "--manifest", "-", "--metrics", "-"), "the file of --manifest goes there"),
-        (("--metrics", ""), "names no file"),
+        (("--metrics", ""), "is empty"),
         (("-o", "OUT.md", "--check", "--metrics", "m"), "--check writes nothing"),
         (("--metrics", "no/m.prom"), "make its folder first"),
     ],

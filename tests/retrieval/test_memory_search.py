@@ -244,9 +244,8 @@ def found(*words: str | Path) -> list[dict[str, Any]]:
     """What `ctxasm search --json` prints."""
     result = inside("search", *words, "--json")
     assert (result.code, result.err) == (0, "")
-    data = json.loads(result.out)
-    assert isinstance(data, list)
-    return data
+    hits: list[dict[str, Any]] = json.loads(result.out)["hits"]
+    return hits
 
 
 def test_search_has_the_scores_of_a_build() -> None:
@@ -318,7 +317,8 @@ def test_search_without_a_match_ends_with_1() -> None:
     result = inside("search", *LUNA, "xylophone")
     assert (result.code, result.out) == (1, "")
     assert re.fullmatch(r"ctxasm: none of \d+ memories matches\n", result.err)
-    assert inside("search", *LUNA, "xylophone", "--json")[:2] == (1, "[]\n")
+    nothing = inside("search", *LUNA, "xylophone", "--json")
+    assert (nothing.code, json.loads(nothing.out)["hits"]) == (1, [])
 
 
 def test_search_in_a_workspace_without_memories_says_so(tmp_path: Path) -> None:

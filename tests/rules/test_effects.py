@@ -264,8 +264,9 @@ def test_rules_are_listed_in_the_order_in_which_they_are_heard(tmp_path: Path) -
     rules = "- {name: low, then: {exclude: [x/**]}}\n- {name: high, priority: 9, then: {exclude: [y/**]}}\n"
     config = "rules:\n  - {name: mid, then: {exclude: [z/**]}}\n"
     folder = workspace(tmp_path, rules, **{"ctxasm.yaml": config})
-    listed = [row["rule"] for row in json.loads(inside("rules", "-w", folder, "--json").out)]
-    heard = [row["rule"] for row in json.loads(inside("rules", "eval", "-w", folder, "-a", "a", "--json").out)]
+    listed = [row["rule"] for row in json.loads(inside("rules", "-w", folder, "--json").out)["rules"]]
+    evaluated = json.loads(inside("rules", "eval", "-w", folder, "-a", "a", "--json").out)
+    heard = [row["rule"] for row in evaluated["rules"]]
     assert listed == heard == ["high", "mid", "low"]
 
 

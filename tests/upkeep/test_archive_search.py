@@ -22,7 +22,7 @@ def test_archived_logs_and_memories_are_found(tmp_path: Path, compress: bool) ->
     root = fill(tmp_path, {"ctxasm.yaml": settings, ARCHIVE: TEXT, **logs})
     assert inside("search", "-w", root, "--archive", "late sank").code == 1
     assert inside("tidy", "-w", root, *WORDS, "--apply", "--safe", "-q").out == ""
-    found = json.loads(inside("search", "-w", root, "--archive", "--json", "ferry").out)
+    found = json.loads(inside("search", "-w", root, "--archive", "--json", "ferry").out)["hits"]
     suffix = ".gz" if compress else ""
     archived_log = log_of(40).replace("daily/", "daily/archive/2026/") + suffix
     assert {(hit["path"], hit["line"], hit["source"], hit["text"]) for hit in found} == {

@@ -171,7 +171,7 @@ def test_a_shared_search_in_archives_finds_no_private_log(tmp_path: Path, compre
     root = fill(tmp_path, {**WORKSPACE, **logs, **layer})
     tidy(root)
     words = ("search", "-w", root, "--archive", "--json", "--top", "9", "brass")
-    texts = {each["text"] for each in json.loads(inside(*words).out)}
+    texts = {each["text"] for each in json.loads(inside(*words).out)["hits"]}
     assert {WORDS, "A brass box", "A brass bell"} <= texts
-    found = {each["text"] for each in json.loads(inside(*words, "--audience", "shared").out)}
+    found = {each["text"] for each in json.loads(inside(*words, "--audience", "shared").out)["hits"]}
     assert found == {"A brass bell", "Brass keys are sold at the harbor"}

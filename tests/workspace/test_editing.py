@@ -15,7 +15,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
-from tests.command import clean, fill, inside, refused, shell, start
+from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, refused, shell, start
 
 DAY = ("--date", "2025-03-14")
 LIST = "agents/a/memories/2025-03.md"
@@ -113,6 +113,21 @@ def test_row_38_touch(tmp_path: Path) -> None:
         "agents/a/memories/later.md": MEMORIES["agents/a/memories/later.md"],
     }
     assert inside("build", *DAY, "-w", tmp_path).out == plain
+
+
+@pytest.mark.parametrize("closed", [".", "agents/a/memories"])
+def test_touch_that_cant_be_done_is_refused_before_anything_is_written(tmp_path: Path, closed: str) -> None:
+    """The whole document went to standard output before the error, and a record to its folder."""
+    fill(tmp_path, MEMORIES)
+    (tmp_path / closed).chmod(0o555)
+    words = [*UNPRIVILEGED, *COMMAND, "build", *DAY, "--touch", "--record", "-w", str(tmp_path)]
+    try:
+        done = subprocess.run(words, env=clean(), capture_output=True, text=True, check=False)
+    finally:
+        (tmp_path / closed).chmod(0o755)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ctxasm: error: " in done.stderr
+    assert not [*tmp_path.glob(".ctxasm/records/*")]
 
 
 def test_touch_leaves_alone_what_was_not_shown(tmp_path: Path) -> None:

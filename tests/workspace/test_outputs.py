@@ -191,7 +191,7 @@ def test_manifest_on_standard_output(tmp_path: Path) -> None:
 )
 def test_empty_name_and_dash_are_no_file(tmp_path: Path, words: tuple[str, ...]) -> None:
     """An unset variable printed the context with exit code 0; `--into -` made a file called `-`."""
-    refused(build(fill(tmp_path, {}), *words), "name")
+    refused(build(fill(tmp_path, {}), *words), "name a file" if words[-1] else "is empty")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agents"]
 
 

@@ -10,7 +10,7 @@ import typer
 
 from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
-from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stdout
+from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stderr_lines, write_stdout
 from contextasm.config.options import Options
 from contextasm.model import SHARED
 
@@ -167,6 +167,10 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
 
     workspace = built.job.workspace
     assert isinstance(workspace, Folder)
+    if flags.touch:
+        from contextasm.workspace.editing.memories import refuse_untouchable
+
+        refuse_untouchable(workspace, built.context)
     with files.settled(built.text, built.reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if built.recording:
             stored = _stored_reads(built.context, built.recording) if flags.record_inputs else {}
@@ -195,7 +199,7 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)
-        write_stderr(format_columns(header, rows, right).rstrip("\n"))
+        write_stderr_lines(format_columns(header, rows, right))
     if flags.verbose:
         settings = [
             (key, f"{setting.value or '-'} ({setting.origin})")
@@ -203,11 +207,11 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
             if "." not in key
         ]
         table = format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
-        write_stderr(table.rstrip("\n"))
+        write_stderr_lines(table)
         table = format_columns(("layer", "section", "tokens", ""), section_rows(context, job.build.counter), (2,))
-        write_stderr(table.rstrip("\n"))
+        write_stderr_lines(table)
         if any(trace.lost for trace in context.rule_traces):
-            write_stderr(format_columns(*rule_trace_table(context.rule_traces)).rstrip("\n"))
+            write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         write_stderr(f"etag: {context.etag}")
     write_stderr(receipt(context, job.taken))
 

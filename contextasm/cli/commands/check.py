@@ -118,8 +118,8 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     from contextasm.model import ContextasmError
 
-    if baseline in {"", "-"}:
-        what = "names no file: its value is empty" if not baseline else "- is no file that could hold a baseline"
+    if baseline == "-":
+        what = "- is no file that could hold a baseline"
         raise ContextasmError("--baseline", what, "name a file, such as .ctxasm-baseline.json")
     if update and not baseline:
         raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")

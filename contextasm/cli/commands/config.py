@@ -22,7 +22,8 @@ def config(
     show_taken(job.taken)
     rows = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
-        write_stdout(format_json([dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]))
+        data = [dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]
+        write_stdout(format_json({"schema": "ctxasm.config/1", "settings": data}))
     elif origin:
         write_stdout(format_table(("setting", "value", "from"), rows))
     else:

@@ -291,5 +291,5 @@ def _line_text(
     trace = trace_line(workspace, context, path, int(number), layers)
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
-        return format_json({"in": trace.shown, "layer": trace.layer, "reason": reason})
+        return format_json({"schema": "ctxasm.line/1", "in": trace.shown, "layer": trace.layer, "reason": reason})
     return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")

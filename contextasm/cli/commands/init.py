@@ -58,10 +58,7 @@ def run(
 
 def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
     from contextasm.config.values import parse_name
-    from contextasm.model import ContextasmError
 
-    if "" in (names or ()):
-        raise ContextasmError(flag, "the name is empty", "give a name")
     return [parse_name(name, flag) for name in names or ()]
 
 

@@ -33,7 +33,8 @@ def run(
     profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]
     if json:
         fields = ("name", "budget", "summary")
-        write_stdout(format_json([{field: getattr(profile, field) for field in fields} for profile in profiles]))
+        data = [{field: getattr(profile, field) for field in fields} for profile in profiles]
+        write_stdout(format_json({"schema": "ctxasm.profiles/1", "profiles": data}))
     else:
         rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
         write_stdout(format_table(("profile", "budget", "what it is for"), rows, (1,)))

@@ -52,7 +52,7 @@ def _rule_list(options: Options, *, as_json: bool) -> str:
 
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
-        return format_json([*map(_rule_data, rule_set)])
+        return format_json({"schema": "ctxasm.rules/1", "rules": [*map(_rule_data, rule_set)]})
     return format_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
 
 
@@ -68,7 +68,9 @@ def _rule_traces(options: Options, *, as_json: bool) -> str:
         from contextasm.rules.apply import rule_traces
 
         traces = rule_traces(evaluation)
-    return format_json([*map(rule_trace_data, traces)]) if as_json else format_table(*rule_trace_table(traces))
+    if as_json:
+        return format_json({"schema": "ctxasm.rule-traces/1", "rules": [*map(rule_trace_data, traces)]})
+    return format_table(*rule_trace_table(traces))
 
 
 def _rule_data(rule: Rule) -> Mapping[str, object]:

@@ -55,7 +55,8 @@ def show_hits(
     hits = found.hits
     show_taken(found.taken)
     if json:
-        write_stdout(format_json([_hit_data(*hit) for hit in hits]))
+        data = {"searched": found.searched, "hits": [_hit_data(*hit) for hit in hits]}
+        write_stdout(format_json({"schema": "ctxasm.search/1", **data}))
     elif hits:
         write_stdout(shown(_hit_table(hits)))
     show_problems(found.problems)
@@ -86,7 +87,8 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     found = search_archives(workspace, owners or EVERY_OWNER, topic)
     hits = found.hits[:top]
     if json:
-        write_stdout(format_json([hit._asdict() for hit in hits]))
+        data = {"searched": found.searched, "hits": [hit._asdict() for hit in hits]}
+        write_stdout(format_json({"schema": "ctxasm.archive-search/1", **data}))
     elif hits:
         rows = [
             (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, format_table, require_stdout, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import (
+    format_json,
+    format_table,
+    require_stdout,
+    show_problems,
+    shown_line,
+    write_stderr,
+    write_stdout,
+)
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -62,9 +70,10 @@ def store(
     if flags.json:
         write_stdout(format_json({"schema": "ctxasm.store/1", "action": action, **data}))
     elif action == "status":
-        write_stdout("".join(f"{line}\n" for line in lines))
+        write_stdout("".join(f"{shown_line(line)}\n" for line in lines))
     elif not flags.quiet:
-        write_stderr("\n".join(f"ctxasm: {line}" for line in lines))
+        for line in lines:
+            write_stderr(f"ctxasm: {line}")
     return int(action == "status" and not data["reachable"])
 
 

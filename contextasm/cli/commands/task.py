@@ -14,7 +14,7 @@ from contextasm.cli.output import (
     show_problems,
     shown,
     write_receipt,
-    write_stderr,
+    write_stderr_lines,
     write_stdout,
 )
 from contextasm.cli.owner import typed_text
@@ -65,12 +65,13 @@ def task(
         require_stdout()
     stack = _resulting_stack(options, action, text)
     if json:
-        data = format_json({"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]})
-        (write_stdout if action == "show" else write_receipt)(data)
+        data = {"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]}
+        write = write_stdout if action == "show" else write_receipt
+        write(format_json({"schema": "ctxasm.tasks/1", **data}))
     elif action == "show":
         write_stdout(shown(_stack_text(stack)))
     elif not quiet:
-        write_stderr(_stack_text(stack).rstrip("\n"))
+        write_stderr_lines(_stack_text(stack))
     return 0
 
 

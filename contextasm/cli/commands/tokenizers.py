@@ -11,7 +11,8 @@ def run(json: JsonOption = False) -> int:
     from contextasm.selection.tokens import TOKENIZERS
 
     if json:
-        write_stdout(format_json([{"name": name, "about": about} for name, about in TOKENIZERS.items()]))
+        data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
+        write_stdout(format_json({"schema": "ctxasm.tokenizers/1", "tokenizers": data}))
     else:
         write_stdout(format_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()]))
     return 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from contextasm.cli.options import LockedOption, QuietOption, takes_options
-from contextasm.cli.output import show_problems, show_taken, write_stderr
+from contextasm.cli.output import show_problems, show_taken, shown_line, write_stderr
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class _LiveLines:
         """Write a message above the last line."""
         from rich.text import Text
 
-        self._live.console.print(Text(line), soft_wrap=True)
+        self._live.console.print(Text(shown_line(line)), soft_wrap=True)
 
     def show(self, line: str) -> None:
         """Show the latest build in the last line."""
@@ -285,5 +285,5 @@ class _LiveLines:
 
         from rich.text import Text
 
-        text = Text(f"{time.strftime('%H:%M:%S')} {line}", no_wrap=True, overflow="ellipsis")
+        text = Text(f"{time.strftime('%H:%M:%S')} {shown_line(line)}", no_wrap=True, overflow="ellipsis")
         self._live.update(text, refresh=True)

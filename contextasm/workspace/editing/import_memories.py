@@ -71,7 +71,7 @@ def store_entries(
 
 
 def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> str:
-    """What becomes of an entry (`ImportOutcome.what`)."""
+    """The outcome of an entry (`ImportOutcome.what`)."""
     if not is_known:
         return "added"
     return "left" if not differing else "changed" if update else "differs"

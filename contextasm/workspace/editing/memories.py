@@ -26,7 +26,8 @@ from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
-from contextasm.workspace.editing.files import EditableFiles, locked, save_file
+from contextasm.workspace.atomic import refuse_unwritable
+from contextasm.workspace.editing.files import EditableFiles, locked, save_file, writable_path
 from contextasm.workspace.folder import Folder
 
 _MANY = 1000
@@ -198,22 +199,43 @@ def touch_memories(workspace: Folder, context: Context) -> int:
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
     Memories of a shared store are left to `store.writing.touch_in_store`.
     """
+    shown = _shown_memories(workspace, context)
+    if not shown:
+        return 0
+    with locked(workspace):
+        changes = _access_changes(workspace, context, shown)
+        for path, (_, data) in changes.items():
+            if data:
+                save_file(workspace, path, data)
+    return sum(count for count, _ in changes.values())
+
+
+def refuse_untouchable(workspace: Folder, context: Context) -> None:
+    """Raise `ContextasmError` where `touch_memories` could not write, as far as can be said without trying."""
+    shown = _shown_memories(workspace, context)
+    if not shown:
+        return
+    with locked(workspace):
+        for path, (_, data) in _access_changes(workspace, context, shown).items():
+            if data:
+                refuse_unwritable(writable_path(workspace, path))
+
+
+def _shown_memories(workspace: Folder, context: Context) -> dict[str, list[Decision]]:
+    """The decisions on the memories of files that a context shows, by their file."""
     shown: dict[str, list[Decision]] = {}
     for decision in context.decisions:
         is_file = not (workspace.overlay and workspace.overlay.home(decision.path))
         if decision.kept and decision.fragment != decision.path and is_file:
             shown.setdefault(decision.path, []).append(decision)
-    if not shown:
-        return 0
-    with locked(workspace):
-        changes = {
-            path: _with_access_date(workspace, path, decisions, context.request.date)
-            for path, decisions in shown.items()
-        }
-        for path, (_, data) in changes.items():
-            if data:
-                save_file(workspace, path, data)
-    return sum(count for count, _ in changes.values())
+    return shown
+
+
+def _access_changes(
+    workspace: Folder, context: Context, shown: Mapping[str, list[Decision]]
+) -> dict[str, tuple[int, bytes]]:
+    day = context.request.date
+    return {path: _with_access_date(workspace, path, decisions, day) for path, decisions in shown.items()}
 
 
 def _with_access_date(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
