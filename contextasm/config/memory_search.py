@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, ContextasmError, Memory, Problem, Profile, Score, SourceQuery
 from contextasm.retrieval.audience import for_audience
@@ -58,10 +58,12 @@ def best_memories(
 def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:
     """The text without blanks around it.
 
-    Raises `ContextasmError` for a blank text, and for an owner beside `everywhere`.
+    Raises `ContextasmError` for a blank text, for an owner beside `everywhere`, and for an option without an effect.
     """
     if not (topic := text.strip()):
         raise ContextasmError("search", "the text is blank", "give some words to search for")
+    if unused := next((name for name in UNUSED_IN_SEARCH if getattr(options, name)), ""):
+        raise ContextasmError(unused, "has no effect on a search", "leave it out")
     if everywhere and (options.agent or options.team):
         raise ContextasmError("--all", "searches every agent and team", "leave out --agent and --team")
     return topic

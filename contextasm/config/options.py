@@ -89,3 +89,10 @@ def parse_deadline(deadline: str | None) -> float | None:
 def is_lock_required(environment: Mapping[str, str]) -> bool:
     """Whether the environment asks for builds of approved files only (`config/approval.py`)."""
     return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}
+
+
+UNUSED_IN_SEARCH = (
+    *("topic", "budget", "tokenizer", "layers", "session", "open", "since", "event_types", "entity_types", "exclude"),
+    *("prefer", "deadline", "additional", "variables", "format"),
+)
+"""Options of a build that mean nothing to a search."""

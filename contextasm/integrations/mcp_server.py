@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import signal
 from collections.abc import Iterable
 from typing import Any
 
-import anyio
 from mcp import MCPError
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
@@ -92,7 +92,7 @@ class _ContextServer(MCPServer[Any]):
             try:
                 options = self._lowlevel_server.create_initialization_options()
                 await self._lowlevel_server.run(read_stream, write_stream, options)
-            except anyio.get_cancelled_exc_class():
+            except asyncio.CancelledError:
                 if _has_no_reader(answers):
                     self._tools.end_process(141)
                 raise

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import contextasm
 from contextasm.cli.app import COMMANDS, group, takes_one_value
-from tests.command import SMALL_TEXT, fill, inside, refused
+from contextasm.config.options import UNUSED_IN_SEARCH
+from tests.command import SAMPLE, SMALL_TEXT, fill, inside, refused
 
 ONE_VALUE = [
     (name, option.opts)
@@ -55,3 +57,19 @@ def test_text_that_looks_like_an_option_is_no_second_value(tmp_path: Path) -> No
     fill(tmp_path, {})
     assert inside("build", "--topic", "-a", "-a", "a", "-q", cwd=tmp_path).code == 0
     assert inside("remember", "-q", "-a", "a", "--", "-a", cwd=tmp_path).code == 0
+
+
+def test_search_offers_no_option_without_an_effect() -> None:
+    """One that a build alone heeds would be a promise."""
+    offered = {
+        name.strip("-").replace("-", "_") for command, names in ONE_VALUE if command == "search" for name in names
+    }
+    assert not offered & {*UNUSED_IN_SEARCH, "layer", "active_file", "event_type", "entity_type", "var"}
+
+
+@pytest.mark.parametrize("name", sorted({*UNUSED_IN_SEARCH} - {"topic", "format"}))
+def test_search_refuses_an_option_without_an_effect_in_python(name: str) -> None:
+    """In one line, with its name."""
+    value = {"x": "1"} if name in {"layers", "variables"} else "1"
+    with pytest.raises(contextasm.ContextasmError, match=f"^{name}: has no effect on a search"):
+        contextasm.search("demo", workspace=str(SAMPLE), agent="luna", **{name: value})  # type: ignore[arg-type]

@@ -202,8 +202,8 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
     "privacy": ("--privacy", "zzz"),
     "workspace": ("--workspace", "/zzz"),
 }
-ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline", "audience"}
-"""Flags whose value is a text, a number, a day or an audience: none of them names anything of the workspace."""
+ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline", "audience", "offline"}
+"""Flags whose value is a text, a number, a day, an audience or none: they name nothing of the workspace."""
 
 
 def test_every_flag_that_names_something_is_in_the_law() -> None:

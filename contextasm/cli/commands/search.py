@@ -19,7 +19,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.options import Options
+from contextasm.config.options import UNUSED_IN_SEARCH, Options
 
 if TYPE_CHECKING:
     from contextasm.model import Memory, Score
@@ -66,7 +66,7 @@ def show_hits(
     return 0 if hits else 1
 
 
-run = takes_options(show_hits, all_but("topic", "budget", "tokenizer", "layers", "format"))
+run = takes_options(show_hits, all_but(*UNUSED_IN_SEARCH))
 
 Hit = tuple["Memory", "Score"]
 
