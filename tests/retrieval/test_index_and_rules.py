@@ -1,4 +1,4 @@
-"""Rules and the memory index: a build is the same with and without, and few memories that rules mean leave it in use."""
+"""Rules and the memory index: a build is the same with and without, and rules on few memories leave it in use."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def _every_pool_is_large() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, most=st.sampled_from([5000, 5000, 5000, 10]))
 def test_a_build_under_rules_is_that_of_all_memories(
     seed: int, fired: Sequence[Rule], setting: Setting, most: int
@@ -165,7 +165,7 @@ def test_a_build_under_rules_is_that_of_all_memories(
             fill(folder, {chance.choice(PATHS): page(chance, 0)}, base={})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS)
 def test_what_is_counted_is_the_same_with_and_without_an_index(
     seed: int, fired: Sequence[Rule], setting: Setting
