@@ -25,12 +25,11 @@ def chosen_rows(connection: sqlite3.Connection, choice: EntryChoice) -> set[int]
     rows: set[int] = set()
     for label in choice.labels:
         rows.update(read_postings(connection, label_term(*label))[0])
-    paths: dict[int, str] = dict(connection.execute("SELECT id, path FROM files"))
-    for file, path in paths.items():
-        if choice.has_path(path):
-            for first, end in _spans(connection, file):
-                rows.update(range(first, end))
-    for name in choice.ids.union(*(_archived_ids(choice, path) for path in paths.values())):
+    for file in _chosen_files(connection, choice):
+        for first, end in _spans(connection, file):
+            rows.update(range(first, end))
+    paths = [path for (path,) in connection.execute("SELECT path FROM files")] if choice.ids else []
+    for name in choice.ids.union(*(_archived_ids(choice, path) for path in paths)):
         if not _is_storable(name):
             continue
         query = "SELECT file, line FROM current_entries WHERE root = ? AND final = ? AND out = ''"
@@ -42,11 +41,22 @@ def chosen_rows(connection: sqlite3.Connection, choice: EntryChoice) -> set[int]
 
 def chosen_inactive(connection: sqlite3.Connection, kind: EntryKind, choice: EntryChoice) -> Iterator[ChosenEntry]:
     """The excluded entries that a choice may mean, each with its reason. Raises `DamagedIndex`."""
-    for held, text in connection.execute("SELECT held, out FROM current_entries WHERE out != ''"):
+    query = "SELECT held, out FROM current_entries WHERE out != ''"
+    if choice.ids or choice.labels:
+        stored = connection.execute(query).fetchall()
+    else:
+        files = _chosen_files(connection, choice)
+        stored = [row for file in files for row in connection.execute(f"{query} AND file = ?", (file,))]
+    for held, text in stored:
         entry = kind.restore(load_blob(held))
         if means_entry(choice, entry.id, entry.path, kind.labels(entry)):
             code, facts = json.loads(text)
             yield ChosenEntry(entry, None, Reason(code, tuple((name, fact) for name, fact in facts)))
+
+
+def _chosen_files(connection: sqlite3.Connection, choice: EntryChoice) -> list[int]:
+    """Numbers of the files of which all entries are chosen."""
+    return [file for file, path in connection.execute("SELECT id, path FROM files") if choice.has_path(path)]
 
 
 def _spans(connection: sqlite3.Connection, file: int) -> list[tuple[int, int]]:

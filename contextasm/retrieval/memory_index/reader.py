@@ -128,7 +128,7 @@ class IndexedPool:
         if len(entries) > most:
             return None
         order = {path: place for place, path in enumerate(self._paths)}
-        return sorted(entries, key=lambda each: (order[each.entry.path], each.entry.line))
+        return sorted(entries, key=lambda each: (order.get(each.entry.path, 0), each.entry.line))
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:
