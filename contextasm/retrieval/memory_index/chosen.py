@@ -5,16 +5,15 @@ Finds entries, and reads no more of the others than their state; what rules do w
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 
-from contextasm.model import ChosenEntry, EntryChoice, Reason
+from contextasm.model import ChosenEntry, EntryChoice
 from contextasm.retrieval.entry_choice import means_entry
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import label_term, read_postings
 from contextasm.retrieval.memory_index.schema import load_blob
-from contextasm.retrieval.memory_index.states import id_root
+from contextasm.retrieval.memory_index.states import id_root, stored_exclusion
 from contextasm.text.archived_paths import known_paths
 
 _LIVING = "SELECT row FROM current_rows WHERE row >= ? AND row < ?"
@@ -50,8 +49,7 @@ def chosen_inactive(connection: sqlite3.Connection, kind: EntryKind, choice: Ent
     for held, text in stored:
         entry = kind.restore(load_blob(held))
         if means_entry(choice, entry.id, entry.path, kind.labels(entry)):
-            code, facts = json.loads(text)
-            yield ChosenEntry(entry, None, Reason(code, tuple((name, fact) for name, fact in facts)))
+            yield ChosenEntry(entry, None, stored_exclusion(text))
 
 
 def _chosen_files(connection: sqlite3.Connection, choice: EntryChoice) -> list[int]:
