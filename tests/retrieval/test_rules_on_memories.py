@@ -181,3 +181,17 @@ def test_what_is_counted_is_the_same_with_and_without_an_index(
             path = chance.choice(PATHS)
             text = (folder / path).read_text(encoding="utf-8")
             fill(folder, {path: text + memory(chance)}, base={})
+
+
+def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
+    """An id that begins with the path of its file means it in the archive, too."""
+    chance = Random(6)
+    pages = {path: page(chance, 0) for path in PATHS}
+    pages[PATHS[3]] += f"- [fact] oars are dry {{id={PATHS[3]}-x}}\n"
+    folder = fill(tmp_path, pages)
+    fired = [Rule("one", "ctxasm.yaml", 1, include=(Target("id", f"{FOLDER}/4.md-x"),))]
+    found, listed = (
+        built(folder, Setting("", 3, 0.0, 16_000), fired, used) for used in (indexes(Folder(folder)), None)
+    )
+    assert "oars are dry" in found.text
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
