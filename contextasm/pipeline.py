@@ -18,7 +18,6 @@ from contextasm.model import (
     Problem,
     Profile,
     RetrievalResult,
-    RuleEvaluation,
     Selection,
 )
 from contextasm.ranking.conflicts import resolve_conflicts
@@ -27,10 +26,9 @@ from contextasm.ranking.filters import apply_filters, drop_secrets
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.reading import with_cleaning
-from contextasm.retrieval.retrieve import indexed_paths, retrieve, with_fallback_tops, with_layers_for_topic
+from contextasm.retrieval.retrieve import retrieve, unlisted_paths, with_fallback_tops, with_layers_for_topic
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
-from contextasm.text.archived_paths import known_paths
 from contextasm.text.cleaning import hidden_problems
 from contextasm.text.placement import place
 
@@ -110,29 +108,24 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
 
 
 def _searched(build: Build) -> Build:
-    """The build without an index where rules or filters choose among memories: it knows the best ones alone."""
+    """The build without an index where filters choose among memories, or rules among lines of logs.
+
+    An index knows the best ones alone; of memories, it finds those that rules may mean, too.
+    """
     filters = build.request.filters
     request = build.request
-    needs_all = bool(filters.since or filters.exclude or request.prefer or request.privacy == "drop")
-    needs_all = needs_all or (build.rules is not None and _choose_indexed(build, build.rules))
-    return build._replace(memory_index=None) if needs_all else build
+    if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
+        return build._replace(memory_index=None)
+    if build.rules is None or build.memory_index is None:
+        return build
+    from contextasm.rules.chosen import choose_entries, mean_part_of, targets_in_pools  # here: most have no rules
 
-
-def _choose_indexed(build: Build, rules: RuleEvaluation) -> bool:
-    """Whether rules may choose among the entries of files that an index answers for."""
-    targets = [effect.target for effect in rules.effects if effect.target.kind != "layer"]
-    if not targets or build.memory_index is None:
-        return False
-    if any(target.kind not in {"path", "heading-path"} for target in targets):
-        return True
-    from contextasm.rules.evaluate import is_target  # here: most workspaces have no rules
-
-    sections = {target.value for target in targets if target.kind == "heading-path"}
-    return any(
-        path in sections or any(is_target(target, {"path": path}) for target in targets)
-        for indexed in indexed_paths(build)
-        for path in known_paths(indexed)
-    )
+    targets = targets_in_pools(build.rules)
+    if not targets:
+        return build
+    if any(mean_part_of(targets, path) for path in unlisted_paths(build)):
+        return build._replace(memory_index=None)
+    return build._replace(chosen_memories=choose_entries(targets))
 
 
 def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterRules:

@@ -58,10 +58,13 @@ from contextasm.model.profile import Overflow as Overflow
 from contextasm.model.profile import Profile as Profile
 from contextasm.model.profile import Query as Query
 from contextasm.model.profile import Ranking as Ranking
+from contextasm.model.protocols import ChosenEntry as ChosenEntry
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
+from contextasm.model.protocols import EntryChoice as EntryChoice
 from contextasm.model.protocols import EntryPool as EntryPool
 from contextasm.model.protocols import FileTexts as FileTexts
 from contextasm.model.protocols import IndexedPools as IndexedPools
+from contextasm.model.protocols import Label as Label
 from contextasm.model.protocols import MemoryPool as MemoryPool
 from contextasm.model.protocols import RunProgram as RunProgram
 from contextasm.model.protocols import ScoreInputs as ScoreInputs

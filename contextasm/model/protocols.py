@@ -96,6 +96,29 @@ class ScoreInputs(NamedTuple):
     """Day of creation, as YYYY-MM-DD; empty for none."""
 
 
+Label: TypeAlias = tuple[str, str]
+"""What a rule may call an entry by besides its id and its path: `type` or `tag`, and the value."""
+
+
+class EntryChoice(NamedTuple):
+    """Entries that rules may mean: each needs a decision of its own. It may hold more than they mean."""
+
+    ids: frozenset[str]
+    labels: frozenset[Label]
+    has_path: Callable[[str], bool]
+    """Whether all entries of a file are chosen."""
+
+
+class ChosenEntry(NamedTuple):
+    """An entry of a pool that a choice means."""
+
+    entry: Any
+    row: int | None
+    """Its row; None for an inactive entry."""
+    exclusion: Reason | None
+    """The reason why it is inactive; None for an active one."""
+
+
 class EntryPool(Protocol[EntryT_co]):
     """The entries of some files, such as memories, parsed in this build or read from the index.
 
@@ -138,8 +161,11 @@ class EntryPool(Protocol[EntryT_co]):
         """Entries of these rows."""
 
 
-MemoryPool: TypeAlias = EntryPool[Memory]
-"""The memories of some files."""
+class MemoryPool(EntryPool[Memory], Protocol):
+    """The memories of some files."""
+
+    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
+        """The memories that a choice may mean, in the order of the pool; None where there are more than `most`."""
 
 
 class IndexedPools(Protocol):

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from heapq import nlargest
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from contextasm.model import (
+    ChosenEntry,
     Document,
+    EntryChoice,
     EntryPool,
     Layer,
     Memory,
@@ -28,6 +31,7 @@ from contextasm.model import (
     recency,
     weighted_total,
 )
+from contextasm.retrieval.entry_choice import means_entry, memory_labels
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories
 from contextasm.text.templates import fill_template, placeholders
@@ -91,6 +95,18 @@ class ReadPool(NamedTuple):
         from contextasm.retrieval.search.bm25 import similarities
 
         return similarities(topic, _memory_index(self.active), min_match)
+
+    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
+        """The memories that a choice means, in their order; None where there are more than `most`."""
+        rows = count()
+        entries = [
+            ChosenEntry(memory, next(rows) if reason is None else None, reason)
+            for memory, reason in zip(self.all_memories, self.exclusions, strict=True)
+        ]
+        found = [
+            each for each in entries if means_entry(choice, each.entry.id, each.entry.path, memory_labels(each.entry))
+        ]
+        return found if len(found) <= most else None
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest memories, newest first; all for a count of 0."""

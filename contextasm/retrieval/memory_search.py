@@ -4,11 +4,11 @@ A large pool is indexed, so that later builds need not open the files again. Ran
 """
 
 from collections.abc import Callable, Mapping
-from datetime import date
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from contextasm.model import (
+    EntryPool,
     Fragment,
     FragmentDisplay,
     Layer,
@@ -34,13 +34,17 @@ from contextasm.retrieval.memory_pool import (
     read_pool_up_to,
     score_rows,
 )
+from contextasm.retrieval.pool_matches import PoolMatches
 from contextasm.retrieval.reading import query_paths
 
 MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
 """Gives the rows of a pool that match, with their score parts; None where all rows match and none has a score."""
 
-MakeFragment = Callable[[Memory, Layer, Score], Fragment]
-"""Makes a fragment of a memory, as the layer shows it, with its score."""
+MakeFragment = Callable[[Memory, Layer, Score, Reason | None], Fragment]
+"""Makes a fragment of a memory, as the layer shows it, with its score and the reason that excludes it, if any."""
+
+MOST_CHOSEN = 5000
+"""Memories of a layer that rules may mean, up to which they are fragments beside the best; with more, all are."""
 
 INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}
 """Parts of a score that an indexed pool can compute."""
@@ -103,53 +107,36 @@ def search_pool(
     """
     if not can_use_index(query):
         return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
-    return _query_memories(query, partial(_best_and_counts, query, match, make_fragment), list_all)
+    use = partial(_best_and_counts, query, list_all, match, make_fragment)
+    return _query_memories(query, use, list_all)
 
 
 def _query_memories(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]) -> T:
-    return query_pool(
-        query, "memories", [*query_paths(query)], partial(read_pool_up_to, query.build.workspace), use, use_small
-    )
+    def use_memories(pool: EntryPool[Memory]) -> T:
+        return use(cast("MemoryPool", pool))
+
+    paths, read = [*query_paths(query)], partial(read_pool_up_to, query.build.workspace)
+    return query_pool(query, "memories", paths, read, use_memories, use_small)
 
 
 def _best_and_counts(
-    query: SourceQuery, match: MatchRows, make_fragment: MakeFragment, pool: MemoryPool
+    query: SourceQuery,
+    list_all: Callable[[ReadPool], RetrievalResult],
+    match: MatchRows,
+    make_fragment: MakeFragment,
+    pool: MemoryPool,
 ) -> RetrievalResult:
-    top = query.layer.ranking.top
-    scores = match(query, pool)
-    today = query.build.request.date
-    future = _count_future(pool, today)
-    if scores is None:
-        newest = pool.newest(top + future if top else 0)
-        rows = past_rows(pool, newest, today)[: top or None]
-    else:
-        rows = best_rows(pool, scores, query.layer)
-    pins = [row for row in past_rows(pool, pool.marked(), today) if row not in rows]
-    best = [
-        make_fragment(memory, query.layer, () if scores is None else scores.get(row, ()))
-        for row, memory in zip([*rows, *pins], pool.entries([*rows, *pins]), strict=True)
-    ]
-    hits = pool.rows - future if scores is None else len({*scores, *pins})
-    reasons = [*pool.excluded]
-    if future:
-        reasons.append(Reason.of("future", count=future))
-    if pool.rows - future > hits:
-        reasons.append(Reason.of("no-match", count=pool.rows - future - hits))
-    if hits > len(best):
-        reasons.append(Reason.of("not-in-top", count=hits - len(best), top=top))
-    counts = [_count_fragment(query, reason) for reason in reasons]
-    return RetrievalResult((*best, *counts), tuple(pool.documents), tuple(pool.problems))
-
-
-def _count_future(pool: MemoryPool, today: date) -> int:
-    """Number of active memories of days after `today`: they come first among the newest."""
-    batch = 64
-    while True:
-        rows = pool.newest(batch)
-        past = past_rows(pool, rows, today)
-        if past or len(rows) < batch:
-            return len(rows) - len(past)
-        batch *= 8
+    choice = query.build.chosen_memories
+    chosen = pool.chosen(choice, MOST_CHOSEN) if choice else ()
+    if chosen is None:
+        return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
+    found = PoolMatches(pool, match(query, pool), chosen, query.build.request.date)
+    rows = found.listed(query.layer)
+    listed = [*zip(rows, pool.entries(rows), strict=True)]
+    best = [make_fragment(memory, query.layer, found.score(row), None) for row, memory in listed]
+    own = [make_fragment(each.entry, query.layer, found.score(each.row), found.exclusion(each)) for each in chosen]
+    counts = [_count_fragment(query, reason) for reason in found.uncounted(query, rows)]
+    return RetrievalResult((*best, *own, *counts), tuple(pool.documents), tuple(pool.problems))
 
 
 def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:

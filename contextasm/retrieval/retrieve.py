@@ -61,11 +61,12 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
     return {layer.id: results[layer.id] for layer in build.profile.layers}
 
 
-def indexed_paths(build: Build) -> Iterator[str]:
-    """Paths of the files that an index may answer for, and of the fragments that count what it leaves out."""
+def unlisted_paths(build: Build) -> Iterator[str]:
+    """Paths of logs that an index may answer for, and of the fragments that count what an index leaves out."""
     for layer in build.profile.layers:
         if INDEXED_SOURCES & {*layer.query.sources}:
-            yield from query_paths(SourceQuery(build, layer))
+            if "log-search" in layer.query.sources:
+                yield from query_paths(SourceQuery(build, layer))
             if patterns := pool_patterns(layer, build.request):
                 yield " ".join(patterns)
 

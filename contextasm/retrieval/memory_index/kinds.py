@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from contextasm.model import Document, Location, Memory, Problem, ScoreInputs
+from contextasm.model import Document, Label, Location, Memory, Problem, ScoreInputs
+from contextasm.retrieval.entry_choice import memory_labels
 from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day
 from contextasm.retrieval.memory_pool import index_entry, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -41,6 +42,7 @@ class EntryKind(NamedTuple):
     index_entry: Callable[[Any], IndexEntry]
     score_inputs: Callable[[Any], ScoreInputs]
     is_marked: Callable[[Any], bool]
+    labels: Callable[[Any], Sequence[Label]]
 
 
 def _memory_state(memory: Memory) -> EntryState:
@@ -71,6 +73,7 @@ KINDS: Mapping[str, EntryKind] = {
         index_entry=index_entry,
         score_inputs=score_inputs,
         is_marked=lambda memory: memory.pin,
+        labels=memory_labels,
     ),
     "log-lines": EntryKind(
         parse=lambda document: (parse_log(document), long_log_problem(document)),
@@ -81,6 +84,7 @@ KINDS: Mapping[str, EntryKind] = {
         index_entry=lambda line: line_entry(line, log_day(line.path)),
         score_inputs=lambda line: line_inputs(log_day(line.path)),
         is_marked=lambda line: line.is_heading,
+        labels=lambda _line: (),
     ),
 }
 """Kinds by name."""

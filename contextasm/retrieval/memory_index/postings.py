@@ -6,6 +6,7 @@ a term are made one; `holders` counts the rows that are left. A block is named b
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from array import array
 from collections import Counter, defaultdict
@@ -16,6 +17,15 @@ from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
 
 _MOST_BLOCKS = 24
 """Blocks of a term that are made one when another is added; up to half as many more, so that not all are at once."""
+
+
+FIRST_WORD = "\x01"
+"""No term of a text comes before it; what `label_term` gives does."""
+
+
+def label_term(kind: str, value: str) -> str:
+    """The term that stands for a label of an entry, such as its type: no text has it, and every character is ASCII."""
+    return "\0" + json.dumps([kind, value])
 
 
 def read_postings(connection: sqlite3.Connection, term: str) -> tuple[Numbers, Numbers]:

@@ -14,10 +14,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from contextasm.model import Document, Problem, Reason, ScoreInputs
+from contextasm.model import ChosenEntry, Document, EntryChoice, Problem, Reason, ScoreInputs
+from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_rows
 from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.postings import read_postings, terms_between
+from contextasm.retrieval.memory_index.postings import FIRST_WORD, read_postings, terms_between
 from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 
@@ -49,8 +50,8 @@ class StoredIndex:
         return self._postings[term]
 
     def beginning(self, prefix: str) -> list[str]:
-        """Terms that begin with a prefix, in order; all of them for an empty one."""
-        return terms_between(self._connection, prefix, prefix + "\U0010ffff")
+        """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
+        return terms_between(self._connection, prefix or FIRST_WORD, prefix + "\U0010ffff")
 
 
 class IndexedPool:
@@ -115,6 +116,19 @@ class IndexedPool:
         if None in stored:
             raise DamagedIndex("a row is missing")
         return [self._kind.restore(load_blob(blob)) for (blob,) in stored]
+
+    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
+        """The entries that a choice may mean, in the order of the pool; None where there are more than `most`."""
+        sections = self._columns["sections"]
+        rows = sorted(row for row in chosen_rows(self._connection, choice) if sections[row])
+        if len(rows) > most:
+            return None
+        active = [ChosenEntry(entry, row, None) for row, entry in zip(rows, self.entries(rows), strict=True)]
+        entries = [*active, *chosen_inactive(self._connection, self._kind, choice)]
+        if len(entries) > most:
+            return None
+        order = {path: place for place, path in enumerate(self._paths)}
+        return sorted(entries, key=lambda each: (order.get(each.entry.path, 0), each.entry.line))
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:

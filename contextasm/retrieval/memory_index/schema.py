@@ -18,7 +18,7 @@ from contextasm import __version__
 from contextasm.model import Location, Memory
 from contextasm.text.log_parser import LogLine
 
-_FORM = 10
+_FORM = 11
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _FIELDS = (Memory._fields, LogLine._fields, Location._fields)
@@ -40,7 +40,8 @@ SCHEMA = (
     "CREATE TABLE units (first INTEGER PRIMARY KEY, file INTEGER, rows INTEGER, digest BLOB)",
     "CREATE INDEX units_of_files ON units (file)",
     """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, root TEXT, line INTEGER, status TEXT,
-    supersedes TEXT, final TEXT, out TEXT, PRIMARY KEY (file, place)) WITHOUT ROWID""",
+    supersedes TEXT, final TEXT, out TEXT, held BLOB, PRIMARY KEY (file, place)) WITHOUT ROWID""",
+    "CREATE INDEX inactive ON entries (file, place) WHERE out != ''",
     "CREATE INDEX roots ON entries (root)",
     """CREATE TABLE successions (old TEXT, file INTEGER, place INTEGER, PRIMARY KEY (old, file, place))
     WITHOUT ROWID""",

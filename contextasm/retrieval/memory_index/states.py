@@ -63,6 +63,12 @@ def exclusion_text(exclusion: Reason | None) -> str:
     return json.dumps(exclusion) if exclusion else ""
 
 
+def stored_exclusion(text: str) -> Reason:
+    """The reason of an excluded entry, as `exclusion_text` stored it."""
+    code, facts = json.loads(text)
+    return Reason(code, tuple((name, fact) for name, fact in facts))
+
+
 class _Pool:
     """The pool after a change: unchanged entries from the index, and those of changed files as they are now."""
 

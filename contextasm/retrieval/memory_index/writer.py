@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from contextasm.model import Problem
 from contextasm.retrieval.memory_index.columns import ColumnBlocks
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.postings import AddedPostings
+from contextasm.retrieval.memory_index.postings import AddedPostings, label_term
 from contextasm.retrieval.memory_index.schema import as_blob, load_blob, load_list, save_list
 from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text, id_root
 from contextasm.retrieval.memory_index.steps import IndexingSteps
@@ -116,7 +116,7 @@ class FileWriter:
             decisions = self._decide(paths)
         for path in sorted(self._removed):
             self._write_units(self._stored[path].id, path, ())
-            self._write_entries(self._stored[path].id, ())
+            self._write_entries(self._stored[path].id, (), ())
             self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
         for path in paths:
             self._write_file(path, decisions)
@@ -155,7 +155,7 @@ class FileWriter:
         else:
             insert = "INSERT INTO files VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
             number = self._connection.execute(insert, (path, *facts)).lastrowid or 0
-        self._write_entries(number, states)
+        self._write_entries(number, file.entries, states)
         active = [
             (self._kind.finish(entry, state.final_id), state.facts.line)
             for entry, state in decided
@@ -163,12 +163,15 @@ class FileWriter:
         ]
         self._write_units(number, path, active)
 
-    def _write_entries(self, number: int, states: Sequence[DecidedState]) -> None:
+    def _write_entries(self, number: int, entries: Sequence[Any], states: Sequence[DecidedState]) -> None:
         """Write what changed of the entries of a file."""
         self._connection.execute("INSERT OR IGNORE INTO rewritten VALUES (?)", (number,))
         query = "SELECT * FROM entries WHERE file = ? ORDER BY place"
         old = {*self._connection.execute(query, (number,))}
-        new = [_entry_values(number, place, state) for place, state in enumerate(states)]
+        new = [
+            (*_entry_values(number, place, state), self._inactive(entry, state))
+            for place, (entry, state) in enumerate(zip(entries, states, strict=True))
+        ]
         for values in old.difference(new):
             self._connection.execute("DELETE FROM entries WHERE file = ? AND place = ?", values[:2])
             if values[6]:
@@ -177,7 +180,7 @@ class FileWriter:
                     (*values[:2], values[6]),
                 )
         added = [values for values in new if values not in old] if old else new
-        self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
+        self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
         successions = [
             (old_id, number, values[1])
             for values in added
@@ -185,6 +188,10 @@ class FileWriter:
             for old_id in states[values[1]].facts.supersedes
         ]
         self._connection.executemany("INSERT OR IGNORE INTO successions VALUES (?, ?, ?)", successions)
+
+    def _inactive(self, entry: Any, state: DecidedState) -> bytes | None:
+        """An excluded entry as it is stored; None for an active one, which has a row."""
+        return as_blob(self._kind.finish(entry, state.final_id)) if state.exclusion else None
 
     def _write_units(self, number: int, path: str, active: Sequence[tuple[Any, int]]) -> None:
         """Write the units of a file that changed, behind all rows."""
@@ -205,7 +212,8 @@ class FileWriter:
         span = (first, first + rows)
         for (held,) in self._connection.execute("SELECT held FROM current_rows WHERE row >= ? AND row < ?", span):
             entry = self._kind.restore(load_blob(held))
-            self._postings.lose_row(count_terms(self._kind.index_entry(entry).text)[2])
+            counts = count_terms(self._kind.index_entry(entry).text)[2]
+            self._postings.lose_row({**counts, **self._labels(entry)})
         self._connection.execute("DELETE FROM rows WHERE row >= ? AND row < ?", span)
         self._columns.clear(first, rows)
 
@@ -231,11 +239,14 @@ class FileWriter:
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
             rows.append((row, inputs.created, path, line, held))
-            self._postings.add_row(row, counts)
+            self._postings.add_row(row, {**counts, **self._labels(entry)})
         insert = "INSERT INTO units VALUES (?, ?, ?, ?)"
         self._connection.execute(insert, (first, number, len(rows), unit.digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         self._columns.extend(values)
+
+    def _labels(self, entry: Any) -> Mapping[str, int]:
+        return {label_term(kind, value): 1 for kind, value in self._kind.labels(entry)}
 
     def _place(self, name: str, text: str) -> int:
         places = self._places[name]
@@ -247,7 +258,7 @@ def _places(texts: Sequence[str]) -> dict[str, int]:
 
 
 def _entry_values(number: int, place: int, state: DecidedState) -> tuple[Any, ...]:
-    """An entry as a row of its table."""
+    """The facts of an entry in its table."""
     facts = state.facts
     supersedes = json.dumps(facts.supersedes) if facts.supersedes else ""
     decided = (supersedes, state.final_id, exclusion_text(state.exclusion))

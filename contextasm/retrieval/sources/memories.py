@@ -50,8 +50,8 @@ def search_memories(query: SourceQuery) -> RetrievalResult:
     return search_pool(query, partial(_topic_fragments, query), topic_scores, _scored_fragment)
 
 
-def _scored_fragment(memory: Memory, layer: Layer, score: Score) -> Fragment:
-    return memory_fragment(GroupedMemory(memory, ()), layer, None)._replace(score=score)
+def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reason | None) -> Fragment:
+    return memory_fragment(GroupedMemory(memory, ()), layer, exclusion)._replace(score=score)
 
 
 def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:

@@ -1,0 +1,22 @@
+"""Entry choice: which entries of a pool rules may mean (`model.EntryChoice`), by what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextasm.model import EntryChoice, Label, Memory
+from contextasm.text.archived_paths import known_ids
+
+
+def memory_labels(memory: Memory) -> Sequence[Label]:
+    """The labels of a memory: its type, and each of its tags once."""
+    return [("type", memory.type), *(("tag", tag) for tag in dict.fromkeys(memory.tags))]
+
+
+def means_entry(choice: EntryChoice, entry_id: str, path: str, labels: Sequence[Label]) -> bool:
+    """Whether a choice may mean an entry of a file; an archived one is known by its earlier path, too."""
+    return (
+        not choice.labels.isdisjoint(labels)
+        or not choice.ids.isdisjoint(known_ids(entry_id, path))
+        or choice.has_path(path)
+    )

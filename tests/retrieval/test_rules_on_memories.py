@@ -1,0 +1,197 @@
+"""Rules on memories of a large pool: a build is the same as one that lists every memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
+from contextasm.pipeline import assemble
+from contextasm.retrieval import indexed_pools, memory_search
+from contextasm.retrieval.memory_index import index
+from contextasm.rules.evaluate import evaluate
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import Folder
+from tests.command import fill
+from tests.retrieval.test_memory_index import NO_INDEXES, indexes, same
+from tests.workspaces import DAY, DEFAULT
+
+SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga", "rto", "skel")]
+TOPIC_WORDS = ("harbor", "lantern", "winch")
+TYPES = ("fact", "decision", "preference")
+TAGS = ("tide", "night", "crew")
+FOLDER = "agents/a/memories"
+PATHS = (f"{FOLDER}/1.md", f"{FOLDER}/2.md", f"{FOLDER}/3.md", f"{FOLDER}/archive/4.md")
+
+PLACES = st.sampled_from([*PATHS, f"{FOLDER}/4.md", f"{FOLDER}/[12].md", f"{FOLDER}/archive/*", "agents/a/**/3.md"])
+TARGETS = st.one_of(
+    PLACES.map(lambda path: Target("path", path)),
+    st.sampled_from([*TYPES, "none"]).map(lambda name: Target("type", name)),
+    st.sampled_from([*TAGS, "none"]).map(lambda name: Target("tag", name)),
+    st.integers(0, 14).map(lambda number: Target("id", f"x{number}")),
+    st.sampled_from(["x3~2", f"{FOLDER}/4.md-x", f"{FOLDER}/archive/4.md-x", "\ud800"]).map(
+        lambda name: Target("id", name)
+    ),
+    st.just(Target("heading-path", PATHS[0], "Tides")),
+    st.just(Target("entity", "crew")),
+)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Sequence[Rule]:
+    """One to four rules that always fire, of different priorities."""
+
+    def targets() -> tuple[Target, ...]:
+        return tuple(draw(st.lists(TARGETS, max_size=2)))
+
+    return [
+        Rule(
+            f"r{number}",
+            "ctxasm.yaml",
+            number,
+            draw(st.integers(0, 2)),
+            include=targets(),
+            exclude=targets(),
+            boost=tuple((target, draw(st.sampled_from([0.0, 0.2, 2.0, 30.0]))) for target in targets()),
+        )
+        for number in range(draw(st.integers(1, 4)))
+    ]
+
+
+def memory(chance: Random) -> str:
+    """A bullet, some of them with a state, a tag, or an id that others may have, too."""
+    words = chance.choices(SYLLABLES, k=chance.randrange(7, 12))
+    words += [word for word in TOPIC_WORDS for _ in range(chance.choice((0, 0, 0, 1, 2)))]
+    chance.shuffle(words)
+    stated = [f"importance=0.{chance.randrange(10)}"]
+    for share, attribute in (
+        (0.2, f"id=x{chance.randrange(15)}"),
+        (0.1, f"supersedes=x{chance.randrange(15)}"),
+        (0.06, "status=draft"),
+        (0.06, "status=superseded"),
+        (0.03, "pin=true"),
+        (0.3, f"tags={chance.choice(TAGS)}"),
+    ):
+        if chance.random() < share:
+            stated.append(attribute)
+    return f"- [{chance.choice(TYPES)}] {' '.join(words)} {{{' '.join(stated)}}}\n"
+
+
+def page(chance: Random, future: int) -> str:
+    """Memories under dates, up to so many days ahead, and a heading that a rule may name."""
+    days = sorted(DAY - timedelta(days=chance.randrange(-future, 200)) for _ in range(4))
+    parts = (f"## {day}\n\n" + "".join(memory(chance) for _ in range(chance.randrange(1, 9))) for day in days)
+    return "\n".join(parts) + "\n## Tides\n\n" + memory(chance)
+
+
+class Setting(NamedTuple):
+    """What a build is asked."""
+
+    topic: str
+    top: int
+    min_score: float
+    budget: int
+
+    @property
+    def profile(self) -> Profile:
+        """The default profile with this `top` and least score of the layer of memories, whose archive it reads, too."""
+        layers = (
+            layer._replace(
+                ranking=layer.ranking._replace(top=self.top, fallback_top=self.top, min_score=self.min_score),
+                query=layer.query._replace(paths=(f"{FOLDER}/*.md", f"{FOLDER}/archive/*.md"), min_match=0.0),
+            )
+            if layer.id == "L5"
+            else layer
+            for layer in DEFAULT.layers
+        )
+        return DEFAULT._replace(layers=tuple(layers))
+
+
+SETTINGS = st.builds(
+    Setting,
+    st.sampled_from(["", "harbor", "lantern winch", "zzzz", "harbor lantern bango"]),
+    st.sampled_from([0, 1, 3, 8]),
+    st.sampled_from([0.0, 0.0, 0.5]),
+    st.sampled_from([300, 16_000]),
+)
+
+
+def built(folder: Path, setting: Setting, fired: Sequence[Rule], used: IndexedPools | None) -> Context:
+    """What is built under rules; None lists every memory."""
+    request = Request("a", "", setting.topic, DAY, setting.budget, "estimate", "markdown")
+    build = Build(Folder(folder), setting.profile, request, ESTIMATE, rules=evaluate(fired, {}), memory_index=used)
+    return assemble(build)
+
+
+def told(context: Context) -> dict[tuple[str, str], Decision]:
+    """The decisions on single fragments, but for those by rank: an index ranks fewer."""
+    return {
+        (each.layer, each.fragment): each
+        for each in context.decisions
+        if each.reason.code not in {"not-in-top", "no-match"} and not dict(each.reason.facts).get("count")
+    }
+
+
+@pytest.fixture(autouse=True)
+def _every_pool_is_large() -> Iterator[None]:
+    with patch.object(indexed_pools, "MANY", 0), patch.object(index, "MANY", 0):
+        yield
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, most=st.sampled_from([5000, 5000, 5000, 10]))
+def test_a_build_under_rules_is_that_of_all_memories(
+    seed: int, fired: Sequence[Rule], setting: Setting, most: int
+) -> None:
+    """Document, problems, traces of rules, and decisions; after a change of a file, too."""
+    chance = Random(seed)
+    with tempfile.TemporaryDirectory() as name, patch.object(memory_search, "MOST_CHOSEN", most):
+        folder = fill(Path(name), {path: page(chance, 0) for path in PATHS})
+        for _ in range(2):
+            listed = built(folder, setting, fired, None)
+            found = built(folder, setting, fired, indexes(Folder(folder)))
+            assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+            every = told(listed)
+            assert all(every.get(key) == decision for key, decision in told(found).items())
+            fill(folder, {chance.choice(PATHS): page(chance, 0)}, base={})
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS)
+def test_what_is_counted_is_the_same_with_and_without_an_index(
+    seed: int, fired: Sequence[Rule], setting: Setting
+) -> None:
+    """Every decision and count, where memories of later days are among them."""
+    chance = Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = fill(Path(name), {path: page(chance, 40) for path in PATHS})
+        for _ in range(2):
+            found, read = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), NO_INDEXES))
+            assert same(found) == same(read)
+            assert found.rule_traces == read.rule_traces
+            path = chance.choice(PATHS)
+            text = (folder / path).read_text(encoding="utf-8")
+            fill(folder, {path: text + memory(chance)}, base={})
+
+
+def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
+    """An id that begins with the path of its file means it in the archive, too."""
+    chance = Random(6)
+    pages = {path: page(chance, 0) for path in PATHS}
+    pages[PATHS[3]] += f"- [fact] oars are dry {{id={PATHS[3]}-x}}\n"
+    folder = fill(tmp_path, pages)
+    fired = [Rule("one", "ctxasm.yaml", 1, include=(Target("id", f"{FOLDER}/4.md-x"),))]
+    found, listed = (
+        built(folder, Setting("", 3, 0.0, 16_000), fired, used) for used in (indexes(Folder(folder)), None)
+    )
+    assert "oars are dry" in found.text
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
