@@ -138,3 +138,57 @@ def test_owners_that_are_no_homes_keep_their_files(database: Database, root: Pat
     assert result.out.endswith(" agents/luna/memories/2025-03.md:1\n")
     assert (root / "agents/luna/memories/2025-03.md").read_text().startswith("- [note] my own")
     assert database.texts() == []
+
+
+@pytest.fixture
+def equal_ids(database: Database, root: Path) -> Path:
+    """A private memory `x` of luna's, beside an open `x` of kenji's; their pages stand in this order."""
+    database.add("shown to luna alone", id="'x'", private="true")
+    database.add("shown to all", id="'x'", role="kenji")
+    return root
+
+
+def states(database: Database, column: str = "status") -> dict[str, str]:
+    """A column of the memories by the roles that stored them."""
+    return dict(database.run(f"SELECT role::text, coalesce({column}::text, '') FROM ctxasm.memory"))
+
+
+@pytest.mark.parametrize(("name", "role"), [("x", "kenji"), ("x~2", "luna")])
+def test_of_equal_ids_the_memory_that_is_named_is_changed(
+    database: Database, equal_ids: Path, name: str, role: str
+) -> None:
+    """As `search` names them: the page of kenji's comes first."""
+    result = database.ctxasm(equal_ids, "memory", "deprecate", name, "-t", "q1")
+    assert result.code == 0, result.err
+    assert states(database) == {"luna": "active", "kenji": "active", role: "deprecated"}
+
+
+def test_of_equal_ids_the_memory_that_says_the_same_is_reinforced(database: Database, equal_ids: Path) -> None:
+    """And not the other one, which the text has nothing to do with."""
+    database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to luna alone")
+    assert states(database, "importance") == {"luna": "0.6", "kenji": "0.5"}
+    database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to all")
+    assert states(database, "importance") == {"luna": "0.6", "kenji": "0.6"}
+
+
+def test_of_equal_ids_the_memory_that_is_shown_is_touched(database: Database, equal_ids: Path) -> None:
+    """A private one is not shown to everybody, and keeps its day then."""
+    result = database.ctxasm(equal_ids, "build", "-q", "-a", "luna", "-t", "q1", "--touch")
+    assert result.code == 0, result.err
+    shown = "shown to luna alone" in result.out
+    assert states(database, "accessed") == {"luna": str(DAY) if shown else "", "kenji": str(DAY)}
+
+
+def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, root: Path) -> None:
+    """Without the server, the files are touched, a line tells of the store, and the exit code is 0."""
+    database.add("in the store")
+    (root / "agents/luna/memories").mkdir()
+    (root / "agents/luna/memories/own.md").write_text("- in a file {created=2025-03-01}\n")
+    build = ("build", "-a", "luna", "-t", "q1", "--touch")
+    assert database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1").code == 0
+    result = database.ctxasm(root, *build, "--offline")
+    assert result.code == 0, result.err
+    assert "in the store" in result.out
+    assert result.err.count("store-untouched") == 1
+    assert f"accessed={DAY}" in (root / "agents/luna/memories/own.md").read_text()
+    assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
