@@ -5,7 +5,9 @@ A transaction that others undo is done again. What a row says of a memory is a `
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -18,6 +20,9 @@ from contextasm.workspace.store.settings import StoreConfig
 
 _ATTEMPTS = 5
 """Times that a transaction is tried which others undo."""
+
+_PAUSE = 0.05
+"""Seconds, at most, before the second try; each later one waits for up to twice as long."""
 
 ResultT = TypeVar("ResultT")
 
@@ -33,6 +38,7 @@ def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> R
         except TransactionLostError:
             if attempt == _ATTEMPTS - 1:
                 raise
+            time.sleep(random.uniform(0, _PAUSE * 2**attempt))  # noqa: S311 -- apart in time, no secret
     raise AssertionError
 
 

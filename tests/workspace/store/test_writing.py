@@ -11,6 +11,7 @@ import pytest
 
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.writing import remember_in_store
 from tests.postgres import DAY, TEAM, Database, mirrored
 
@@ -192,3 +193,72 @@ def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, roo
     assert result.err.count("store-untouched") == 1
     assert f"accessed={DAY}" in (root / "agents/luna/memories/own.md").read_text()
     assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
+
+
+def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> None:
+    """A table that another transaction holds: what reads says so and goes on, and what writes fails."""
+    database.add("one", id="'a'")
+    assert database.ctxasm(root, "search", "-t", "q1", "one").code == 0
+    holder = database.server.connect(database.name, "postgres")
+    holder.cursor().execute("LOCK TABLE ctxasm.memory")
+    try:
+        read = database.ctxasm(root, "search", "-t", "q1", "one", PGOPTIONS="-c lock_timeout=50ms")
+        written = database.ctxasm(root, "remember", "-t", "q1", "two", PGOPTIONS="-c lock_timeout=50ms")
+    finally:
+        holder.close()
+    assert ("one" in read.out, "another transaction holds what this one needs" in read.err) == (True, True)
+    assert (written.code, written.out) == (2, "")
+    assert "another transaction holds what this one needs" in written.err
+    assert database.texts() == ["one"]
+
+
+def test_waits_are_bounded_unless_the_person_says_otherwise(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5 s for a lock, and what PGOPTIONS names instead."""
+    limits = []
+    for options in ("", "-c lock_timeout=7s"):
+        monkeypatch.setenv("PGOPTIONS", options)
+        with open_session(database.config()) as session:
+            limits += [session.rows("SHOW lock_timeout")[0][0], session.rows("SHOW statement_timeout")[0][0]]
+    assert limits == ["5s", "1min", "7s", "1min"]
+
+
+def test_an_outsider_can_not_keep_a_writer_waiting(database: Database, root: Path) -> None:
+    """Not by the lock of a text that he knows, computed without the salt of the store."""
+    outsider = database.server.connect(database.name, "outsider")
+    outsider.cursor().execute(f"SELECT pg_advisory_lock(hashtextextended('{TEAM}' || chr(10) || 'known', 0))")
+    try:
+        result = database.ctxasm(root, "remember", "-t", "q1", "known", PGOPTIONS="-c lock_timeout=50ms")
+    finally:
+        outsider.close()
+    assert result.out.startswith("stored"), result.err
+
+
+def test_a_role_that_may_not_connect_is_told_so(database: Database, root: Path) -> None:
+    """The server was reached: nothing is wrong with the network."""
+    result = database.ctxasm(root, "remember", "-t", "q1", "x", role="nobody_knows")
+    assert result.code == 2
+    assert "the server does not let you in" in result.err
+    assert "can't be reached" not in result.err
+
+
+def test_writers_of_each_others_memories_all_get_through(database: Database, tmp_path: Path) -> None:
+    """Each names the two memories in another order, one as a text and one to supersede."""
+    for name in ("one", "two"):
+        database.add(f"the {name} fact", id=f"'{name}'")
+    overlay = database.overlay(tmp_path)
+    overlay.pull()
+
+    def write(number: int) -> None:
+        names = ["one", "two"] if number % 2 else ["two", "one"]
+        entries = [NewMemory(f"the {name} fact") for name in names] + [
+            NewMemory("a new fact"),
+            NewMemory(f"{number}" * 9),
+        ]
+        remember_in_store(Folder(tmp_path, overlay), overlay, TEAM, entries, DAY, force=False)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
+    assert database.run("SELECT count(*) FROM ctxasm.memory WHERE text = 'a new fact'") == [(1,)]
+    assert database.run("SELECT importance FROM ctxasm.memory WHERE id IN ('one', 'two')") == [(1.0,), (1.0,)]
