@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.postgres import TEAM, Database
+from tests.postgres import TEAM, Database, mirrored
 
 psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
 errors = psycopg2.errors
@@ -222,3 +223,37 @@ def test_a_page_is_closed_by_its_size_as_well(database: Database) -> None:
     sizes = database.run("SELECT sum(length(text)) FROM ctxasm.memory GROUP BY page")
     assert len(sizes) > 1
     assert max(size for (size,) in sizes) <= 4_000_000
+
+
+def sql_of_docs(beginning: str) -> str:
+    """The statement of the page on the store that begins so, with the ids of these tests."""
+    page = (Path(__file__).parents[3] / "docs/store.md").read_text()
+    return page[page.index(beginning) :].partition(";")[0].replace("id = '...'", "id = 'open'")
+
+
+def test_a_text_is_erased_as_the_page_on_the_store_says(filled: Database, tmp_path: Path) -> None:
+    """By the role that stored it, and the next pull takes it out of a mirror; the owner's `DELETE` finds no row."""
+    overlay = filled.overlay(tmp_path, "kenji")
+    overlay.pull()
+    assert "open" in "".join(mirrored(tmp_path).values())
+    statement = sql_of_docs("UPDATE ctxasm.memory SET text = 'erased'")
+    filled.run(statement, role="kenji")
+    assert "open" in read(filled, "luna")
+    filled.run(statement, role="luna")
+    overlay.pull()
+    assert mirrored(tmp_path) == {}
+    assert filled.run("SELECT 1 FROM ctxasm.memory WHERE text = 'open'") == []
+
+
+def test_restored_rows_get_new_transaction_numbers(filled: Database) -> None:
+    """Those of another server may lie ahead, and every pull would find them changed."""
+    ahead = "SELECT count(*) FROM ctxasm.memory WHERE changed > pg_current_xact_id()"
+    filled.run(
+        "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign",
+        "UPDATE ctxasm.memory SET changed = '99999999'",
+        "ALTER TABLE ctxasm.memory ENABLE TRIGGER sign",
+    )
+    assert filled.run(ahead) == [(2,)]
+    filled.run(sql_of_docs("UPDATE ctxasm.memory SET changed"))
+    assert filled.run(ahead) == [(0,)]
+    assert read(filled, "luna") == ["open", "mine"]

@@ -116,6 +116,8 @@ def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp
     [
         ("---\ntype: a]b\n---\nA type that no brackets hold\n", "old.md:4: can't be stored"),
         ("- one {id=a}\n", "older.md:1: the id a is taken"),
+        (f"- one {{id=b key={'k' * 1001}}}\n", "old.md:1: a value has 1,001 characters"),
+        (f"- one {{id=b tags={'t' * 900}{',t' * 4000}}}\n", "old.md:1: tags has 8,900 characters"),
     ],
 )
 def test_a_file_that_can_not_be_imported_is_named_and_nothing_is_stored(
