@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.config.editable_owner import Owner
-from contextasm.model import Context
+from contextasm.model import Context, ContextasmError, Problem
 from contextasm.text.exchange.checked import CheckedEntry
 from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
 from contextasm.workspace.editing.memories import PrivateLines, touch_memories
@@ -51,22 +51,35 @@ def import_for_owner(
     return store_entries(owner.workspace, place, entries, update=update, dry_run=dry_run)
 
 
-def touch_shown(workspace: Folder, context: Context) -> None:
+def touch_shown(workspace: Folder, context: Context) -> Problem | None:
     """Set `accessed` of the memories that a context shows to its date, in files and in a store.
 
-    Raises `ContextasmError`.
+    A store that can't be written is a problem, and None stands for none: the context is built, and a day of access is
+    no loss. Raises `ContextasmError` for files.
     """
+    problem = _touch_in_store(workspace, context)
     touch_memories(workspace, context)
+    return problem
+
+
+def _touch_in_store(workspace: Folder, context: Context) -> Problem | None:
     overlay = workspace.overlay
-    homes = [(overlay.home(each.path), each.fragment) for each in context.decisions if each.kept] if overlay else []
-    ids = {home: [name for of_home, name in homes if of_home == home] for home, _ in homes if home}
-    if not ids:
-        return
+    if not overlay:
+        return None
+    shown = [(each.path, each.fragment) for each in context.decisions if each.kept and overlay.home(each.path)]
+    if not shown:
+        return None
     from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.rows import MemoryAt
     from contextasm.workspace.store.writing import touch_in_store
 
     assert isinstance(overlay, StoreOverlay)
-    touch_in_store(overlay, ids, context.request.date)
+    try:
+        touch_in_store(overlay, [MemoryAt(*place) for place in shown], context.request.date)
+    except ContextasmError as error:
+        message = f"the day of access is not set in the store: {error.what}"
+        return Problem("store-untouched", error.where, 0, message, error.hint)
+    return None
 
 
 def _store_of(owner: Owner, place: MemoryPlace) -> tuple[StoreOverlay, str] | None:

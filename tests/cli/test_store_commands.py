@@ -178,7 +178,8 @@ def test_tidy_leaves_the_store_alone_and_says_so(database: Database, root: Path)
     for place in (f"{TEAM}/memories", "agents/luna/memories"):
         (root / place).mkdir()
         (root / place / "x.md").write_text("- old {id=old expires=2024-01-01}\n")
-    database.run("UPDATE ctxasm.memory SET expires = '2024-01-01'", role="luna")
+    for role in ("luna", "kenji"):
+        database.run("UPDATE ctxasm.memory SET expires = '2024-01-01' WHERE role = current_user", role=role)
     database.ctxasm(root, "store", "pull")
     before = (mirrored(root), states(database), (root / TEAM / "memories/x.md").read_text())
     plan = database.ctxasm(root, "tidy")

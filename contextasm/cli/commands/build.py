@@ -188,7 +188,8 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     if flags.touch:
         from contextasm.config.owner_memories import touch_shown
 
-        touch_shown(workspace, built.context)
+        if problem := touch_shown(workspace, built.context):
+            show_problems([problem])
     return 0
 
 

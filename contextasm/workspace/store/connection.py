@@ -6,6 +6,7 @@ Every error of the driver becomes a `ContextasmError` in words of ours, without 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -15,6 +16,19 @@ from contextasm.workspace.store.settings import StoreConfig
 
 CONNECT_SECONDS = 5
 """Seconds to wait for a server, unless PGCONNECT_TIMEOUT names another number."""
+
+_LIMITS = "-c lock_timeout=5s -c statement_timeout=60s"
+"""The longest waits of a statement: for what another transaction holds, and in all. The parts of a first pull and of an
+import take a second. PGOPTIONS comes behind it, and can name others."""
+
+_BUSY = {
+    "55P03": "another transaction holds what this one needs, and does not end",
+    "57014": "the server did not finish in time",
+}
+"""Words by the state of a statement that waited for too long."""
+
+_LOGIN_REFUSED = re.compile(r"password authentication failed|no password supplied|role .* does not exist|no pg_hba")
+"""What a server that answers says to a role that may not connect. The driver names no state for that."""
 
 _TRY_AGAIN = {"40001", "40P01"}
 """States of a transaction that lost against another one: a serialization failure and a deadlock."""
@@ -29,6 +43,10 @@ _HINTS = {
 
 class StoreUnreachableError(ContextasmError):
     """The server can't be reached, or the connection to it is lost."""
+
+
+class StoreBusyError(ContextasmError):
+    """The server did not finish a statement within the longest wait."""
 
 
 class CommitUnknownError(ContextasmError):
@@ -84,6 +102,8 @@ class Session:
         state = error.pgcode or ""
         if state in _TRY_AGAIN:
             raise TransactionLostError(self._where, _words(error), "try again") from error
+        if state in _BUSY:
+            raise StoreBusyError(self._where, _BUSY[state], "try again later (docs/store.md, Waits)") from error
         if not state or state.startswith(("08", "57P")):
             raise StoreUnreachableError(self._where, _words(error), "try again once the server is back") from error
         raise ContextasmError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
@@ -116,8 +136,19 @@ def _connect(config: StoreConfig) -> Any:
     # A server that has gone without a word is noticed within half a minute.
     alive = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
     try:
-        return psycopg2.connect(**config.parts, **waits, **alive, application_name="ctxasm", client_encoding="UTF8")
+        return psycopg2.connect(
+            **config.parts,
+            **waits,
+            **alive,
+            options=f"{_LIMITS} {os.environ.get('PGOPTIONS', '')}".rstrip(),
+            application_name="ctxasm",
+            client_encoding="UTF8",
+        )
     except psycopg2.Error as error:
+        if refused := next((line for line in str(error).splitlines() if _LOGIN_REFUSED.search(line)), ""):
+            what = f"the server does not let you in: {refused.rpartition('FATAL:')[2].strip()}"
+            hint = "see PGUSER, and the password in ~/.pgpass or PGPASSWORD"
+            raise ContextasmError(where, what, hint) from error
         raise StoreUnreachableError(where, f"can't be reached: {_words(error)}", "see `ctxasm store status`") from error
 
 

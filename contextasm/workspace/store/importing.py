@@ -42,6 +42,20 @@ class IncomingMemory(NamedTuple):
     """The memory, fit for the store, out of the one that the store has; None where it has none."""
     page: str | None = None
     """The page that it comes from; None leaves that to the store."""
+    private: bool | None = None
+    """Whether it is a private one, where that is known: of two rows with its id, this tells which is meant."""
+
+
+class _FoundRow(NamedTuple):
+    """A row with the id of an incoming memory, locked."""
+
+    seq: int
+    memory: Memory
+    deleted: bool
+    is_own: bool
+    """Whether the role of this connection stored it."""
+    role: str
+    """The role that stored it."""
 
 
 class ImportResult(NamedTuple):
@@ -59,7 +73,9 @@ def import_files(overlay: StoreOverlay, home: str, private_lines: PrivateLines) 
     private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
     memories = _file_memories(overlay.root, home, private_lines)
-    incoming = [IncomingMemory(name, partial(_as_given, each[0]), each[1]) for name, each in memories.items()]
+    incoming = [
+        IncomingMemory(name, partial(_as_given, each[0]), each[1], each[0].private) for name, each in memories.items()
+    ]
     before = _store_by_id(overlay, home, incoming, update=True)
     new = sum(known is None for known in before)
     unchanged = sum(known == each[0] for known, each in zip(before, memories.values(), strict=True))
@@ -159,10 +175,13 @@ def _store_by_id(
 
     def work(session: Session) -> list[Memory | None]:
         condition = "home = %s AND id = ANY(%s) ORDER BY seq FOR UPDATE"
-        statement = f"SELECT deleted, seq, {COLUMNS} FROM ctxasm.memory WHERE {condition}"
+        statement = (
+            f"SELECT deleted, seq, role = current_user, role::text, {COLUMNS} FROM ctxasm.memory WHERE {condition}"
+        )
         rows = session.rows(statement, home, [each.id for each in incoming])
-        held = {memory.id: (seq, memory, deleted) for deleted, seq, *row in rows for memory in [memory_of_row(row)]}
-        before = [None if each.id not in held or held[each.id][2] else held[each.id][1] for each in incoming]
+        found = [_FoundRow(seq, memory_of_row(row), deleted, own, role) for deleted, seq, own, role, *row in rows]
+        held = _rows_by_id(found, {each.id: each.private for each in incoming})
+        before = [None if each.id not in held or held[each.id].deleted else held[each.id].memory for each in incoming]
         stated = [each.memory(known) for each, known in zip(incoming, before, strict=True)]
         new = [
             [home, each.page, *row_of_memory(memory)]
@@ -172,21 +191,32 @@ def _store_by_id(
         session.insert_rows("ctxasm.memory", ("home", "page", *FIELDS), new)
         for each, known, memory in zip(incoming, before, stated, strict=True):
             if each.id in held and known != memory and (update or known is None):
-                seq, row, _ = held[each.id]
-                _change(session, home, seq, row, memory)
+                _change(session, home, held[each.id], memory)
         return before
 
     return in_transaction(overlay.config, work)
 
 
-def _change(session: Session, home: str, seq: int, before: Memory, memory: Memory) -> None:
+def _rows_by_id(rows: Sequence[_FoundRow], private: Mapping[str, bool | None]) -> dict[str, _FoundRow]:
+    """The row that each id means: of several, the one that is as private as the incoming one, then the role's own."""
+    held: dict[str, _FoundRow] = {}
+    for row in sorted(rows, key=lambda row: (row.memory.private is private[row.memory.id], row.is_own)):
+        held[row.memory.id] = row  # the last one stays: the best
+    return held
+
+
+def _change(session: Session, home: str, row: _FoundRow, memory: Memory) -> None:
     where = f"store: {home}"
+    before = row.memory
+    if row.deleted and not row.is_own:
+        what = f"{memory.id} was deleted by the role {row.role}, which stored it, and only that role can store it again"
+        raise ContextasmError(where, what, "give the memory in the file another id")
     if memory.private != before.private:
         what = f"{memory.id} is {'' if before.private else 'not '}private in the store, and that can't be changed"
         raise ContextasmError(where, what, "give the memory in the file another id")
     if memory.writer != before.writer:
         what = f"{memory.id} has the writer {before.writer or 'none'} in the store, and that can't be changed"
         raise ContextasmError(where, what, "give the memory in the file that writer, or another id")
-    if not update_row(session, seq, memory):
+    if not update_row(session, row.seq, memory):
         what = f"the memory {memory.id} can't be changed"
         raise ContextasmError(where, what, "ask for the right to write in this home")

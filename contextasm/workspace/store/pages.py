@@ -16,7 +16,9 @@ from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memor
 from contextasm.text.cleaning import clean_value
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memory_values import LONGEST_VALUE
 from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
+from contextasm.text.storable import LONGEST_TEXT
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
 """Fields of a memory that are columns of its row, of the same names."""
@@ -26,6 +28,10 @@ _LISTS = ("tags", "files", "supersedes")
 
 COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in _DAYS else name for name in FIELDS)
 """The columns as a `SELECT` names them: days as texts, empty for none."""
+
+_LONGEST_ID = 200
+_LONGEST_LIST = 8192
+"""Characters of an id, and of a list with its commas (`sql/001_memories.sql`)."""
 
 _PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.[0-9]{6})\.[^/]+\.md")
 
@@ -76,11 +82,25 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     lists = [word for name in _LISTS for word in getattr(stored, name)]
     fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
     fits = fits and not any("," in word for word in lists)
+    _refuse_long(stored, [*values, *lists, stored.type], where)
     # One more item behind it: what the text opens and leaves open must not reach the next memory.
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored
     hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"
     raise ContextasmError(where, "can't be stored: it would not be read back as it is", hint)
+
+
+def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:
+    """Raise `ContextasmError` for a memory whose text, values or lists are longer than the table takes."""
+    lengths = [
+        ("the text", len(memory.text), LONGEST_TEXT),
+        ("the id", len(memory.id), _LONGEST_ID),
+        ("a value", max(map(len, values)), LONGEST_VALUE),
+        *((name, len(",".join(getattr(memory, name))), _LONGEST_LIST) for name in _LISTS),
+    ]
+    for what, length, most in lengths:
+        if length > most:
+            raise ContextasmError(where, f"{what} has {length:,} characters", f"the store takes {most:,} at most")
 
 
 def _is_clean_value(word: str) -> bool:

@@ -5,6 +5,9 @@ A transaction that others undo is done again. What a row says of a memory is a `
 
 from __future__ import annotations
 
+import random
+import re
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -17,6 +20,9 @@ from contextasm.workspace.store.settings import StoreConfig
 
 _ATTEMPTS = 5
 """Times that a transaction is tried which others undo."""
+
+_PAUSE = 0.05
+"""Seconds, at most, before the second try; each later one waits for up to twice as long."""
 
 ResultT = TypeVar("ResultT")
 
@@ -32,6 +38,7 @@ def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> R
         except TransactionLostError:
             if attempt == _ATTEMPTS - 1:
                 raise
+            time.sleep(random.uniform(0, _PAUSE * 2**attempt))  # noqa: S311 -- apart in time, no secret
     raise AssertionError
 
 
@@ -43,19 +50,44 @@ class HeldRow(NamedTuple):
     """With the path of its page."""
 
 
+class MemoryAt(NamedTuple):
+    """Where the workspace has a memory. Its id alone does not name it: a private one may have the id of another's."""
+
+    path: str
+    """Path of its page."""
+    id: str
+    """As the workspace reads it: of a second memory with one id it ends in `~2`."""
+
+
 def _held_row(home: str, seq: int, page: str, role: str, memory: Memory) -> HeldRow:
     return HeldRow(seq, memory._replace(path=f"{home}/memories/{page_name(page, role)}"))
 
 
-def locked_rows(session: Session, home: str, condition: str, value: object) -> list[HeldRow]:
+def locked_rows(session: Session, home: str, condition: str, *values: object) -> list[HeldRow]:
     """The rows of a home that meet a condition of SQL, locked; always in the same order, so that no two wait in a ring.
 
     A row that the role may not change is not among them.
     """
     columns = f"seq, page, role::text, {COLUMNS}"
-    statement = f"SELECT {columns} FROM ctxasm.memory WHERE home = %s AND {condition} ORDER BY seq FOR UPDATE"
-    found = session.rows(statement, home, value)
+    statement = f"SELECT {columns} FROM ctxasm.memory WHERE home = %s AND ({condition}) ORDER BY seq FOR UPDATE"
+    found = session.rows(statement, home, *values)
     return [_held_row(home, seq, page, role, memory_of_row(row)) for seq, page, role, *row in found]
+
+
+_AMONG_EQUALS = re.compile(r"~[0-9]+")
+"""What the id of a memory ends in where an earlier page has one with the same id (`text.memory_ids`)."""
+
+
+def names_of_row(name: str) -> list[str]:
+    """The ids that the row of a memory may have, by the memory's id in the workspace; the likelier one first."""
+    stem, number = name.rpartition("~")[0], name[name.rfind("~") :]
+    return [name, stem] if stem and _AMONG_EQUALS.fullmatch(number) else [name]
+
+
+def find_row(rows: Sequence[HeldRow], place: MemoryAt) -> HeldRow | None:
+    """The row of the memory at a place: a page has rows of one role, and of these no two have one id."""
+    held = {row.memory.id: row for row in rows if row.memory.path == place.path}
+    return next((held[name] for name in names_of_row(place.id) if name in held), None)
 
 
 def insert_row(session: Session, home: str, memory: Memory) -> HeldRow:

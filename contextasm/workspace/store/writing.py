@@ -6,9 +6,10 @@ same text at the same moment wait for each other; two who store nearly the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
+from hashlib import md5
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.memory_fields import FieldReport, memory_of_fields
@@ -27,7 +28,17 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import new_id, storable_memory
-from contextasm.workspace.store.rows import HeldRow, in_transaction, insert_row, locked_rows, update_row, with_lines
+from contextasm.workspace.store.rows import (
+    HeldRow,
+    MemoryAt,
+    find_row,
+    in_transaction,
+    insert_row,
+    locked_rows,
+    names_of_row,
+    update_row,
+    with_lines,
+)
 
 
 def remember_in_store(
@@ -73,18 +84,31 @@ def _remember(
     check_superseded_ids(editor, entries)
     added: list[NewMemory] = []
     said = [reinforce_or_add(editor, added, entry, day, force=force) for entry in entries]
-    replaced = [name for entry in entries for name in entry.supersedes]
+    replaced = _places(editor, {name for entry in entries for name in entry.supersedes})
+
+    known = [MemoryAt(each.memory.path, each.memory.id) for each in said if isinstance(each, RememberOutcome)]
+    new = [entry.text for entry, each in zip(entries, said, strict=True) if isinstance(each, AmongNew)]
 
     def work(session: Session) -> list[RememberOutcome]:
         writer = _Writer(session, home, day, force=force)
-        writer.lock([*replaced, *(each.memory.id for each in said if isinstance(each, RememberOutcome))])
         writer.lock_texts([entry.text for entry in entries])
+        writer.lock([*replaced, *known], [] if force else new)
         outcomes = [writer.write(entry, each) for entry, each in zip(entries, said, strict=True)]
         writer.supersede(replaced)
         writer.save()
         return outcomes
 
     return in_transaction(overlay.config, work)
+
+
+def _places(editor: MemoryEditor, names: Collection[str]) -> list[MemoryAt]:
+    """The place of each memory that is named by its id: of several with one id, the first page's."""
+    places: dict[str, MemoryAt] = {}
+    for path in editor.files if names else ():
+        for memory in editor.memories(path):
+            if memory.id in names:
+                places.setdefault(memory.id, MemoryAt(path, memory.id))
+    return [*places.values()]
 
 
 def _new_memory(entry: NewMemory, day: date) -> Memory:
@@ -100,68 +124,79 @@ class _Writer:
         self._home = home
         self._day = day
         self._force = force
-        self._rows: dict[str, HeldRow] = {}
-        self._changed: set[str] = set()
-        self._written: dict[int, str] = {}
-        """Ids of the memories that the new entries of the call became, by their numbers among these."""
-
-    def lock(self, ids: Sequence[str]) -> None:
-        """Take these memories for this transaction; always in the same order, so that no two wait for each other."""
-        self._take("id = ANY(%s) AND NOT deleted", [*ids])
+        self._rows: dict[int, HeldRow] = {}
+        self._places: dict[MemoryAt, int] = {}
+        """Numbers of the rows by the places that they were asked for."""
+        self._changed: set[int] = set()
+        self._written: dict[int, int] = {}
+        """Numbers of the rows that the new entries of the call became, by their numbers among these."""
 
     def lock_texts(self, texts: Sequence[str]) -> None:
-        """Wait for other transactions that store one of these texts."""
-        keys = "SELECT DISTINCT hashtextextended(%s || chr(10) || text, 0) AS key FROM unnest(%s::text[]) AS t(text)"
+        """Wait for other transactions that store one of these texts. Always before any row is locked.
+
+        The keys of the locks are not to be guessed by roles outside of the store, which could hold them.
+        """
+        keys = (
+            "SELECT DISTINCT hashtextextended(s.salt || %s || chr(10) || t.text, 0) AS key"
+            " FROM unnest(%s::text[]) AS t(text), ctxasm.salt s"
+        )
         statement = f"SELECT pg_advisory_xact_lock(key) FROM ({keys} ORDER BY key) AS keys"
         self._session.rows(statement, self._home, [*texts])
 
-    def _take(self, condition: str, value: object) -> list[str]:
-        """Lock the rows that meet a condition; gives the ids of their memories."""
-        rows = locked_rows(self._session, self._home, condition, value)
-        for row in rows:
-            self._rows.setdefault(row.memory.id, row)
-        return [row.memory.id for row in rows]
+    def lock(self, places: Sequence[MemoryAt], texts: Sequence[str]) -> None:
+        """Take the memories at these places, and the open ones with these texts, for this transaction.
+
+        All at once and in one order, so that no two transactions wait for each other.
+        """
+        alike = "md5(text) = ANY(%s) AND NOT private AND status IN ('active', 'approved')"
+        names = [name for place in places for name in names_of_row(place.id)]
+        sums = [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
+        rows = locked_rows(self._session, self._home, f"NOT deleted AND (id = ANY(%s) OR {alike})", names, sums)
+        self._rows = {row.seq: row for row in rows}
+        self._places = {place: row.seq for place in places if (row := find_row(rows, place))}
 
     def write(self, entry: NewMemory, said: RememberOutcome | AmongNew) -> RememberOutcome:
         """Reinforce the memory that says the same, if it is still active, else store the entry."""
         number = said.at if isinstance(said, AmongNew) else None
-        name, alike = self._same(entry, said)
-        row = self._rows.get(name)
+        row = self._same(entry, said)
         if row and row.memory.status in ACTIVE_STATUSES:
             memory, unmerged = reinforced(row.memory, entry, self._day)
-            outcome = RememberOutcome("reinforced", memory, alike, unmerged)
-            self._changed.add(name)
+            outcome = RememberOutcome("reinforced", memory, said.alike, unmerged)
+            self._changed.add(row.seq)
         else:
             row = insert_row(self._session, self._home, _new_memory(entry, self._day))
             outcome = RememberOutcome("stored", row.memory, 1.0)
-        self._rows[outcome.memory.id] = row._replace(memory=outcome.memory)
+        self._rows[row.seq] = row._replace(memory=outcome.memory)
         if number is not None:
-            self._written.setdefault(number, outcome.memory.id)
+            self._written.setdefault(number, row.seq)
         return outcome
 
-    def _same(self, entry: NewMemory, said: RememberOutcome | AmongNew) -> tuple[str, float]:
-        """The id of the memory that says the same as an entry, empty for none, and its likeness."""
+    def _same(self, entry: NewMemory, said: RememberOutcome | AmongNew) -> HeldRow | None:
+        """The row of the memory that says the same as an entry; None for none."""
         if isinstance(said, RememberOutcome):
-            return said.memory.id, said.alike
-        if name := self._written.get(said.at):
-            return name, said.alike
-        if self._force:
-            return "", 1.0
+            seq = self._places.get(MemoryAt(said.memory.path, said.memory.id))
+        else:
+            seq = self._written.get(said.at)
+        if seq is not None:
+            return self._rows[seq]
+        if self._force or isinstance(said, RememberOutcome):
+            return None
         # Stored by another writer after the mirror was brought up to date.
-        condition = "md5(text) = md5(%s) AND NOT private AND NOT deleted AND status IN ('active', 'approved')"
-        return next(iter(self._take(condition, entry.text)), ""), 1.0
+        equal = (row for row in self._rows.values() if row.memory.text == entry.text and not row.memory.private)
+        return next((row for row in equal if row.memory.id not in entry.supersedes), None)
 
-    def supersede(self, ids: Iterable[str]) -> None:
+    def supersede(self, places: Iterable[MemoryAt]) -> None:
         """Give memories that are replaced the status `superseded`."""
-        for name in ids:
-            row = self._rows.get(name)
-            if row and row.memory.status in ACTIVE_STATUSES:
-                self._rows[name] = row._replace(memory=row.memory._replace(status="superseded"))
-                self._changed.add(name)
+        for seq in (self._places[place] for place in places if place in self._places):
+            row = self._rows[seq]
+            if row.memory.status in ACTIVE_STATUSES:
+                self._rows[seq] = row._replace(memory=row.memory._replace(status="superseded"))
+                self._changed.add(seq)
 
     def save(self) -> None:
         """Write the changed memories. Raises `ContextasmError` where the role may not change one."""
-        for seq, memory in sorted(self._rows[name] for name in self._changed):
+        for seq in sorted(self._changed):
+            memory = self._rows[seq].memory
             if not update_row(self._session, seq, memory):
                 what = f"the memory {memory.id} can't be changed"
                 raise ContextasmError(f"store: {self._home}", what, "ask for the right to write in this home")
@@ -180,17 +215,21 @@ def change_in_store(
     for memory in memories:
         by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
 
+    asked: list[str] = []
+
     def work(session: Session) -> list[tuple[Memory, Memory]]:
         changed: list[tuple[Memory, Memory]] = []
+        asked.clear()
         for home, of_home in sorted(by_home.items()):
-            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", [memory.id for memory in of_home])
-            held = {row.memory.id: row for row in reversed(rows)}
+            names = [name for memory in of_home for name in names_of_row(memory.id)]
+            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", names)
             for memory in of_home:
-                row = held.get(memory.id)
+                row = find_row(rows, MemoryAt(memory.path, memory.id))
                 if row is None:
                     what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
                     raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
                 changed.append((row.memory, change(row.memory)))
+                asked.append(memory.id)
                 if changed[-1][0] != changed[-1][1]:
                     update_row(session, row.seq, changed[-1][1])
         return changed
@@ -199,21 +238,32 @@ def change_in_store(
     with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
         overlay.pull()
     after = with_lines(workspace, [memory for _, memory in pairs])
-    return [(before, memory) for (before, _), memory in zip(pairs, after, strict=True)]
+    # Under the ids that they were asked for: of equal ids, the workspace gives the second one another.
+    return [
+        (before._replace(id=name), memory._replace(id=name))
+        for (before, _), memory, name in zip(pairs, after, asked, strict=True)
+    ]
 
 
-def touch_in_store(overlay: StoreOverlay, ids: Mapping[str, Sequence[str]], day: date) -> int:
-    """Set `accessed` of memories, by their homes, to a day; gives the number of those that changed.
+def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> int:
+    """Set `accessed` of the memories at these places to a day; gives the number of those that changed.
 
-    A later day stays. Raises `ContextasmError`.
+    A later day stays, and a memory that is gone is left out. Raises `ContextasmError`.
     """
     overlay.require_server()
-    statement = (
-        "UPDATE ctxasm.memory SET accessed = %s WHERE seq IN (SELECT seq FROM ctxasm.memory WHERE home = %s"
-        " AND id = ANY(%s) AND (accessed IS NULL OR accessed < %s) ORDER BY seq FOR UPDATE) RETURNING seq"
-    )
+    by_home: dict[str, list[MemoryAt]] = {}
+    for place in places:
+        by_home.setdefault(overlay.home(place.path) or "", []).append(place)
+    statement = "UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s) RETURNING seq"
 
     def work(session: Session) -> int:
-        return sum(len(session.rows(statement, day, home, [*names], day)) for home, names in sorted(ids.items()))
+        count = 0
+        for home, of_home in sorted(by_home.items()):
+            names = [name for place in of_home for name in names_of_row(place.id)]
+            condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
+            rows = locked_rows(session, home, condition, names, day)
+            numbers = {row.seq for place in of_home if (row := find_row(rows, place))}
+            count += len(session.rows(statement, day, sorted(numbers)))
+        return count
 
     return in_transaction(overlay.config, work)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.postgres import TEAM, Database
+from tests.postgres import TEAM, Database, mirrored
 
 psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
 errors = psycopg2.errors
@@ -152,6 +153,14 @@ def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
         {"id": "'a\"b'"},
         {"type": "'a]b'"},
         {"type": "'x'"},
+        {"type": "U&'\\00A0'"},
+        {"key": "' a'"},
+        {"key": "U&'a\\2003'"},
+        {"key": "repeat('k', 1001)"},
+        {"tags": "ARRAY['a ']"},
+        {"tags": "ARRAY['']"},
+        {"tags": "ARRAY[repeat('a', 900), repeat('b', 900)] || array_fill(repeat('c', 900), ARRAY[9])"},
+        {"text": "x" * 65537},
         {"tags": "ARRAY['a,b']"},
         {"key": "E'a\\nb'"},
         {"importance": "1.5"},
@@ -166,3 +175,85 @@ def test_a_row_that_no_page_could_hold_is_refused(database: Database, values: di
     """Also from clients that are not ours."""
     with pytest.raises((errors.CheckViolation, errors.InsufficientPrivilege, errors.NotNullViolation)):
         database.add(**{"text": "fine", **values})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "type = 'rule'",
+        "key = 'other'",
+        "tags = '{}'",
+        "supersedes = '{}'",
+        "pin = true",
+        "created = '2020-01-01'",
+        "confidence = 1",
+        "expires = '2020-01-01'",
+        "deleted = true",
+        "importance = 0.1",
+        "accessed = NULL",
+    ],
+)
+def test_others_than_its_writer_change_little_of_a_memory(database: Database, change: str) -> None:
+    """They may reinforce it, supersede it or set its status: nothing that takes something of it away."""
+    fields = {"type": "'fact'", "key": "'k'", "tags": "'{a}'", "supersedes": "'{b}'", "accessed": "'2025-03-01'"}
+    database.add("one", id="'a'", **fields)
+    statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'a' RETURNING id"
+    assert refusal(database, "kenji", statement) == DENIED
+    assert refusal(database, "luna", statement) == "1"
+
+
+def test_others_than_its_writer_reinforce_a_memory(filled: Database) -> None:
+    """With what `remember` adds, and with a status."""
+    change = "importance = 1, accessed = '2025-03-14', type = 'fact', key = 'k', tags = '{a}', status = 'superseded'"
+    statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'open' RETURNING id"
+    assert refusal(filled, "kenji", statement) == "1"
+
+
+def test_the_salt_of_locks_is_for_those_who_write(filled: Database) -> None:
+    """Outsiders could hold the lock of a text that they know, and nobody changes the salt."""
+    seen = {role: len(filled.run("SELECT salt FROM ctxasm.salt", role=role)) for role in ("luna", "reader", "outsider")}
+    assert seen == {"luna": 1, "reader": 0, "outsider": 0}
+    assert refusal(filled, "luna", "UPDATE ctxasm.salt SET salt = ''") == DENIED
+
+
+def test_a_page_is_closed_by_its_size_as_well(database: Database) -> None:
+    """No page becomes larger than a file that is read; 200 texts of 64 KB are several pages."""
+    statement = "INSERT INTO ctxasm.memory (home, id, text) SELECT '{}', 'big-' || n, repeat('x', 65000) FROM {}"
+    database.run(statement.format(TEAM, "generate_series(1, 200) AS n"), role="luna")
+    sizes = database.run("SELECT sum(length(text)) FROM ctxasm.memory GROUP BY page")
+    assert len(sizes) > 1
+    assert max(size for (size,) in sizes) <= 4_000_000
+
+
+def sql_of_docs(beginning: str) -> str:
+    """The statement of the page on the store that begins so, with the ids of these tests."""
+    page = (Path(__file__).parents[3] / "docs/store.md").read_text()
+    return page[page.index(beginning) :].partition(";")[0].replace("id = '...'", "id = 'open'")
+
+
+def test_a_text_is_erased_as_the_page_on_the_store_says(filled: Database, tmp_path: Path) -> None:
+    """By the role that stored it, and the next pull takes it out of a mirror; the owner's `DELETE` finds no row."""
+    overlay = filled.overlay(tmp_path, "kenji")
+    overlay.pull()
+    assert "open" in "".join(mirrored(tmp_path).values())
+    statement = sql_of_docs("UPDATE ctxasm.memory SET text = 'erased'")
+    filled.run(statement, role="kenji")
+    assert "open" in read(filled, "luna")
+    filled.run(statement, role="luna")
+    overlay.pull()
+    assert mirrored(tmp_path) == {}
+    assert filled.run("SELECT 1 FROM ctxasm.memory WHERE text = 'open'") == []
+
+
+def test_restored_rows_get_new_transaction_numbers(filled: Database) -> None:
+    """Those of another server may lie ahead, and every pull would find them changed."""
+    ahead = "SELECT count(*) FROM ctxasm.memory WHERE changed > pg_current_xact_id()"
+    filled.run(
+        "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign",
+        "UPDATE ctxasm.memory SET changed = '99999999'",
+        "ALTER TABLE ctxasm.memory ENABLE TRIGGER sign",
+    )
+    assert filled.run(ahead) == [(2,)]
+    filled.run(sql_of_docs("UPDATE ctxasm.memory SET changed"))
+    assert filled.run(ahead) == [(0,)]
+    assert read(filled, "luna") == ["open", "mine"]

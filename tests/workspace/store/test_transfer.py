@@ -116,6 +116,8 @@ def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp
     [
         ("---\ntype: a]b\n---\nA type that no brackets hold\n", "old.md:4: can't be stored"),
         ("- one {id=a}\n", "older.md:1: the id a is taken"),
+        (f"- one {{id=b key={'k' * 1001}}}\n", "old.md:1: a value has 1,001 characters"),
+        (f"- one {{id=b tags={'t' * 900}{',t' * 4000}}}\n", "old.md:1: tags has 8,900 characters"),
     ],
 )
 def test_a_file_that_can_not_be_imported_is_named_and_nothing_is_stored(
@@ -160,3 +162,24 @@ def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: D
         assert json.loads(hits[0])
     build = ("build", "-q", "-a", "luna", "-t", "q1", "-f", "json", "--topic", "lantern")
     assert database.ctxasm(root, *build).out == database.ctxasm(files, *build).out
+
+
+def test_of_equal_ids_the_import_finds_its_own(database: Database, tmp_path: Path) -> None:
+    """A private memory of luna's and an open one of kenji's share an id: luna's file is hers."""
+    database.add("mine", id="'x'", private="true")
+    database.add("for all", id="'x'", role="kenji")
+    file = f"{TEAM}/memories/old.md"
+    root = database.workspace(tmp_path, {**FILES, file: "- mine {id=x private=true importance=0.9}\n"})
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (0, 1, 0)
+    rows = database.run("SELECT role::text, importance FROM ctxasm.memory ORDER BY role")
+    assert rows == [("kenji", 0.5), ("luna", 0.9)]
+
+
+def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, tmp_path: Path) -> None:
+    """Its id stays taken, and the line says by whom."""
+    database.add("gone", id="'x'")
+    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'x'", role="luna")
+    root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- gone {id=x}\n"})
+    with pytest.raises(ContextasmError, match="x was deleted by the role luna"):
+        import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)

@@ -11,6 +11,7 @@ import pytest
 
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.writing import remember_in_store
 from tests.postgres import DAY, TEAM, Database, mirrored
 
@@ -138,3 +139,126 @@ def test_owners_that_are_no_homes_keep_their_files(database: Database, root: Pat
     assert result.out.endswith(" agents/luna/memories/2025-03.md:1\n")
     assert (root / "agents/luna/memories/2025-03.md").read_text().startswith("- [note] my own")
     assert database.texts() == []
+
+
+@pytest.fixture
+def equal_ids(database: Database, root: Path) -> Path:
+    """A private memory `x` of luna's, beside an open `x` of kenji's; their pages stand in this order."""
+    database.add("shown to luna alone", id="'x'", private="true")
+    database.add("shown to all", id="'x'", role="kenji")
+    return root
+
+
+def states(database: Database, column: str = "status") -> dict[str, str]:
+    """A column of the memories by the roles that stored them."""
+    return dict(database.run(f"SELECT role::text, coalesce({column}::text, '') FROM ctxasm.memory"))
+
+
+@pytest.mark.parametrize(("name", "role"), [("x", "kenji"), ("x~2", "luna")])
+def test_of_equal_ids_the_memory_that_is_named_is_changed(
+    database: Database, equal_ids: Path, name: str, role: str
+) -> None:
+    """As `search` names them: the page of kenji's comes first."""
+    result = database.ctxasm(equal_ids, "memory", "deprecate", name, "-t", "q1")
+    assert result.code == 0, result.err
+    assert states(database) == {"luna": "active", "kenji": "active", role: "deprecated"}
+
+
+def test_of_equal_ids_the_memory_that_says_the_same_is_reinforced(database: Database, equal_ids: Path) -> None:
+    """And not the other one, which the text has nothing to do with."""
+    database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to luna alone")
+    assert states(database, "importance") == {"luna": "0.6", "kenji": "0.5"}
+    database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to all")
+    assert states(database, "importance") == {"luna": "0.6", "kenji": "0.6"}
+
+
+def test_of_equal_ids_the_memory_that_is_shown_is_touched(database: Database, equal_ids: Path) -> None:
+    """A private one is not shown to everybody, and keeps its day then."""
+    result = database.ctxasm(equal_ids, "build", "-q", "-a", "luna", "-t", "q1", "--touch")
+    assert result.code == 0, result.err
+    shown = "shown to luna alone" in result.out
+    assert states(database, "accessed") == {"luna": str(DAY) if shown else "", "kenji": str(DAY)}
+
+
+def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, root: Path) -> None:
+    """Without the server, the files are touched, a line tells of the store, and the exit code is 0."""
+    database.add("in the store")
+    (root / "agents/luna/memories").mkdir()
+    (root / "agents/luna/memories/own.md").write_text("- in a file {created=2025-03-01}\n")
+    build = ("build", "-a", "luna", "-t", "q1", "--touch")
+    assert database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1").code == 0
+    result = database.ctxasm(root, *build, "--offline")
+    assert result.code == 0, result.err
+    assert "in the store" in result.out
+    assert result.err.count("store-untouched") == 1
+    assert f"accessed={DAY}" in (root / "agents/luna/memories/own.md").read_text()
+    assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
+
+
+def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> None:
+    """A table that another transaction holds: what reads says so and goes on, and what writes fails."""
+    database.add("one", id="'a'")
+    assert database.ctxasm(root, "search", "-t", "q1", "one").code == 0
+    holder = database.server.connect(database.name, "postgres")
+    holder.cursor().execute("LOCK TABLE ctxasm.memory")
+    try:
+        read = database.ctxasm(root, "search", "-t", "q1", "one", PGOPTIONS="-c lock_timeout=50ms")
+        written = database.ctxasm(root, "remember", "-t", "q1", "two", PGOPTIONS="-c lock_timeout=50ms")
+    finally:
+        holder.close()
+    assert ("one" in read.out, "another transaction holds what this one needs" in read.err) == (True, True)
+    assert (written.code, written.out) == (2, "")
+    assert "another transaction holds what this one needs" in written.err
+    assert database.texts() == ["one"]
+
+
+def test_waits_are_bounded_unless_the_person_says_otherwise(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5 s for a lock, and what PGOPTIONS names instead."""
+    limits = []
+    for options in ("", "-c lock_timeout=7s"):
+        monkeypatch.setenv("PGOPTIONS", options)
+        with open_session(database.config()) as session:
+            limits += [session.rows("SHOW lock_timeout")[0][0], session.rows("SHOW statement_timeout")[0][0]]
+    assert limits == ["5s", "1min", "7s", "1min"]
+
+
+def test_an_outsider_can_not_keep_a_writer_waiting(database: Database, root: Path) -> None:
+    """Not by the lock of a text that he knows, computed without the salt of the store."""
+    outsider = database.server.connect(database.name, "outsider")
+    outsider.cursor().execute(f"SELECT pg_advisory_lock(hashtextextended('{TEAM}' || chr(10) || 'known', 0))")
+    try:
+        result = database.ctxasm(root, "remember", "-t", "q1", "known", PGOPTIONS="-c lock_timeout=50ms")
+    finally:
+        outsider.close()
+    assert result.out.startswith("stored"), result.err
+
+
+def test_a_role_that_may_not_connect_is_told_so(database: Database, root: Path) -> None:
+    """The server was reached: nothing is wrong with the network."""
+    result = database.ctxasm(root, "remember", "-t", "q1", "x", role="nobody_knows")
+    assert result.code == 2
+    assert "the server does not let you in" in result.err
+    assert "can't be reached" not in result.err
+
+
+def test_writers_of_each_others_memories_all_get_through(database: Database, tmp_path: Path) -> None:
+    """Each names the two memories in another order, one as a text and one to supersede."""
+    for name in ("one", "two"):
+        database.add(f"the {name} fact", id=f"'{name}'")
+    overlay = database.overlay(tmp_path)
+    overlay.pull()
+
+    def write(number: int) -> None:
+        names = ["one", "two"] if number % 2 else ["two", "one"]
+        entries = [NewMemory(f"the {name} fact") for name in names] + [
+            NewMemory("a new fact"),
+            NewMemory(f"{number}" * 9),
+        ]
+        remember_in_store(Folder(tmp_path, overlay), overlay, TEAM, entries, DAY, force=False)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
+    assert database.run("SELECT count(*) FROM ctxasm.memory WHERE text = 'a new fact'") == [(1,)]
+    assert database.run("SELECT importance FROM ctxasm.memory WHERE id IN ('one', 'two')") == [(1.0,), (1.0,)]

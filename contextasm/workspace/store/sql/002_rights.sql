@@ -26,8 +26,15 @@ ALTER TABLE ctxasm.member ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON ctxasm.member FOR SELECT USING (role = current_user);
 
+-- The salt of locks is for those who write somewhere, and nobody changes it.
+ALTER TABLE ctxasm.salt ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY writers ON ctxasm.salt FOR SELECT USING (
+    EXISTS (SELECT FROM ctxasm.member m WHERE m.role = current_user AND m.writes)
+);
+
 GRANT USAGE ON SCHEMA ctxasm TO PUBLIC;
-GRANT SELECT ON ctxasm.migration, ctxasm.member, ctxasm.memory TO PUBLIC;
+GRANT SELECT ON ctxasm.migration, ctxasm.member, ctxasm.memory, ctxasm.salt TO PUBLIC;
 GRANT INSERT (
     home, id, text, type, importance, created, accessed, status, confidence, key, tier, dedup, tags, files, private, pin,
     supersedes, expires, superseded_by, writer, page
