@@ -10,10 +10,11 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, FileStamp
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write
 from contextasm.workspace.reading import file_bytes
@@ -21,8 +22,8 @@ from contextasm.workspace.reading import file_bytes
 STATE_FILE = "state.json"
 _SCHEMA = "ctxasm.store-mirror/1"
 
-PageStamp = tuple[int, int, int]
-"""Size in bytes, time of the last change in nanoseconds, and inode of a page, by which a change by others is seen."""
+NO_FILE = FileStamp(0, 0, 0, 0)
+"""The stamp of a page whose file was gone before it was looked at; no file has it."""
 
 
 class HomeState(NamedTuple):
@@ -32,7 +33,7 @@ class HomeState(NamedTuple):
     """Transaction before which every change is in the mirror; 0 where the role may not read the home."""
     writes: bool
     """Whether the role may write in the home."""
-    pages: Mapping[str, PageStamp]
+    pages: Mapping[str, FileStamp]
     """The files of the home by their names."""
 
     @property
@@ -78,7 +79,7 @@ def _parse_state(value: object) -> MirrorState:
         str(home): HomeState(
             int(entry["horizon"]),
             entry["writes"] is True,
-            {str(name): (int(size), int(time), int(inode)) for name, (size, time, inode) in entry["pages"].items()},
+            {str(name): FileStamp(*map(int, stamp)) for name, stamp in entry["pages"].items()},
         )
         for home, entry in value["homes"].items()
     }
@@ -92,15 +93,21 @@ def save_state(folder: Path, state: MirrorState) -> None:
     write(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), new_mode=0o600)
 
 
-def page_stamps(folder: Path) -> dict[str, PageStamp]:
-    """The regular files of a folder by name; links and others count as missing. Empty where there is no folder."""
-    stamps: dict[str, PageStamp] = {}
+def page_stamps(folder: Path) -> dict[str, FileStamp]:
+    """The regular files of a folder by name; links and others count as missing.
+
+    Empty where there is no folder. Raises `OSError` where it can't be listed.
+    """
+    stamps: dict[str, FileStamp] = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode):
-                    stamps[entry.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+                with suppress(FileNotFoundError):  # it was removed since it was listed
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
+                        stamps[entry.name] = FileStamp(
+                            status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+                        )
     except (FileNotFoundError, NotADirectoryError):
         return {}
     return stamps

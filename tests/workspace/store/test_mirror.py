@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -10,13 +11,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, FileStamp
+from contextasm.workspace.store import mirror
 from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.settings import StoreConfig
@@ -176,7 +179,7 @@ def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database
     assert pulled(database, tmp_path) == []
 
 
-@pytest.mark.parametrize("damage", ["edited", "emptied", "removed", "added", "linked"])
+@pytest.mark.parametrize("damage", ["edited", "edited in secret", "emptied", "removed", "added", "linked"])
 def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
     """By the next pull, though nothing changed in the store; and nothing is written through a link."""
     database.add("one")
@@ -191,11 +194,68 @@ def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_pat
     elif damage == "linked":
         page.unlink()
         page.symlink_to(target)
+    elif damage == "edited in secret":  # with the size and the time of before
+        times = page.stat()
+        page.write_text(before.replace("one", "two"))
+        os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
     else:
         page.write_text("- [note] forged\n" if damage == "edited" else "")
     pulled(database, tmp_path)
     assert [*mirrored(tmp_path).values()] == [before]
     assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("forged", [False, True])
+def test_a_page_that_is_damaged_and_has_no_row_any_more_leaves_the_mirror(
+    database: Database, tmp_path: Path, forged: bool
+) -> None:
+    """Rows that a superuser erased, and their file removed or changed: no pull fails, and nothing is made up."""
+    database.add("one", created="'2025-01-05'")
+    database.add("two", created="'2025-02-05'")
+    pulled(database, tmp_path)
+    database.run("DELETE FROM ctxasm.memory WHERE text = 'one'")
+    page = tmp_path / ".ctxasm/store" / TEAM / "memories/2025-01.000000.luna.md"
+    if forged:
+        page.write_text("- [note] forged\n")
+    else:
+        page.unlink()
+    for _ in range(2):
+        pulled(database, tmp_path)
+        assert texts(tmp_path) == ["- [note] two"]
+
+
+def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next pull; the one at hand does not fail."""
+    database.add("one")
+
+    def write_for_a_moment(path: Path, text: str) -> bool:
+        return write_page(path, text) and not path.unlink()
+
+    with monkeypatch.context() as patch:
+        write_page = mirror._write_page
+        patch.setattr(mirror, "_write_page", write_for_a_moment)
+        pulled(database, tmp_path)
+    assert texts(tmp_path) == []
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] one"]
+
+
+def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of somebody else: the problem names it, and what to do."""
+    database.add("one")
+    pulled(database, tmp_path)
+
+    def refuse(folder: Path) -> Mapping[str, FileStamp]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    monkeypatch.setattr(mirror, "page_stamps", refuse)
+    changed, (problem,) = database.overlay(tmp_path).renew()
+    assert (changed, problem.code) == ((), "store-unreachable")
+    assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
 @pytest.mark.parametrize(
