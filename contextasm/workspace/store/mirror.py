@@ -26,6 +26,7 @@ from contextasm.workspace.store.state import (
     REFUSED,
     HomeState,
     MirrorState,
+    access_key,
     load_state,
     page_stamps,
     save_state,
@@ -91,11 +92,9 @@ def _pull_locked(root: str, config: StoreConfig, now: Callable[[], float], max_a
 
 
 def is_fresh(state: MirrorState, config: StoreConfig, now: float, max_age: float) -> bool:
-    """Whether a mirror of this store and these homes is younger than `max_age` seconds."""
+    """Whether a mirror of this store, for this person, and of these homes is younger than `max_age` seconds."""
     return (
-        state.source.startswith(f"{config.address} ")
-        and {*config.homes} <= {*state.homes}
-        and 0 <= now - state.checked < max_age
+        state.access == access_key(config) and {*config.homes} <= {*state.homes} and 0 <= now - state.checked < max_age
     )
 
 
@@ -112,8 +111,8 @@ def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, 
         "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
         " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
     )
-    source = f"{config.address} {system}/{timeline}/{database} {role}"
-    known = state.homes if state.source == source else {}
+    access, source = access_key(config), f"{system}/{timeline}/{database} {role}"
+    known = state.homes if (state.access, state.source) == (access, source) else {}
     known = {home: entry for home, entry in known.items() if entry.horizon <= int(horizon)}
     rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
     homes: dict[str, HomeState] = {}
@@ -131,7 +130,7 @@ def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, 
             homes[home] = REFUSED
     for home in _mirrored_homes(root) - {home for home in homes if homes[home] is not REFUSED}:
         changed += _remove_pages(root, home, page_stamps(mirror_folder(root, home)))
-    new_state = MirrorState(source, now, homes)
+    new_state = MirrorState(access, source, now, homes)
     save_state(mirror_folder(root), new_state)
     return PullResult(new_state, changed)
 

@@ -18,6 +18,7 @@ from contextasm.model import ContextasmError, FileStamp
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.store.settings import StoreConfig
 
 STATE_FILE = "state.json"
 _SCHEMA = "ctxasm.store-mirror/1"
@@ -49,14 +50,40 @@ REFUSED = HomeState(0, writes=False, pages={})
 class MirrorState(NamedTuple):
     """A mirror as the last pull left it."""
 
+    access: str
+    """Store and person as `access_key` gives them, which tells of another one without the server; empty for none."""
     source: str
-    """Address, database and role, without any of which the mirror is another one."""
+    """Database, history and role as the server tells them, without any of which the mirror is another one."""
     checked: float
     """Time of the last answer of the server, in seconds since 1970."""
     homes: Mapping[str, HomeState]
 
 
-NO_MIRROR = MirrorState("", 0.0, {})
+NO_MIRROR = MirrorState("", "", 0.0, {})
+
+
+def access_key(config: StoreConfig) -> str:
+    """The store and who asks it, as libpq finds out from the address, the environment and the system's user, in a line.
+
+    Equal keys lead to the same database as the same role. What a service file or the server adds is not looked up.
+    """
+    given = {
+        "user": os.environ.get("PGUSER") or _system_user(),
+        "host": os.environ.get("PGHOST", ""),
+        "port": os.environ.get("PGPORT") or "5432",
+    } | config.parts
+    given = {"dbname": os.environ.get("PGDATABASE") or given["user"]} | given
+    given |= {name: os.environ.get(name, "") for name in ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGOPTIONS")}
+    return json.dumps(given, sort_keys=True)
+
+
+def _system_user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def load_state(folder: Path) -> MirrorState:
@@ -83,13 +110,13 @@ def _parse_state(value: object) -> MirrorState:
         )
         for home, entry in value["homes"].items()
     }
-    return MirrorState(str(value["source"]), float(value["checked"]), homes)
+    return MirrorState(str(value["access"]), str(value["source"]), float(value["checked"]), homes)
 
 
 def save_state(folder: Path, state: MirrorState) -> None:
     """Store the state, whole or not at all. Raises `ContextasmError`."""
     homes = {home: entry._asdict() for home, entry in state.homes.items()}
-    value = {"schema": _SCHEMA, "source": state.source, "checked": state.checked, "homes": homes}
+    value = {"schema": _SCHEMA, **state._asdict(), "homes": homes}
     write(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), new_mode=0o600)
 
 
