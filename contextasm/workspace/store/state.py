@@ -71,7 +71,8 @@ def access_key(config: StoreConfig) -> str:
         "user": os.environ.get("PGUSER") or _system_user(),
         "host": os.environ.get("PGHOST", ""),
         "port": os.environ.get("PGPORT") or "5432",
-    } | config.parts
+    }
+    given |= config.parts
     given = {"dbname": os.environ.get("PGDATABASE") or given["user"]} | given
     given |= {name: os.environ.get(name, "") for name in ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGOPTIONS")}
     return json.dumps(given, sort_keys=True)
