@@ -16,7 +16,7 @@ from tests.postgres import TEAM, Database, Server, mirrored, new_database, runni
 pytestmark = pytest.mark.postgres
 
 BUILD = ("build", "-q", "-a", "luna", "-t", "q1", "-b", "2k")
-AWAY = {"PGPORT": "1"}
+AWAY = {"PGREQUIREPEER": "nobody-at-all"}
 """The environment in which the server can't be reached."""
 
 
@@ -223,3 +223,32 @@ def test_a_watch_outlives_its_server(own_server: Database, tmp_path: Path) -> No
     finally:
         watching.terminate()
         watching.wait(20)
+
+
+@pytest.mark.parametrize("env", [{}, AWAY])
+@pytest.mark.parametrize("offline", [(), ("--offline",)])
+def test_a_mirror_for_one_person_is_not_read_by_another(
+    database: Database, tmp_path: Path, env: dict[str, str], offline: tuple[str, ...]
+) -> None:
+    """However young it is, without a server, and with the same address in the settings."""
+    root = database.workspace(tmp_path, max_age="1h")
+    database.add("The lantern is mine", private="true")
+    search = ("search", "-t", "q1", "lantern")
+    assert "The lantern" in database.ctxasm(root, *search).out
+    assert "The lantern" in database.ctxasm(root, *search, *offline, **env).out
+    assert "The lantern" not in database.ctxasm(root, *search, *offline, role="kenji", **env).out
+
+
+def test_the_mirror_of_another_store_is_neither_read_nor_exported(database: Database, tmp_path: Path) -> None:
+    """`store:` of the settings changed, and no server is asked."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("The lantern is lit")
+    search = ("search", "-t", "q1", "lantern", "--offline")
+    database.ctxasm(root, "store", "pull")
+    assert "The lantern" in database.ctxasm(root, *search).out
+    settings_file = root / "ctxasm.yaml"
+    settings_file.write_text(settings_file.read_text().replace(database.name, "elsewhere"))
+    other = database.ctxasm(root, *search)
+    assert ("The lantern" in other.out, "no memories are read" in other.err) == (False, True)
+    database.ctxasm(root, "store", "export", "--offline", "--to", tmp_path / "out")
+    assert not [*(tmp_path / "out").rglob("*.md")]

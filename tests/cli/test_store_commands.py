@@ -16,7 +16,7 @@ from tests.postgres import FILES, TEAM, Database, mirrored
 
 pytestmark = pytest.mark.postgres
 
-AWAY = {"PGPORT": "1", "PGCONNECT_TIMEOUT": "1"}
+AWAY = {"PGREQUIREPEER": "nobody-at-all"}
 SCHEMA = json.loads((Path(contextasm.__file__).parent / "rendering/schemas/store-1.json").read_text(encoding="utf-8"))
 
 

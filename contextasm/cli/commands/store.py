@@ -190,7 +190,7 @@ def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> 
         overlay.pull()
     show_problems(overlay.refresh())
     target = Path(flags.to or "")
-    count = export_pages(overlay.root, homes, target)
+    count = export_pages(overlay, homes, target)
     return {"files": count}, [f"{target}: {count:,} files of memories"]
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, FileStamp, Memory
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.state import STATE_FOLDER, private_folder, state_folder
@@ -21,7 +21,16 @@ from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.migrations import require_version
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
 from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.state import REFUSED, HomeState, MirrorState, load_state, page_stamps, save_state
+from contextasm.workspace.store.state import (
+    NO_FILE,
+    REFUSED,
+    HomeState,
+    MirrorState,
+    access_key,
+    load_state,
+    page_stamps,
+    save_state,
+)
 
 MIRROR = f"{STATE_FOLDER}/store"
 """Folder of the mirror, relative to the workspace; below it each home has its folder `memories`."""
@@ -46,9 +55,10 @@ class _HomePull(NamedTuple):
 
     horizon: int
     writes: bool
-    before: HomeState | None
+    intact: Mapping[str, FileStamp]
+    """The pages whose files are as they were written."""
     stale: Sequence[tuple[str, str]]
-    """Role and page of each page to fetch."""
+    """Role and page of each page to fetch, some of which may be intact."""
 
 
 def mirror_folder(root: str, home: str = "") -> Path:
@@ -64,6 +74,14 @@ def pull(root: str, config: StoreConfig, now: Callable[[], float], max_age: floa
     state = load_state(mirror_folder(root))
     if is_fresh(state, config, now(), max_age):
         return PullResult(state, ())
+    try:
+        return _pull_locked(root, config, now, max_age)
+    except OSError as error:
+        where = str(error.filename or mirror_folder(root))
+        raise ContextasmError(where, f"can't be brought up to date: {error.strerror}", "make it writable") from error
+
+
+def _pull_locked(root: str, config: StoreConfig, now: Callable[[], float], max_age: float) -> PullResult:
     with _locked_mirror(root) as folder:
         state = load_state(folder)  # another process may have pulled meanwhile
         if is_fresh(state, config, now(), max_age):
@@ -74,11 +92,9 @@ def pull(root: str, config: StoreConfig, now: Callable[[], float], max_age: floa
 
 
 def is_fresh(state: MirrorState, config: StoreConfig, now: float, max_age: float) -> bool:
-    """Whether a mirror of this store and these homes is younger than `max_age` seconds."""
+    """Whether a mirror of this store, for this person, and of these homes is younger than `max_age` seconds."""
     return (
-        state.source.startswith(f"{config.address} ")
-        and {*config.homes} <= {*state.homes}
-        and 0 <= now - state.checked < max_age
+        state.access == access_key(config) and {*config.homes} <= {*state.homes} and 0 <= now - state.checked < max_age
     )
 
 
@@ -95,36 +111,40 @@ def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, 
         "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
         " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
     )
-    source = f"{config.address} {system}/{timeline}/{database} {role}"
-    known = state.homes if state.source == source else {}
+    access, source = access_key(config), f"{system}/{timeline}/{database} {role}"
+    known = state.homes if (state.access, state.source) == (access, source) else {}
     known = {home: entry for home, entry in known.items() if entry.horizon <= int(horizon)}
     rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
     homes: dict[str, HomeState] = {}
     changed: list[str] = []
     for home in config.homes:
         if home in rights:
-            stale = _stale_pages(session, root, home, known.get(home))
-            pulled = _HomePull(int(horizon), rights[home], known.get(home), stale)
+            before = known.get(home) or REFUSED
+            found = page_stamps(mirror_folder(root, home))
+            intact = {name: stamp for name, stamp in before.pages.items() if found.get(name) == stamp}
+            stale = _stale_pages(session, home, before, intact)
+            pulled = _HomePull(int(horizon), rights[home], intact, stale)
             homes[home], paths = _pull_home(session, root, home, pulled)
             changed += paths
         else:
             homes[home] = REFUSED
     for home in _mirrored_homes(root) - {home for home in homes if homes[home] is not REFUSED}:
         changed += _remove_pages(root, home, page_stamps(mirror_folder(root, home)))
-    new_state = MirrorState(source, now, homes)
+    new_state = MirrorState(access, source, now, homes)
     save_state(mirror_folder(root), new_state)
     return PullResult(new_state, changed)
 
 
-def _stale_pages(session: Session, root: str, home: str, before: HomeState | None) -> list[tuple[str, str]]:
+def _stale_pages(
+    session: Session, home: str, before: HomeState, intact: Mapping[str, FileStamp]
+) -> list[tuple[str, str]]:
     """Role and page of the pages that changed in the store, and of those whose files are not as they were written."""
     names = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
-    if not before or before.is_refused:
+    if before.is_refused:
         return [(role, page) for role, page in session.rows(names, home)]
     since = session.rows(f"{names} AND changed >= %s::text::xid8", home, str(before.horizon))
     stale = {(role, page) for role, page in since}
-    found = page_stamps(mirror_folder(root, home))
-    if damaged := {name for name, stamp in before.pages.items() if found.get(name) != stamp}:
+    if damaged := before.pages.keys() - intact.keys():
         stale |= {(role, page) for role, page in session.rows(names, home) if page_name(page, role) in damaged}
     return sorted(stale)
 
@@ -132,7 +152,8 @@ def _stale_pages(session: Session, root: str, home: str, before: HomeState | Non
 def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tuple[HomeState, list[str]]:
     """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
     folder = private_folder(root, "store", *home.split("/"), "memories")
-    pages = dict(pulled.before.pages) if pulled.before else {}
+    pages = dict(pulled.intact)
+    written: list[str] = []
     changed: list[str] = []
     for start in range(0, len(pulled.stale), _PAGES_AT_ONCE):
         batch = pulled.stale[start : start + _PAGES_AT_ONCE]
@@ -142,21 +163,30 @@ def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tup
             pages.pop(name, None)
             if text := texts.get((role, page)):
                 changed += [f"{home}/memories/{name}"] * _write_page(folder / name, text)
-                pages[name] = (0, 0, 0)
+                written.append(name)
     found = page_stamps(folder)
+    # What is gone already, or was changed since it was looked at, is fetched by the next pull.
+    pages |= {name: found.get(name, NO_FILE) for name in written}
     changed += _remove_pages(root, home, found.keys() - pages.keys())
-    return HomeState(pulled.horizon, pulled.writes, {name: found[name] for name in pages}), changed
+    return HomeState(pulled.horizon, pulled.writes, pages), changed
 
 
 def _page_texts(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-    memories: dict[tuple[str, str], list[object]] = {}
+    """The texts of pages. No memory of another role supersedes a private one of the reader, whose id it guessed."""
+    memories: dict[tuple[str, str], list[Memory]] = {}
+    own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
+    rows = session.rows(own, home)
+    reader, private = {role for role, _ in rows}, {name for _, name in rows}
     statement = (
         f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
         " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
     for role, page, *row in session.rows(statement, home, tuple(batch)):
-        memories.setdefault((role, page), []).append(memory_of_row(row))
-    return {key: page_text(of_page) for key, of_page in memories.items()}  # type: ignore[arg-type]
+        memory = memory_of_row(row)
+        if role not in reader:
+            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in private))
+        memories.setdefault((role, page), []).append(memory)
+    return {key: page_text(of_page) for key, of_page in memories.items()}
 
 
 def _write_page(path: Path, text: str) -> bool:

@@ -16,9 +16,12 @@ from pathlib import Path
 from contextasm.model import ContextasmError, Problem
 from contextasm.workspace.store.mirror import MIRROR, PullResult, mirror_folder, pull
 from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.state import NO_MIRROR, MirrorState, load_state
+from contextasm.workspace.store.state import NO_MIRROR, MirrorState, access_key, load_state
 
 _SETTINGS_FILE = "ctxasm.yaml"
+
+_NOWHERE = f"{MIRROR}/none"
+"""A folder that no mirror has: homes lie in `agents` and `teams`."""
 
 
 class StoreOverlay:
@@ -38,15 +41,21 @@ class StoreOverlay:
         self._now = now
         self._folders = {f"{home}/memories": f"{MIRROR}/{home}/memories" for home in config.homes}
         self._problems: Sequence[Problem] | None = None
+        self._has_mirror: bool | None = None
 
     def place(self, path: str) -> str | None:
-        """The path, relative to the workspace, at which a path of a home lies in the mirror; None for any other."""
-        if self.distrust:
-            return None
+        """The path, relative to the workspace, at which a path of a home lies in the mirror; None for any other.
+
+        It leads nowhere while the mirror is of another store, or was made for another person.
+        """
         folder, _, name = path.rpartition("/")
-        if path in self._folders:
-            return self._folders[path]
-        return f"{self._folders[folder]}/{name}" if folder in self._folders else None
+        if self.distrust or not {path, folder} & self._folders.keys():
+            return None
+        if self._has_mirror is None:
+            self._has_mirror = bool(self.state().access)
+        if not self._has_mirror:
+            return f"{_NOWHERE}/{path}"
+        return self._folders[path] if path in self._folders else f"{self._folders[folder]}/{name}"
 
     def home(self, path: str) -> str | None:
         """The home that a path belongs to by the settings, trusted or not; None for none."""
@@ -66,6 +75,7 @@ class StoreOverlay:
     def pull(self, max_age: float = 0.0) -> PullResult:
         """Bring the mirror up to date now, unless it is younger than `max_age` seconds. Raises `ContextasmError`."""
         self.require_server()
+        self._has_mirror = None
         return pull(self.root, self.config, self._now, max_age)
 
     def require_server(self) -> None:
@@ -89,7 +99,7 @@ class StoreOverlay:
             except ContextasmError as error:
                 message = f"{error.where}: {error.what}; {self._age()}"
                 problems.append(Problem("store-unreachable", _SETTINGS_FILE, line, message, error.hint))
-        elif not self.state().source:
+        elif not self.state().access:
             problems.append(Problem("store-unreachable", _SETTINGS_FILE, line, self._age()))
         return changed, [*problems, *self._refusals(), *self._hidden_files()]
 
@@ -110,15 +120,15 @@ class StoreOverlay:
         ]
 
     def state(self) -> MirrorState:
-        """The state of the mirror; `NO_MIRROR` for none, and for the mirror of another store."""
+        """The state of the mirror; `NO_MIRROR` for none, and for that of another store or person."""
         state = load_state(mirror_folder(self.root))
-        return state if state.source.startswith(f"{self.config.address} ") else NO_MIRROR
+        return state if state.access == access_key(self.config) else NO_MIRROR
 
     def mirror_time(self) -> str:
         """The time of the server's last answer, in words; empty where there is no mirror."""
         state = self.state()
         with suppress(ValueError, OverflowError, OSError):
-            return f"{datetime.fromtimestamp(state.checked, UTC):%Y-%m-%d %H:%M} UTC" if state.source else ""
+            return f"{datetime.fromtimestamp(state.checked, UTC):%Y-%m-%d %H:%M} UTC" if state.access else ""
         return "an unknown time"
 
     def _age(self) -> str:

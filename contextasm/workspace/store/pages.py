@@ -18,6 +18,7 @@ from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_values import LONGEST_VALUE
 from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
+from contextasm.text.private_parts import private_lines
 from contextasm.text.storable import LONGEST_TEXT
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
@@ -70,11 +71,12 @@ def page_text(memories: Sequence[Memory]) -> str:
 
 
 def storable_memory(memory: Memory, where: str) -> Memory:
-    """The memory as a page gives it back, at no place yet.
+    """The memory as a page gives it back, at no place yet; a private one where its text says so, as in a file.
 
     Raises `ContextasmError` at `where` for one that a list item can't hold.
     """
     stored = memory._replace(path="", line=0, text=clean_lines(memory.text), type=memory.type.strip())
+    stored = stored._replace(private=stored.private or _says_private(stored))
     values = [
         stored.id,
         *filter(None, (stored.status, stored.key, stored.tier, stored.dedup, stored.superseded_by, stored.writer)),
@@ -88,6 +90,11 @@ def storable_memory(memory: Memory, where: str) -> Memory:
         return stored
     hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"
     raise ContextasmError(where, "can't be stored: it would not be read back as it is", hint)
+
+
+def _says_private(memory: Memory) -> bool:
+    document = decode_document("memory.md", page_text([memory]).encode(), CLEAN)
+    return not isinstance(document, Document) or bool(private_lines(document, None))
 
 
 def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:

@@ -40,9 +40,10 @@ def _poll(
     while not ended.wait(INTERVAL):
         try:
             changed, problems = overlay.renew()
-        except (ContextasmError, OSError) as error:  # of the workspace itself: the watch tells of it
-            changed, problems = (), ()
-            now = str(error)
+        except ContextasmError as error:  # of the workspace itself: the watch tells of it
+            changed, now = (), str(error)
+        except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
+            changed, now = (), f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
         else:
             now = "".join(f"{problem.message}; " for problem in problems if problem.code == "store-unreachable")
         if now != failure:

@@ -10,19 +10,21 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, FileStamp
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.store.settings import StoreConfig
 
 STATE_FILE = "state.json"
 _SCHEMA = "ctxasm.store-mirror/1"
 
-PageStamp = tuple[int, int, int]
-"""Size in bytes, time of the last change in nanoseconds, and inode of a page, by which a change by others is seen."""
+NO_FILE = FileStamp(0, 0, 0, 0)
+"""The stamp of a page whose file was gone before it was looked at; no file has it."""
 
 
 class HomeState(NamedTuple):
@@ -32,7 +34,7 @@ class HomeState(NamedTuple):
     """Transaction before which every change is in the mirror; 0 where the role may not read the home."""
     writes: bool
     """Whether the role may write in the home."""
-    pages: Mapping[str, PageStamp]
+    pages: Mapping[str, FileStamp]
     """The files of the home by their names."""
 
     @property
@@ -48,14 +50,41 @@ REFUSED = HomeState(0, writes=False, pages={})
 class MirrorState(NamedTuple):
     """A mirror as the last pull left it."""
 
+    access: str
+    """Store and person as `access_key` gives them, which tells of another one without the server; empty for none."""
     source: str
-    """Address, database and role, without any of which the mirror is another one."""
+    """Database, history and role as the server tells them, without any of which the mirror is another one."""
     checked: float
     """Time of the last answer of the server, in seconds since 1970."""
     homes: Mapping[str, HomeState]
 
 
-NO_MIRROR = MirrorState("", 0.0, {})
+NO_MIRROR = MirrorState("", "", 0.0, {})
+
+
+def access_key(config: StoreConfig) -> str:
+    """The store and who asks it, as libpq finds out from the address, the environment and the system's user, in a line.
+
+    Equal keys lead to the same database as the same role. What a service file or the server adds is not looked up.
+    """
+    given = {
+        "user": os.environ.get("PGUSER") or _system_user(),
+        "host": os.environ.get("PGHOST", ""),
+        "port": os.environ.get("PGPORT") or "5432",
+    }
+    given |= config.parts
+    given = {"dbname": os.environ.get("PGDATABASE") or given["user"]} | given
+    given |= {name: os.environ.get(name, "") for name in ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGOPTIONS")}
+    return json.dumps(given, sort_keys=True)
+
+
+def _system_user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def load_state(folder: Path) -> MirrorState:
@@ -78,29 +107,35 @@ def _parse_state(value: object) -> MirrorState:
         str(home): HomeState(
             int(entry["horizon"]),
             entry["writes"] is True,
-            {str(name): (int(size), int(time), int(inode)) for name, (size, time, inode) in entry["pages"].items()},
+            {str(name): FileStamp(*map(int, stamp)) for name, stamp in entry["pages"].items()},
         )
         for home, entry in value["homes"].items()
     }
-    return MirrorState(str(value["source"]), float(value["checked"]), homes)
+    return MirrorState(str(value["access"]), str(value["source"]), float(value["checked"]), homes)
 
 
 def save_state(folder: Path, state: MirrorState) -> None:
     """Store the state, whole or not at all. Raises `ContextasmError`."""
     homes = {home: entry._asdict() for home, entry in state.homes.items()}
-    value = {"schema": _SCHEMA, "source": state.source, "checked": state.checked, "homes": homes}
+    value = {"schema": _SCHEMA, **state._asdict(), "homes": homes}
     write(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), new_mode=0o600)
 
 
-def page_stamps(folder: Path) -> dict[str, PageStamp]:
-    """The regular files of a folder by name; links and others count as missing. Empty where there is no folder."""
-    stamps: dict[str, PageStamp] = {}
+def page_stamps(folder: Path) -> dict[str, FileStamp]:
+    """The regular files of a folder by name; links and others count as missing.
+
+    Empty where there is no folder. Raises `OSError` where it can't be listed.
+    """
+    stamps: dict[str, FileStamp] = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode):
-                    stamps[entry.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+                with suppress(FileNotFoundError):  # it was removed since it was listed
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
+                        stamps[entry.name] = FileStamp(
+                            status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+                        )
     except (FileNotFoundError, NotADirectoryError):
         return {}
     return stamps

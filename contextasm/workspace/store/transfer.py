@@ -12,17 +12,18 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError
 from contextasm.workspace.atomic import write
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
 from contextasm.workspace.store.mirror import mirror_folder
-from contextasm.workspace.store.state import load_state
+from contextasm.workspace.store.overlay import StoreOverlay
 
 
-def export_pages(root: str, homes: Sequence[str], target: Path) -> int:
+def export_pages(overlay: StoreOverlay, homes: Sequence[str], target: Path) -> int:
     """Write the pages of homes, as the mirror has them, to the same paths below a folder; gives the number of files.
 
-    Nothing is written over: raises `ContextasmError` where a home's folder there has other files of memories.
+    Nothing is written over, and nothing is written at all then: raises `ContextasmError` where a home's folder there
+    has other files of memories, or one with other bytes.
     """
-    state = load_state(mirror_folder(root))
+    root, state = overlay.root, overlay.state()
     files = {
         target / home / "memories" / name: mirror_folder(root, home) / name
         for home in homes
@@ -31,9 +32,9 @@ def export_pages(root: str, homes: Sequence[str], target: Path) -> int:
     }
     _refuse_others([target / home / "memories" for home in homes], files)
     for path, page in files.items():
-        data = file_bytes(str(page))
-        if not isinstance(data, bytes):
-            raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
+        _refuse_edited(path, _page_bytes(page))
+    for path, page in files.items():
+        data = _page_bytes(page)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -42,6 +43,20 @@ def export_pages(root: str, homes: Sequence[str], target: Path) -> int:
             ) from error
         write(path, data, new_mode=0o600)
     return len(files)
+
+
+def _page_bytes(page: Path) -> bytes:
+    data = file_bytes(str(page))
+    if not isinstance(data, bytes):
+        raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
+    return data
+
+
+def _refuse_edited(path: Path, data: bytes) -> None:
+    there = file_bytes(str(path))
+    if there != data and not (isinstance(there, ReadFailure) and there.code == MISSING):
+        hint = "name an empty folder with --to, or take the file away"
+        raise ContextasmError(str(path), "is in the way: it differs from the page of the store", hint)
 
 
 def _refuse_others(folders: Sequence[Path], files: Sequence[Path] | dict[Path, Path]) -> None:

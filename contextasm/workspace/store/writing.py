@@ -57,7 +57,7 @@ def remember_in_store(
     store can't be reached, and for a text that a page can't hold.
     """
     for entry in entries:
-        storable_memory(_new_memory(entry, day), "TEXT")
+        _new_memory(entry, day)  # raises for one that can't be stored, before a server is asked
     try:
         outcomes = _remember(workspace, overlay, home, entries, day, force=force, private_lines=private_lines)
     except StoreUnreachableError as error:
@@ -113,7 +113,7 @@ def _places(editor: MemoryEditor, names: Collection[str]) -> list[MemoryAt]:
 
 def _new_memory(entry: NewMemory, day: date) -> Memory:
     fields = {"id": new_id(), "type": entry.type, "created": str(day), **entry_fields(entry)}
-    return memory_of_fields("", 0, entry.text, fields, FieldReport(""))
+    return storable_memory(memory_of_fields("", 0, entry.text, fields, FieldReport("")), "TEXT")
 
 
 class _Writer:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
+import re
 import stat
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, FileStamp
+from contextasm.workspace.store import mirror
 from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store.state import access_key
 from tests.command import clean
 from tests.postgres import TEAM, Database, mirrored
 
@@ -176,7 +181,7 @@ def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database
     assert pulled(database, tmp_path) == []
 
 
-@pytest.mark.parametrize("damage", ["edited", "emptied", "removed", "added", "linked"])
+@pytest.mark.parametrize("damage", ["edited", "edited in secret", "emptied", "removed", "added", "linked"])
 def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
     """By the next pull, though nothing changed in the store; and nothing is written through a link."""
     database.add("one")
@@ -191,11 +196,70 @@ def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_pat
     elif damage == "linked":
         page.unlink()
         page.symlink_to(target)
+    elif damage == "edited in secret":  # with the size and the time of before
+        times = page.stat()
+        page.write_text(before.replace("one", "two"))
+        os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
     else:
         page.write_text("- [note] forged\n" if damage == "edited" else "")
     pulled(database, tmp_path)
     assert [*mirrored(tmp_path).values()] == [before]
     assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("forged", [False, True])
+def test_a_page_that_is_damaged_and_has_no_row_any_more_leaves_the_mirror(
+    database: Database, tmp_path: Path, forged: bool
+) -> None:
+    """Rows that a superuser erased, and their file removed or changed: no pull fails, and nothing is made up."""
+    database.add("one", created="'2025-01-05'")
+    database.add("two", created="'2025-02-05'")
+    pulled(database, tmp_path)
+    database.run("DELETE FROM ctxasm.memory WHERE text = 'one'")
+    page = tmp_path / ".ctxasm/store" / TEAM / "memories/2025-01.000000.luna.md"
+    if forged:
+        page.write_text("- [note] forged\n")
+    else:
+        page.unlink()
+    for _ in range(2):
+        pulled(database, tmp_path)
+        assert texts(tmp_path) == ["- [note] two"]
+
+
+def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next pull; the one at hand does not fail."""
+    database.add("one")
+
+    def write_for_a_moment(path: Path, text: str) -> bool:
+        is_new = write_page(path, text)
+        path.unlink()
+        return is_new
+
+    with monkeypatch.context() as patch:
+        write_page = mirror._write_page
+        patch.setattr(mirror, "_write_page", write_for_a_moment)
+        pulled(database, tmp_path)
+    assert texts(tmp_path) == []
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] one"]
+
+
+def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of somebody else: the problem names it, and what to do."""
+    database.add("one")
+    pulled(database, tmp_path)
+
+    def refuse(folder: Path) -> Mapping[str, FileStamp]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    monkeypatch.setattr(mirror, "page_stamps", refuse)
+    changed, (problem,) = database.overlay(tmp_path).renew()
+    assert (changed, problem.code) == ((), "store-unreachable")
+    assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -243,6 +307,78 @@ def test_another_role_gets_a_mirror_of_its_own_rights(database: Database, tmp_pa
     assert texts(tmp_path) == ["- [note] mine", "- [note] open"]
     pulled(database, tmp_path, "kenji")
     assert texts(tmp_path) == ["- [note] open"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "first", "then"),
+    [
+        ("PGUSER", "luna", "kenji"),
+        ("PGHOST", "one.example", "two.example"),
+        ("PGHOSTADDR", "", "127.0.0.1"),
+        ("PGPORT", "", "5433"),
+        ("PGDATABASE", "one", "two"),
+        ("PGSERVICE", "", "other"),
+        ("PGOPTIONS", "", "-c role=kenji"),
+    ],
+)
+def test_the_environment_that_is_in_force_tells_mirrors_apart(
+    monkeypatch: pytest.MonkeyPatch, variable: str, first: str, then: str
+) -> None:
+    """What the address gives itself is not the environment's to say."""
+    config = StoreConfig(1, {}, (TEAM,))
+    full = StoreConfig(1, {"host": "h", "port": "1", "dbname": "d", "user": "u"}, (TEAM,))
+    monkeypatch.setenv(variable, first)
+    keys = access_key(config), access_key(full)
+    monkeypatch.setenv(variable, then)
+    in_address = variable in {"PGUSER", "PGHOST", "PGPORT", "PGDATABASE"}
+    assert (access_key(config) != keys[0], access_key(full) == keys[1]) == (True, in_address)
+
+
+def test_a_role_that_the_environment_names_gets_a_mirror_of_its_own_rights(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address is the same for all."""
+    config = database.config()
+    config = config._replace(parts={key: text for key, text in config.parts.items() if key != "user"})
+    database.add("open")
+    database.add("mine", private="true")
+    for role, expected in (("luna", ["mine", "open"]), ("kenji", ["open"]), ("luna", ["mine", "open"])):
+        monkeypatch.setenv("PGUSER", role)
+        pull(str(tmp_path), config, lambda: 1000.0, 60.0)
+        assert texts(tmp_path) == [f"- [note] {text}" for text in expected]
+
+
+def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_mirror_is_young(
+    database: Database, tmp_path: Path
+) -> None:
+    """`max_age` is of the homes that the mirror has."""
+    database.add("one")
+    pull(str(tmp_path), database.config(homes=("teams/other",)), lambda: 1000.0, 60.0)
+    assert texts(tmp_path) == []
+    pull(str(tmp_path), database.config(homes=("teams/other", TEAM)), lambda: 1001.0, 60.0)
+    assert texts(tmp_path) == ["- [note] one"]
+
+
+@pytest.mark.parametrize("part", ["system", "timeline", "role", "horizon"])
+def test_a_state_of_another_server_history_or_role_is_not_built_upon(
+    database: Database, tmp_path: Path, part: str
+) -> None:
+    """Its horizon, later than every change here, would hide them; one in the future is not believed, either."""
+    database.add("old")
+    pulled(database, tmp_path)
+    path = tmp_path / ".ctxasm/store/state.json"
+    state = json.loads(path.read_text())
+    system, timeline, role = re.fullmatch(r"(\d+)(/\d+)/\d+ (\w+)", state["source"]).groups()  # type: ignore[union-attr]
+    old, new = {"system": (system, "1"), "timeline": (timeline, "/77"), "role": (role, "other"), "horizon": ("", "")}[
+        part
+    ]
+    state["source"] = state["source"].replace(old, new, 1)
+    # For a horizon of another history, not beyond the one of this server; for one in the future, far beyond it.
+    database.run("UPDATE ctxasm.memory SET importance = 0.9", role="luna")
+    ((now,),) = database.run("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+    state["homes"][TEAM]["horizon"] = int(now) + (10**6 if part == "horizon" else 0)
+    path.write_text(json.dumps(state))
+    assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
 
 
 def test_a_home_that_the_settings_no_longer_name_leaves_the_mirror(database: Database, tmp_path: Path) -> None:

@@ -16,11 +16,14 @@ from contextasm.workspace.store.settings import StoreConfig
 
 AWAY = [Problem("store-unreachable", "ctxasm.yaml", 1, "can't be reached")]
 
+Answer = tuple[Sequence[str], Sequence[Problem]] | Exception
+"""Changed pages and problems, or what a question ends with."""
+
 
 class Scripted(StoreOverlay):
     """A store whose answers are given; after the last one the watch ends."""
 
-    def __init__(self, root: Path, answers: Sequence[tuple[Sequence[str], Sequence[Problem]]]) -> None:
+    def __init__(self, root: Path, answers: Sequence[Answer]) -> None:
         config = StoreConfig(1, {"dbname": "x"}, ("teams/q1",))
         super().__init__(str(root), config, lambda: 0.0, "", offline=False)
         self.answers: Iterator[Any] = iter(answers)
@@ -28,16 +31,16 @@ class Scripted(StoreOverlay):
 
     def renew(self) -> tuple[Sequence[str], Sequence[Problem]]:
         """The next answer."""
-        answer: tuple[Sequence[str], Sequence[Problem]] | None = next(self.answers, None)
+        answer: Answer | None = next(self.answers, None)
         if answer is None:
             self.ended.set()
             return (), ()
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
 
-def watched(
-    monkeypatch: pytest.MonkeyPatch, root: Path, *answers: tuple[Sequence[str], Sequence[Problem]]
-) -> tuple[list[str], list[float]]:
+def watched(monkeypatch: pytest.MonkeyPatch, root: Path, *answers: Answer) -> tuple[list[str], list[float]]:
     """What a watch is told, in its order, and the seconds that lie before each question."""
     told: list[str] = []
     waits: list[float] = []
@@ -71,3 +74,13 @@ def test_a_server_that_is_away_is_told_once_and_once_more_when_it_is_back(
     told, _ = watched(monkeypatch, tmp_path, ((), AWAY), ((), AWAY), ((), AWAY), (["page"], ()), ((), ()))
     assert [told[0], told[2]] == ["can't be reached", "nudge"]
     assert (told[1].endswith("the store answers again"), len(told)) == (True, 3)
+
+
+@pytest.mark.parametrize("error", [KeyError("a page"), PermissionError(13, "Permission denied"), RuntimeError("a\nb")])
+def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
+) -> None:
+    """A thread that ended without a word would leave the watch with old memories for good."""
+    told, _ = watched(monkeypatch, tmp_path, error, error, (["page"], ()), ((), ()))
+    assert [told[0].startswith("the store can't be asked: "), "\n" in told[0]] == [True, False]
+    assert [told[1].endswith("the store answers again"), *told[2:]] == [True, "nudge"]

@@ -24,8 +24,9 @@ pytestmark = pytest.mark.postgres
 
 def exported(database: Database, root: Path, target: Path) -> dict[str, str]:
     """The files of an export, by name."""
-    database.overlay(root).pull()
-    export_pages(str(root), [TEAM], target)
+    overlay = database.overlay(root)
+    overlay.pull()
+    export_pages(overlay, [TEAM], target)
     return {path.name: path.read_bytes().decode() for path in sorted((target / TEAM / "memories").glob("*"))}
 
 
@@ -140,6 +141,19 @@ def test_an_export_stands_beside_no_other_memories(database: Database, tmp_path:
     (tmp_path / "out" / TEAM / "memories/mine.md").write_text("- mine\n")
     with pytest.raises(ContextasmError, match="is in the way"):
         exported(database, tmp_path / "ws", tmp_path / "out")
+
+
+def test_an_exported_file_that_was_edited_stays_and_nothing_else_is_written(database: Database, tmp_path: Path) -> None:
+    """Not even the pages before it."""
+    (tmp_path / "ws").mkdir()
+    database.add("two", created="'2025-02-05'")
+    exported(database, tmp_path / "ws", tmp_path / "out")
+    (edited,) = (tmp_path / "out" / TEAM / "memories").iterdir()
+    edited.write_text("- mine\n")
+    database.add("one", created="'2025-01-05'")
+    with pytest.raises(ContextasmError, match="differs from the page"):
+        exported(database, tmp_path / "ws", tmp_path / "out")
+    assert [path.read_text() for path in edited.parent.iterdir()] == ["- mine\n"]
 
 
 def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: Database, tmp_path: Path) -> None:

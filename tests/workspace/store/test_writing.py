@@ -262,3 +262,22 @@ def test_writers_of_each_others_memories_all_get_through(database: Database, tmp
         list(pool.map(write, range(6)))
     assert database.run("SELECT count(*) FROM ctxasm.memory WHERE text = 'a new fact'") == [(1,)]
     assert database.run("SELECT importance FROM ctxasm.memory WHERE id IN ('one', 'two')") == [(1.0,), (1.0,)]
+
+
+@pytest.mark.parametrize("text", ["The word is herring {private=true}", "One\nis {private=true}\nand two"])
+def test_a_text_that_says_private_is_private_in_the_store(database: Database, root: Path, text: str) -> None:
+    """As it is in a file: other members never see it."""
+    entry = json.dumps({"text": text})
+    assert database.inside(root, "remember", "-t", "q1", "-", stdin=f"{entry}\n").code == 0
+    assert database.run("SELECT private FROM ctxasm.memory") == [(True,)]
+    assert database.run("SELECT text FROM ctxasm.memory", role="kenji") == []
+
+
+def test_nobody_switches_the_private_memory_of_another_role_off(database: Database, root: Path) -> None:
+    """Whoever guesses its id: it is shown on, and is superseded by its own writer alone."""
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+    assert "supersedes" not in "".join(mirrored(root).values())
+    database.add("luna is fond of squid", id="'again'", supersedes="'{mine}'")
+    assert "shy" not in database.ctxasm(root, "search", "squid", "-t", "q1").out
