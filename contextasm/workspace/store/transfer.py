@@ -21,9 +21,11 @@ def export_pages(overlay: StoreOverlay, homes: Sequence[str], target: Path) -> i
     """Write the pages of homes, as the mirror has them, to the same paths below a folder; gives the number of files.
 
     Nothing is written over, and nothing is written at all then: raises `ContextasmError` where a home's folder there
-    has other files of memories, or one with other bytes.
+    has other files of memories, or one with other bytes, and where there is no mirror yet.
     """
     root, state = overlay.root, overlay.state()
+    if not any(home in state.homes for home in homes):
+        raise ContextasmError("ctxasm store export", "there is no mirror of the store", "run it without --offline")
     files = {
         target / home / "memories" / name: mirror_folder(root, home) / name
         for home in homes

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import random
-import re
 import stat
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from hypothesis import settings
 
 from contextasm.model import ContextasmError, FileStamp
 from contextasm.workspace.store import mirror
-from contextasm.workspace.store.connection import open_session
+from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import access_key
@@ -359,25 +358,43 @@ def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_mirror_is_young
     assert texts(tmp_path) == ["- [note] one"]
 
 
-@pytest.mark.parametrize("part", ["system", "timeline", "role", "horizon"])
-def test_a_state_of_another_server_history_or_role_is_not_built_upon(
-    database: Database, tmp_path: Path, part: str
-) -> None:
-    """Its horizon, later than every change here, would hide them; one in the future is not believed, either."""
+def test_a_horizon_in_the_future_is_not_built_upon(database: Database, tmp_path: Path) -> None:
+    """It would hide every change that is to come."""
     database.add("old")
     pulled(database, tmp_path)
-    path = tmp_path / ".ctxasm/store/state.json"
-    state = json.loads(path.read_text())
-    system, timeline, role = re.fullmatch(r"(\d+)(/\d+)/\d+ (\w+)", state["source"]).groups()  # type: ignore[union-attr]
-    old, new = {"system": (system, "1"), "timeline": (timeline, "/77"), "role": (role, "other"), "horizon": ("", "")}[
-        part
-    ]
-    state["source"] = state["source"].replace(old, new, 1)
-    # For a horizon of another history, not beyond the one of this server; for one in the future, far beyond it.
     database.run("UPDATE ctxasm.memory SET importance = 0.9", role="luna")
+    shift_horizon(database, tmp_path, 10**6)
+    assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
+
+
+def shift_horizon(database: Database, root: Path, by: int) -> None:
+    """Let the state of the mirror have seen all transactions of now, and so many more."""
+    path = root / ".ctxasm/store/state.json"
+    state = json.loads(path.read_text())
     ((now,),) = database.run("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
-    state["homes"][TEAM]["horizon"] = int(now) + (10**6 if part == "horizon" else 0)
+    state["homes"][TEAM]["horizon"] = int(now) + by
     path.write_text(json.dumps(state))
+
+
+@pytest.mark.parametrize("column", [0, 1, 3], ids=["system", "timeline", "role"])
+def test_a_state_of_another_server_history_or_role_is_not_built_upon(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: int
+) -> None:
+    """Its horizon, later than every change here, would hide them."""
+    database.add("old")
+    real = Session.rows
+
+    def of_another(session: Session, statement: str, *values: object) -> list[tuple[object, ...]]:
+        rows = real(session, statement, *values)
+        if "pg_control_system" not in statement:
+            return rows
+        return [tuple("77" if number == column else value for number, value in enumerate(row)) for row in rows]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "rows", of_another)
+        pulled(database, tmp_path)
+    database.run("UPDATE ctxasm.memory SET importance = 0.9", role="luna")
+    shift_horizon(database, tmp_path, 0)
     assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
 
 

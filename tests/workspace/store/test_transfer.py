@@ -84,13 +84,13 @@ def test_files_keep_their_ids_and_fields(database: Database, tmp_path: Path) -> 
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": SOME})
     settings_file = (root / "ctxasm.yaml").read_text()
     (root / "ctxasm.yaml").unlink()
-    listed = json.loads(database.ctxasm(root, "search", "-t", "q1", "demo lines", "--json").out)
+    listed = json.loads(database.ctxasm(root, "search", "-t", "q1", "demo lines", "--json").out)["hits"]
     (root / "ctxasm.yaml").write_text(settings_file)
     result = database.ctxasm(root, "store", "import")
     assert (result.code, result.out) == (0, "")
     assert "teams/q1: 3 stored, 0 changed, 0 unchanged" in result.err
     (root / TEAM / "memories/old.md").unlink()
-    found = json.loads(database.ctxasm(root, "search", "-t", "q1", "demo lines", "--json").out)
+    found = json.loads(database.ctxasm(root, "search", "-t", "q1", "demo lines", "--json").out)["hits"]
     assert [hit["id"] for hit in found] == [hit["id"] for hit in listed] == ["demo"]
     ((text, created, tags, private),) = database.run(
         "SELECT text, created::text, tags, private FROM ctxasm.memory WHERE text LIKE '%ghp%'"
@@ -173,7 +173,7 @@ def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: D
             database.ctxasm(place, "search", "-t", "q1", topic, "--top", "20", "--json").out for place in (root, files)
         ]
         assert hits[0] == hits[1]
-        assert json.loads(hits[0])
+        assert json.loads(hits[0])["hits"]
     build = ("build", "-q", "-a", "luna", "-t", "q1", "-f", "json", "--topic", "lantern")
     assert database.ctxasm(root, *build).out == database.ctxasm(files, *build).out
 
