@@ -568,4 +568,4 @@ def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_p
 
 def test_an_empty_path_is_named(workspace: Path) -> None:
     """No message has an empty place."""
-    assert '"": No such file' in run(workspace, "import", "jsonl", "").err
+    assert "PATH: is empty: give a value" in run(workspace, "import", "jsonl", "").err

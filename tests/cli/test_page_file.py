@@ -108,7 +108,7 @@ def test_files_that_a_page_does_not_replace(folder: Path, path: str) -> None:
         pytest.param(("explain", "--html", "p.html", "-v"), ("--verbose", "--html"), id="verbose"),
         pytest.param(("explain", "--budgets", "4k"), ("--budgets", "--html FILE"), id="budgets without a page"),
         pytest.param(("explain", "--html", "p.html", "--budgets", "4x"), ("--budgets", "4x"), id="no number"),
-        pytest.param(("explain", "--html", "p.html", "--budgets", ""), ("--budgets", "no number"), id="no budget"),
+        pytest.param(("explain", "--html", "p.html", "--budgets", ""), ("--budgets", "is empty"), id="no budget"),
         pytest.param(
             ("explain", "--html", "p.html", "--budgets", "1,2,3,4,5,6,7"), ("7 budgets", "6 at most"), id="too many"
         ),

@@ -609,7 +609,7 @@ def test_printed_settings_keep_every_option() -> None:
 @pytest.mark.parametrize("words", [("--print-config", "NAME"), ("--print-config=NAME",)], ids=len)
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("emacs", "unknown host emacs"), ("openclaw", "openclaw has no hook that takes a context"), ("", "unknown host ")],
+    [("emacs", "unknown host emacs"), ("openclaw", "openclaw has no hook that takes a context")],
 )
 def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what: str) -> None:
     """By a person at the shell, so with exit code 2; the message names what was typed, and the hosts to choose from."""

@@ -313,7 +313,7 @@ def test_text_shows_the_lines_that_differ(root: Path) -> None:
 REFUSED: Sequence[tuple[str, str]] = (
     ("HEAD~99", "HEAD~99: no such record or revision"),
     ("--upload-pack=x", "--upload-pack"),
-    ("", "'': no such revision"),
+    ("", "A: is empty"),
     ("@many", "@many: many is no number of tokens"),
     ("2025-02-30", "2025-02-30 is no date"),
 )

@@ -46,5 +46,5 @@ def test_an_empty_archive_and_options_of_builds_are_told(tmp_path: Path) -> None
     root = fill(tmp_path, {})
     none = inside("search", "-w", root, "--archive", "ferry")
     assert (none.code, none.err) == (1, "ctxasm: there is no archive\n")
-    refused = inside("search", "-w", root, "--archive", "--since", "2025-01-01", "ferry")
-    assert (refused.code, "leave out --since" in refused.err) == (2, True)
+    refused = inside("search", "-w", root, "--archive", "--scope", "L4", "ferry")
+    assert (refused.code, "leave out --scope" in refused.err) == (2, True)
