@@ -153,11 +153,12 @@ def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tup
     """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
     folder = private_folder(root, "store", *home.split("/"), "memories")
     pages = dict(pulled.intact)
+    private = _own_private_ids(session, home) if pulled.stale else frozenset()
     written: list[str] = []
     changed: list[str] = []
     for start in range(0, len(pulled.stale), _PAGES_AT_ONCE):
         batch = pulled.stale[start : start + _PAGES_AT_ONCE]
-        texts = _page_texts(session, home, batch)
+        texts = _page_texts(session, home, batch, private)
         for role, page in batch:
             name = page_name(page, role)
             pages.pop(name, None)
@@ -171,20 +172,26 @@ def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tup
     return HomeState(pulled.horizon, pulled.writes, pages), changed
 
 
-def _page_texts(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-    """The texts of pages. No memory of another role supersedes a private one of the reader, whose id it guessed."""
-    memories: dict[tuple[str, str], list[Memory]] = {}
+def _own_private_ids(session: Session, home: str) -> frozenset[tuple[str, str]]:
+    """The reader's role with the id of each private memory of that role in a home."""
     own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
-    rows = session.rows(own, home)
-    reader, private = {role for role, _ in rows}, {name for _, name in rows}
+    return frozenset((role, name) for role, name in session.rows(own, home))
+
+
+def _page_texts(
+    session: Session, home: str, batch: Sequence[tuple[str, str]], private: frozenset[tuple[str, str]]
+) -> Mapping[tuple[str, str], str]:
+    """The texts of pages. No memory of another role supersedes one of the `private` ones, whose id it guessed."""
+    memories: dict[tuple[str, str], list[Memory]] = {}
+    readers, ids = {role for role, _ in private}, {name for _, name in private}
     statement = (
         f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
         " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
     for role, page, *row in session.rows(statement, home, tuple(batch)):
         memory = memory_of_row(row)
-        if role not in reader:
-            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in private))
+        if role not in readers:
+            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in ids))
         memories.setdefault((role, page), []).append(memory)
     return {key: page_text(of_page) for key, of_page in memories.items()}
 
