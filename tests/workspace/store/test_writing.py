@@ -6,14 +6,18 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from contextasm.model import Document, Problem
+from contextasm.retrieval.memory_index import database as index_database
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.writing import remember_in_store
 from tests.postgres import DAY, TEAM, Database, mirrored
+from tests.retrieval.test_memory_index import LETTERS
 
 pytestmark = pytest.mark.postgres
 
@@ -282,3 +286,37 @@ def test_nobody_switches_the_private_memory_of_another_role_off(database: Databa
     assert "supersedes" not in "".join(mirrored(root).values())
     database.add("luna is fond of squid", id="'again'", supersedes="'{mine}'")
     assert "shy" not in database.ctxasm(root, "search", "squid", "-t", "q1").out
+
+
+def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 12 pages: that of the memory that is meant, and that of the new one, whose line the receipt names."""
+    words = [" ".join(Random(number).choices(LETTERS, k=9)) for number in range(1_200)]
+    rows = [[TEAM, f"m-{at}", text, "draft", f"2024-{1 + at // 100:02}-01"] for at, text in enumerate(words)]
+    with open_session(database.config()) as session:
+        session.insert_rows("ctxasm.memory", ("home", "id", "text", "status", "created"), rows)
+        session.commit()
+    opened: list[str] = []
+    read = Folder.read
+
+    def watched(folder: Folder, path: str) -> Document | Problem | None:
+        opened.append(path.partition(f"{TEAM}/memories/")[2].partition(".")[0])
+        return read(folder, path)
+
+    monkeypatch.setattr(index_database, "_YOUNG", -60)  # files of this second count as old ones
+    monkeypatch.setattr(Folder, "read", watched)
+
+    def pages_of(*words: str) -> set[str]:
+        opened.clear()
+        result = database.ctxasm(root, *words, "-t", "q1")
+        assert result.code == 0, result.err
+        return {*filter(None, opened)}
+
+    months = {f"2024-{month:02}" for month in range(1, 13)}
+    assert pages_of("remember", "harbor bell") > months
+    assert pages_of("remember", "quay rope") == {"new", "2025-03"}
+    assert pages_of("show", "m-750") == months | {"2025-03"}
+    assert pages_of("show", "m-750") == {"2024-08"}
+    assert pages_of("memory", "approve", "m-1150") == {"2024-12"}
+    assert pages_of("remember", "anchor light", "--supersedes", "m-210") == {"new", "2024-03", "2024-12", "2025-03"}
