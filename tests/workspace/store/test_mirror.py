@@ -16,7 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, FileStamp
 from contextasm.workspace.store import mirror
@@ -30,8 +31,8 @@ from tests.postgres import TEAM, Database, mirrored
 pytestmark = pytest.mark.postgres
 
 WRITERS = 16
-WRITES = 10 * settings.default.max_examples  # type: ignore[union-attr]
-"""Memories of each writer: 1,000 in the profile `full`."""
+WRITES = 1_000
+"""Memories of each writer."""
 
 
 def pulled(database: Database, root: Path, role: str = "luna") -> list[str]:
@@ -152,6 +153,69 @@ def test_every_memory_of_sixteen_writers_is_seen_by_a_mirror_that_reads_all_the_
     found = [line.removeprefix("- [note] ").partition(" {")[0] for text in along.values() for line in text.splitlines()]
     assert sorted(found) == sorted(expected)
     assert pulls > 1
+
+
+class OpenTransaction:
+    """A writer whose transaction stays open until it is told to end it."""
+
+    def __init__(self, database: Database, role: str) -> None:
+        self._connection = database.server.connect(database.name, role)
+        self._run("SET lock_timeout = '20ms'")
+        self._connection.commit()
+
+    def _run(self, statement: str) -> None:
+        import psycopg2
+
+        try:
+            self._connection.cursor().execute(statement)
+        except psycopg2.Error:  # another one holds the row, or the role may not: the transaction is lost
+            self._connection.rollback()
+
+    def act(self, action: str, name: str) -> None:
+        """Store or change a memory by its id, or end the transaction."""
+        if action in {"commit", "rollback", "close"}:
+            getattr(self._connection, action)()
+        elif action in {"store", "hide"}:
+            row = f"'{TEAM}', '{name}', 'text {name}', '2025-0{1 + len(name) % 2}-01', {action == 'hide'}"
+            self._run(f"INSERT INTO ctxasm.memory (home, id, text, created, private) VALUES ({row})")
+        else:
+            change = "importance = 0.9" if action == "raise" else f"deleted = {action == 'delete'}"
+            self._run(f"UPDATE ctxasm.memory SET {change} WHERE id = '{name}'")
+
+
+ACTIONS = ("store", "hide", "raise", "delete", "revive", "commit", "rollback")
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.integers(0, 3), st.sampled_from(ACTIONS), st.sampled_from(["a", "bb", "c", "dd"])),
+        st.just((0, "pull", "")),
+    ),
+    max_size=24,
+)
+
+
+@settings(max_examples=settings.default.max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])  # type: ignore[union-attr]
+@given(steps=STEPS)
+def test_law_a_mirror_equals_one_that_is_made_of_what_is_committed(
+    database: Database, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, str]]
+) -> None:
+    """After each pull, whatever four writers store, change, delete, hide, take back and leave open in between."""
+    database.run("TRUNCATE ctxasm.memory")
+    folder = tmp_path_factory.mktemp("mirrors")
+    writers = [OpenTransaction(database, ("luna", "kenji")[number % 2]) for number in range(4)]
+    for at, (writer, action, name) in enumerate([*steps, (0, "pull", "")]):
+        if action != "pull":
+            writers[writer].act(action, name)
+            continue
+        for role in ("luna", "kenji"):
+            along, fresh = folder / role, folder / f"{role}-{at}"
+            for root in (along, fresh):
+                root.mkdir(exist_ok=True)
+                pulled(database, root, role)
+            assert mirrored(along) == mirrored(fresh)
+            rows = database.run("SELECT text FROM ctxasm.memory WHERE NOT deleted", role=role)
+            assert texts(along) == sorted(f"- [note] {text}" for (text,) in rows)
+    for each in writers:
+        each.act("close", "")
 
 
 KILLED = """
