@@ -34,8 +34,10 @@ from contextasm.workspace.store.rows import (
     find_row,
     in_transaction,
     insert_row,
+    lock_texts,
     locked_rows,
     names_of_row,
+    touch_rows,
     update_row,
     with_lines,
 )
@@ -124,16 +126,8 @@ class _Writer:
         """Numbers of the rows that the new entries of the call became, by their numbers among these."""
 
     def lock_texts(self, texts: Sequence[str]) -> None:
-        """Wait for other transactions that store one of these texts. Always before any row is locked.
-
-        The keys of the locks are not to be guessed by roles outside of the store, which could hold them.
-        """
-        keys = (
-            "SELECT DISTINCT hashtextextended(s.salt || %s || chr(10) || t.text, 0) AS key"
-            " FROM unnest(%s::text[]) AS t(text), ctxasm.salt s"
-        )
-        statement = f"SELECT pg_advisory_xact_lock(key) FROM ({keys} ORDER BY key) AS keys"
-        self._session.rows(statement, self._home, [*texts])
+        """Wait for other transactions that store one of these texts. Always before any row is locked."""
+        lock_texts(self._session, self._home, texts)
 
     def lock(self, places: Sequence[MemoryAt], texts: Sequence[str]) -> None:
         """Take the memories at these places, and the open ones with these texts, for this transaction.
@@ -207,21 +201,22 @@ def change_in_store(
     for memory in memories:
         by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
 
-    asked: list[str] = []
+    names: list[str] = []
+    """Ids of the changed memories as they are named in the workspace."""
 
     def work(session: Session) -> list[tuple[Memory, Memory]]:
         changed: list[tuple[Memory, Memory]] = []
-        asked.clear()
+        names.clear()
         for home, of_home in sorted(by_home.items()):
-            names = [name for memory in of_home for name in names_of_row(memory.id)]
-            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", names)
+            ids = [name for memory in of_home for name in names_of_row(memory.id)]
+            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
             for memory in of_home:
                 row = find_row(rows, MemoryAt(memory.path, memory.id))
                 if row is None:
                     what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
                     raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
                 changed.append((row.memory, change(row.memory)))
-                asked.append(memory.id)
+                names.append(memory.id)
                 if changed[-1][0] != changed[-1][1]:
                     update_row(session, row.seq, changed[-1][1])
         return changed
@@ -230,10 +225,10 @@ def change_in_store(
     with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
         overlay.pull()
     after = with_lines(workspace, [memory for _, memory in pairs])
-    # Under the ids that they were asked for: of equal ids, the workspace gives the second one another.
+    # Under the ids that they were named by: of equal ids, the workspace gives the second one another.
     return [
         (before._replace(id=name), memory._replace(id=name))
-        for (before, _), memory, name in zip(pairs, after, asked, strict=True)
+        for (before, _), memory, name in zip(pairs, after, names, strict=True)
     ]
 
 
@@ -246,7 +241,6 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
     by_home: dict[str, list[MemoryAt]] = {}
     for place in places:
         by_home.setdefault(overlay.home(place.path) or "", []).append(place)
-    statement = "UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s) RETURNING seq"
 
     def work(session: Session) -> int:
         count = 0
@@ -254,8 +248,7 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
             names = [name for place in of_home for name in names_of_row(place.id)]
             condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
             rows = locked_rows(session, home, condition, names, day)
-            numbers = {row.seq for place in of_home if (row := find_row(rows, place))}
-            count += len(session.rows(statement, day, sorted(numbers)))
+            count += touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
         return count
 
     return in_transaction(overlay.config, work)

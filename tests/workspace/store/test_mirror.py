@@ -176,8 +176,9 @@ class OpenTransaction:
         if action in {"commit", "rollback", "close"}:
             getattr(self._connection, action)()
         elif action in {"store", "hide"}:
+            fields = "home, id, text, created, private, supersedes"
             row = f"'{TEAM}', '{name}', 'text {name}', '2025-0{1 + len(name) % 2}-01', {action == 'hide'}"
-            self._run(f"INSERT INTO ctxasm.memory (home, id, text, created, private) VALUES ({row})")
+            self._run(f"INSERT INTO ctxasm.memory ({fields}) VALUES ({row}, '{{a,bb,c,dd}}')")
         else:
             change = "importance = 0.9" if action == "raise" else f"deleted = {action == 'delete'}"
             self._run(f"UPDATE ctxasm.memory SET {change} WHERE id = '{name}'")

@@ -288,6 +288,15 @@ def test_nobody_switches_the_private_memory_of_another_role_off(database: Databa
     assert "shy" not in database.ctxasm(root, "search", "squid", "-t", "q1").out
 
 
+def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Database, root: Path) -> None:
+    """The guess was there first: its page is fetched again, though nothing changed on it."""
+    database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
+    assert "kenji knows" in database.ctxasm(root, "search", "kenji", "-t", "q1").out
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+    assert "supersedes" not in "".join(mirrored(root).values())
+
+
 def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

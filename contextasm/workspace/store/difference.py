@@ -1,0 +1,80 @@
+"""What the server tells of a store to who mirrors it: its state, and the pages of a home that differ since another one.
+
+All in one transaction that sees one state of the database. Pages are named by their role and their own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Memory
+from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+
+_PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
+
+
+class StoreState(NamedTuple):
+    """The state of the database that a transaction sees."""
+
+    source: str
+    """Database, history of its server and role: the numbers of transactions mean something within these alone."""
+    horizon: int
+    """The oldest transaction that was still running: every change before it is seen."""
+    rights: Mapping[str, bool]
+    """The homes that the role may read, and whether it may write there."""
+
+
+def store_state(session: Session) -> StoreState:
+    """The state that a session sees."""
+    ((system, timeline, database, role, horizon),) = session.rows(
+        "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
+        " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
+    )
+    rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
+    return StoreState(f"{system}/{timeline}/{database} {role}", int(horizon), rights)
+
+
+def all_pages(session: Session, home: str) -> Collection[tuple[str, str]]:
+    """Role and page of every page of a home."""
+    return {(role, page) for role, page in session.rows(_PAGES, home)}
+
+
+def changed_pages(
+    session: Session, home: str, horizon: int, damaged: Collection[str] = ()
+) -> Collection[tuple[str, str]]:
+    """Role and page of the pages that may differ since a horizon, and of those whose files, by name, are `damaged`."""
+    since = session.rows(f"{_PAGES} AND changed >= %s::text::xid8", home, str(horizon))
+    # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
+    if hidden := [name for _, name in own_private_ids(session, home, horizon)]:
+        since += session.rows(f"{_PAGES} AND role <> current_user AND supersedes && %s", home, hidden)
+    pages = {(role, page) for role, page in since}
+    if damaged:
+        pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) in damaged}
+    return pages
+
+
+def own_private_ids(session: Session, home: str, horizon: int = 0) -> frozenset[tuple[str, str]]:
+    """The reader's role with the id of each private memory of that role in a home, of those changed since a horizon."""
+    own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
+    rows = session.rows(f"{own} AND changed >= %s::text::xid8", home, str(horizon))
+    return frozenset((role, name) for role, name in rows)
+
+
+def page_texts(
+    session: Session, home: str, pages: Sequence[tuple[str, str]], private: frozenset[tuple[str, str]]
+) -> Mapping[tuple[str, str], str]:
+    """The texts of pages. No memory of another role supersedes one of the `private` ones, whose id it guessed."""
+    memories: dict[tuple[str, str], list[Memory]] = {}
+    readers, ids = {role for role, _ in private}, {name for _, name in private}
+    statement = (
+        f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
+        " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
+    )
+    for role, page, *row in session.rows(statement, home, tuple(pages)):
+        memory = memory_of_row(row)
+        if role not in readers:
+            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in ids))
+        memories.setdefault((role, page), []).append(memory)
+    return {key: page_text(of_page) for key, of_page in memories.items()}
