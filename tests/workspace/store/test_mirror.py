@@ -14,13 +14,14 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, FileStamp
-from contextasm.workspace.store import mirror
+from contextasm.workspace.store import difference, mirror
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.settings import StoreConfig
@@ -217,6 +218,53 @@ def test_law_a_mirror_equals_one_that_is_made_of_what_is_committed(
             assert texts(along) == sorted(f"- [note] {text}" for (text,) in rows)
     for each in writers:
         each.act("close", "")
+
+
+def test_a_pull_sees_one_state_of_the_store(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction changes two pages while a pull is between them: the mirror has neither change, then both."""
+    for month in (1, 2):
+        database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
+    real = difference.page_texts
+
+    def change_in_between(*arguments: Any) -> Mapping[tuple[str, str], str]:
+        texts = real(*arguments)
+        database.run("UPDATE ctxasm.memory SET text = replace(text, 'old', 'new')", role="luna")
+        return texts
+
+    monkeypatch.setattr(mirror, "_PAGES_AT_ONCE", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror, "page_texts", change_in_between)
+        pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] old 1", "- [note] old 2"]
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] new 1", "- [note] new 2"]
+
+
+def test_pulls_of_one_workspace_do_not_meet(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that read an older state could write its page over that of a later one, which would vouch for it."""
+    database.add("one")
+    real = mirror._write_page
+    told: list[str] = []
+
+    def pull_meanwhile(path: Path, text: str) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(mirror, "_write_page", real)
+            patch.setattr(mirror, "_LOCK_SECONDS", 0.0)
+            try:
+                pulled(database, tmp_path)
+            except ContextasmError as error:
+                told.append(error.what)
+        return real(path, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror, "_write_page", pull_meanwhile)
+        pulled(database, tmp_path)
+    assert told == ["another ctxasm writes in the workspace"]
+    assert texts(tmp_path) == ["- [note] one"]
 
 
 KILLED = """

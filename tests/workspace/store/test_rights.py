@@ -92,7 +92,9 @@ def test_who_may_do_what(filled: Database, role: str, statement: str, result: st
         "home = 'teams/other'",
         "id = 'other'",
         "private = true",
-        "page = '2025-01.1'",
+        "page = '2025-01.000001'",
+        "slot = 7",
+        "filled = 7",
         "changed = '1'",
     ],
 )
@@ -106,6 +108,15 @@ def test_what_signs_a_memory_can_not_be_changed(filled: Database, change: str) -
         assert filled.run("SELECT 1 FROM ctxasm.memory WHERE changed = '1'") == []
     else:
         assert refusal(filled, "kenji", statement) == DENIED
+
+
+@pytest.mark.parametrize("change", ["home = 'teams/other'", "private = true"])
+def test_the_policy_of_changes_holds_without_the_trigger(filled: Database, change: str) -> None:
+    """Each of the three lines of defence holds alone: nobody moves a memory to where he could not have stored it."""
+    filled.run("GRANT UPDATE ON ctxasm.memory TO kenji", "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign")
+    statement = "UPDATE ctxasm.memory SET {} WHERE id = 'open' RETURNING id"
+    assert refusal(filled, "kenji", statement.format(change)) == DENIED
+    assert refusal(filled, "kenji", statement.format("importance = 1")) == "1"
 
 
 def test_nobody_writes_in_the_name_of_another(filled: Database) -> None:

@@ -14,9 +14,10 @@ from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import database as index_database
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import open_session
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.rows import locked_rows
 from contextasm.workspace.store.writing import remember_in_store
-from tests.postgres import DAY, TEAM, Database, mirrored
+from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
 from tests.retrieval.test_memory_index import LETTERS
 
 pytestmark = pytest.mark.postgres
@@ -295,6 +296,41 @@ def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Databa
     database.add("luna is shy of squid", id="'mine'", private="true")
     assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
     assert "supersedes" not in "".join(mirrored(root).values())
+
+
+def test_rows_are_locked_in_one_order_wherever_they_lie(database: Database) -> None:
+    """Else two writers wait in a ring, and the server undoes one of them after a second."""
+    for number in range(40):
+        database.add(f"text {number}", id=f"'m-{number}'")
+    for number in range(0, 40, 3):  # a changed row lies behind all others
+        database.run(f"UPDATE ctxasm.memory SET importance = 0.7 WHERE id = 'm-{number}'", role="luna")
+    with open_session(database.config("kenji")) as session:
+        rows = locked_rows(session, TEAM, "importance > %s", 0.1)
+    assert [row.seq for row in rows] == sorted(row.seq for row in rows)
+    assert len(rows) == 40
+
+
+def test_a_connection_that_breaks_in_the_commit_is_told_as_that(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be stored or not, so nothing is tried again, and nobody says that nothing was stored."""
+    commits = 0
+    commit = Session.commit
+
+    def broken(session: Session) -> None:
+        nonlocal commits
+        commits += 1
+        of_luna = f"FROM pg_stat_activity WHERE datname = '{database.name}' AND usename = 'luna'"
+        database.run(f"SELECT pg_terminate_backend(pid) {of_luna}")
+        wait_for(lambda: not database.run(f"SELECT pid {of_luna}"))
+        commit(session)
+
+    monkeypatch.setattr(Session, "commit", broken)
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
+    assert (result.code, result.out, commits) == (2, "", 1)
+    assert "it may have been stored or not" in result.err
+    assert "look with `ctxasm search`" in result.err
+    assert "nothing was stored" not in result.err
 
 
 def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
