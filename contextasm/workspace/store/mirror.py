@@ -114,8 +114,8 @@ def _locked_mirror(root: str) -> Iterator[Path]:
 
 
 def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
-    store, access = store_state(session), access_key(config)
-    known = state.homes if (state.access, state.source) == (access, store.source) else {}
+    store = store_state(session)
+    known = state.homes if state.source == store.source else {}
     known = {home: entry for home, entry in known.items() if entry.horizon <= store.horizon}
     homes: dict[str, HomeState] = {}
     changed: list[str] = []
@@ -128,7 +128,7 @@ def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorS
             homes[home] = REFUSED
     for home in _mirrored_homes(root) - {home for home in homes if homes[home] is not REFUSED}:
         changed += _remove_pages(root, home, page_stamps(mirror_folder(root, home)))
-    new_state = MirrorState(access, store.source, now, homes)
+    new_state = MirrorState(access_key(config), store.source, now, homes)
     save_state(mirror_folder(root), new_state)
     return PullResult(new_state, changed)
 

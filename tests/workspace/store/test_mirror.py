@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +318,51 @@ def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_pat
     pulled(database, tmp_path)
     assert [*mirrored(tmp_path).values()] == [before]
     assert target.read_text() == "mine"
+
+
+def test_a_folder_beside_the_pages_stays_and_stops_no_pull(database: Database, tmp_path: Path) -> None:
+    """Of whatever name; it is no page."""
+    database.add("one")
+    pulled(database, tmp_path)
+    folder = tmp_path / ".ctxasm/store" / TEAM / "memories/2025-01.000000.kenji.md"
+    folder.mkdir()
+    database.add("two")
+    assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize("home", [TEAM, "teams/other"])
+def test_nothing_is_removed_through_a_link_in_place_of_a_home(database: Database, tmp_path: Path, home: str) -> None:
+    """Neither of a home of the store nor of one that the settings no longer name."""
+    mine = tmp_path / "elsewhere/mine.md"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    place = tmp_path / "ws/.ctxasm/store" / home / "memories"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(mine.parent)
+    with suppress(ContextasmError):
+        pulled(database, tmp_path / "ws")
+    assert mine.read_text() == "mine"
+
+
+def test_a_pull_that_waited_for_another_one_asks_nothing(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mirror is young by then."""
+    hold = mirror.hold_lock_file
+
+    @contextmanager
+    def held_after_another(path: Path, *, patience: float | None) -> Iterator[bool]:
+        with monkeypatch.context() as patch:
+            patch.setattr(mirror, "hold_lock_file", hold)
+            pull(str(tmp_path), database.config(), lambda: 1000.0)
+        database.add("too late for this one")
+        with hold(path, patience=patience) as is_held:
+            yield is_held
+
+    monkeypatch.setattr(mirror, "hold_lock_file", held_after_another)
+    assert pull(str(tmp_path), database.config(), lambda: 1001.0, 60.0).changed == ()
+    assert texts(tmp_path) == []
 
 
 @pytest.mark.parametrize("forged", [False, True])
