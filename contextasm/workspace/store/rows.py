@@ -1,4 +1,4 @@
-"""Rows of memories, locked and written in transactions.
+"""Rows of memories, and texts of new ones, locked and written in transactions.
 
 A transaction that others undo is done again. What a row says of a memory is a `Memory` at the place that its page has.
 """

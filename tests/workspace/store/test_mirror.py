@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, FileStamp
+from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.store import difference, mirror
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
@@ -349,7 +350,7 @@ def test_a_pull_that_waited_for_another_one_asks_nothing(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The mirror is young by then."""
-    hold = mirror.hold_lock_file
+    hold = hold_lock_file
 
     @contextmanager
     def held_after_another(path: Path, *, patience: float | None) -> Iterator[bool]:

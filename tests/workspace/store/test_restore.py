@@ -38,7 +38,7 @@ def test_a_store_is_restored_into_another_cluster(database: Database, tmp_path: 
         overlay = restored.overlay(root)
         overlay.pull()
         assert mirrored(root) == before
-        assert overlay.pull().changed == ()
+        assert not overlay.pull().changed
         stored = restored.ctxasm(root, "remember", "-t", "q1", "stored after the move", role="kenji")
         assert stored.code == 0, stored.err
         assert list(overlay.pull().changed) == [f"{TEAM}/memories/2025-03.000000.kenji.md"]
