@@ -5,12 +5,19 @@ All in one transaction that sees one state of the database. Pages are named by t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
 from contextasm.workspace.store.connection import Session
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+
+_BATCH_BYTES = 2_000_000
+"""Bytes of text that one statement asks for, unless a page has more: over a slow line, too, it ends in time
+(`connection._LIMITS`), and no store has to fit into memory."""
+
+_BATCH_PAGES = 256
+"""Pages that one statement asks for, at most."""
 
 _PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
 
@@ -42,17 +49,42 @@ def all_pages(session: Session, home: str) -> Collection[tuple[str, str]]:
 
 
 def changed_pages(
-    session: Session, home: str, horizon: int, damaged: Collection[str] = ()
+    session: Session, home: str, horizon: int, intact: Container[str] | None = None
 ) -> Collection[tuple[str, str]]:
-    """Role and page of the pages that may differ since a horizon, and of those whose files, by name, are `damaged`."""
+    """Role and page of the pages that may differ since a horizon; with `intact`, also of all but these files."""
     since = session.rows(f"{_PAGES} AND changed >= %s::text::xid8", home, str(horizon))
     # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
     if hidden := [name for _, name in own_private_ids(session, home, horizon)]:
         since += session.rows(f"{_PAGES} AND role <> current_user AND supersedes && %s", home, hidden)
     pages = {(role, page) for role, page in since}
-    if damaged:
-        pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) in damaged}
+    if intact is not None:
+        pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) not in intact}
     return pages
+
+
+def in_batches(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    """The pages in their order, in batches of up to `_BATCH_BYTES` of text and `_BATCH_PAGES`, of one page at least."""
+    sizes = _page_sizes(session, home, pages) if len(pages) > 1 else {}
+    batch: list[tuple[str, str]] = []
+    size = 0
+    for page in pages:
+        size += sizes.get(page, 0)
+        if batch and (size > _BATCH_BYTES or len(batch) == _BATCH_PAGES):
+            yield batch
+            batch, size = [], sizes.get(page, 0)
+        batch.append(page)
+    if batch:
+        yield batch
+
+
+def _page_sizes(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+    """Bytes of the texts of pages; a page without any is missing."""
+    statement = (
+        "SELECT role::text, page, sum(octet_length(text)) FROM ctxasm.memory WHERE home = %s AND NOT deleted"
+        " AND (role, page) IN (SELECT * FROM unnest(%s::name[], %s::text[])) GROUP BY role, page"
+    )
+    rows = session.rows(statement, home, [role for role, _ in pages], [page for _, page in pages])
+    return {(role, page): int(size) for role, page, size in rows}
 
 
 def own_private_ids(session: Session, home: str, horizon: int = 0) -> frozenset[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.private_parts import private_lines
+from contextasm.workspace.store import mirror, transfer
 from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.importing import import_files
 from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
@@ -154,6 +156,80 @@ def test_an_exported_file_that_was_edited_stays_and_nothing_else_is_written(data
     with pytest.raises(ContextasmError, match="differs from the page"):
         exported(database, tmp_path / "ws", tmp_path / "out")
     assert [path.read_text() for path in edited.parent.iterdir()] == ["- mine\n"]
+
+
+@pytest.mark.parametrize("link", ["teams", TEAM, f"{TEAM}/memories", f"{TEAM}/memories/2025-03.000000.luna.md"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, link: str, is_there: bool) -> None:
+    """Private memories would be written to wherever it leads; a link in place of DIR is what the person named."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("one", private="true")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+    path, outside = tmp_path / "out" / link, tmp_path / "outside"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(outside)
+    if is_there and not link.endswith(".md"):
+        outside.mkdir()
+    result = database.ctxasm(root, "store", "export", "--to", tmp_path / "out")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "leads elsewhere through a link" in result.err
+    assert not [*tmp_path.rglob("out*/**/*.md")] or path.is_symlink()
+    assert not (outside.is_dir() and [*outside.iterdir()]) and not outside.is_file()
+    path.unlink()
+    assert database.ctxasm(root, "store", "export", "--to", tmp_path / "out").code == 0
+    assert len([*(tmp_path / "real").rglob("*.md")]) == 1
+
+
+def test_no_pull_comes_between_the_pages_of_an_export(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take pages away, or exchange them for later ones."""
+    root = database.workspace(tmp_path / "ws")
+    for month in (1, 2):
+        database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
+    real, told = transfer.write, []
+
+    def write_between(*arguments: Any, **options: Any) -> bool:
+        monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.0)
+        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'm-2'", role="luna")
+        told.append(database.ctxasm(root, "store", "pull").err)
+        return real(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer, "write", write_between)
+        result = database.ctxasm(root, "store", "export", "--to", tmp_path / "out")
+    assert (result.code, len([*(tmp_path / "out").rglob("*.md")])) == (0, 2), result.err
+    assert all("another ctxasm writes in the workspace" in words for words in told)
+
+
+@pytest.mark.parametrize("words", [(), ("teams/other",)])
+def test_a_home_that_the_role_may_not_read_is_not_exported(
+    database: Database, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """An export of nothing would be taken for one of all; nor are the other homes written then."""
+    root = database.workspace(tmp_path / "ws", homes=f"{TEAM}, teams/other")
+    database.add("one")
+    result = database.ctxasm(root, "store", "export", *words, "--to", tmp_path / "out")
+    assert (result.code, result.out) == (2, "")
+    assert "ctxasm: error: ctxasm store export: the store gives this role nothing of teams/other" in result.err
+    assert not (tmp_path / "out").exists()
+    assert database.ctxasm(root, "store", "export", TEAM, "--to", tmp_path / "out").code == 0
+
+
+def test_a_page_that_was_edited_is_not_exported(database: Database, tmp_path: Path) -> None:
+    """Without the server it can't be put right; with it, it is."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("one")
+    database.ctxasm(root, "store", "pull")
+    (page,) = (root / ".ctxasm/store" / TEAM / "memories").iterdir()
+    page.write_text("- what nobody stored\n")
+    result = database.ctxasm(root, "store", "export", "--offline", "--to", tmp_path / "out")
+    assert (result.code, "was changed since it was pulled" in result.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+    assert database.ctxasm(root, "store", "export", "--to", tmp_path / "out").code == 0
+    (file,) = (tmp_path / "out").rglob("*.md")
+    assert file.read_text().startswith("- [note] one {")
 
 
 def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: Database, tmp_path: Path) -> None:

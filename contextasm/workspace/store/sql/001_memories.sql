@@ -57,8 +57,9 @@ CREATE TABLE ctxasm.memory (
     changed xid8 NOT NULL
 );
 
--- What changed since a pull, the rows of a page in their order, and equal texts.
+-- What changed since a pull, a role's private memories, the rows of a page in their order, and equal texts.
 CREATE INDEX ON ctxasm.memory (home, changed);
+CREATE INDEX ON ctxasm.memory (home, role) WHERE private;
 CREATE INDEX ON ctxasm.memory (home, role, page, seq);
 CREATE INDEX ON ctxasm.memory (home, md5(text));
 
