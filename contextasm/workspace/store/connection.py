@@ -27,8 +27,8 @@ _ANSWERS = (
 )
 """What answers depend on, whatever the settings of the role and its database say: which functions a statement calls,
 that policies choose rows and do not refuse the question, every digit of numbers, days, the month of a memory without a
-day, and backslashes. It comes behind PGOPTIONS. No statement gives intervals or bytes, whose form has settings, too; the
-encoding and the isolation of transactions are set with the connection."""
+day, and backslashes. It comes behind PGOPTIONS. No statement gives intervals or bytes, whose form has settings, too;
+the encoding and the isolation of transactions are set with the connection."""
 
 _BUSY = {
     "55P03": "another transaction holds what this one needs, and does not end",

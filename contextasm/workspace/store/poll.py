@@ -23,8 +23,8 @@ _Pages = Mapping[str, Mapping[str, FileStamp]]
 def poll_store(overlay: StoreOverlay, nudge: Callable[[], None], warn: Callable[[str], None]) -> Iterator[None]:
     """Keep the mirror up to date while the context is open.
 
-    `nudge` is called after pages changed, whichever process of this workspace pulled them. `warn` is called with each new
-    reason why the store can't be asked, and once it can again. Both are called from another thread.
+    `nudge` is called after pages changed, whichever process of this workspace pulled them, and `warn` with each new
+    reason why the store can't be asked, and once it can again; both from another thread.
     """
     ended = threading.Event()
     seen = _pages(overlay)

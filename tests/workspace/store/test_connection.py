@@ -29,12 +29,12 @@ HOSTILE = {
 
 @pytest.fixture
 def root(database: Database, tmp_path: Path) -> Path:
-    """A workspace of luna's, whose store has a memory with a field of each form, and a schema that imitates functions."""
+    """A workspace of luna's, whose store has fields of each form, and a schema that imitates functions."""
     database.add(
         'C:\\new "\u00fc\u20ac"',
         importance="0.1234567890123456",
         accessed="'2025-03-05'",
-        tags="'{a,NULL}'",
+        tags="'{a,\"NULL\"}'",
         supersedes="'{m-x}'",
     )
     database.run(
@@ -77,16 +77,15 @@ def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role
     waiting = f"SELECT FROM pg_stat_activity WHERE datname = '{database.name}' AND wait_event_type = 'Lock'"
     with ThreadPoolExecutor(2) as pool:
         words = ("remember", "-t", "q1", "The bell rings at dawn")
-        results = [pool.submit(database.ctxasm, *args, role=role) for args, role in _calls(roots, words)]
+        results = [
+            pool.submit(database.ctxasm, folder, *words, role=role)
+            for folder, role in zip(roots, ("luna", "kenji"), strict=True)
+        ]
         wait_for(lambda: len(database.run(waiting)) == 2)
         holder.rollback()
         holder.close()
         said = sorted(result.result().out.split()[0] for result in results)
     assert said == ["reinforced", "stored"]
-
-
-def _calls(roots: list[Path], words: tuple[str, ...]) -> list[tuple[tuple[Path | str, ...], str]]:
-    return [((root, *words), role) for root, role in zip(roots, ("luna", "kenji"), strict=True)]
 
 
 def failing_commits(database: Database, state: str, times: int) -> None:

@@ -452,6 +452,7 @@ def test_a_mirror_that_others_can_read_is_closed_to_them(database: Database, tmp
     """Rights that came with the workspace, or were given since."""
     database.add("one", private="true")
     root = tmp_path / "ws"
+    root.mkdir()
     pulled(database, root)
     if way == "copied":
         shutil.copytree(root, tmp_path / "copy", copy_function=shutil.copyfile)
@@ -513,10 +514,10 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
     fetched[:] = [""]  # the third one is refused again, after two more
     with pytest.raises(ContextasmError, match="the line broke"):
         pulled(database, root)
-    assert fetched[1:] == ["2025-01.000000", "2025-03.000000"]  # the last one of a broken pull may not be counted yet
+    assert fetched[1:] == ["2025-01.000000", "2025-04.000000"]
     fetched[:] = [*"1234"]
     pulled(database, root)
-    assert fetched[4:] == ["2025-03.000000", "2025-04.000000", "2025-05.000000"]
+    assert fetched[4:] == ["2025-05.000000"]
     assert texts(root) == ["- [note] new 1", *(f"- [note] old {number}" for number in range(2, 6))]
     assert database.overlay(root).state().homes[TEAM].pages.keys() == mirrored(root).keys()
 
@@ -546,7 +547,7 @@ def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
         both.pull()
     assert both.state().homes.keys() == {TEAM}
     both.pull()
-    assert calls == 3 + 1  # of the page that the broken pull wrote last, nothing was saved
+    assert calls == 3
     assert both.state().homes.keys() == {TEAM, "teams/other"}
     assert len(mirrored(tmp_path, "teams/other")) == 2
 
@@ -606,7 +607,7 @@ def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: 
     database.run(statement, role="luna")
     assert database.ctxasm(searched, "store", "pull").code == 0
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
-    assert "number 1077 " in database.ctxasm(searched, "search", "-t", "q1", "1077").out
+    assert "number 1077\n" in database.ctxasm(searched, "search", "-t", "q1", "1077").out
     assert indexed(searched)
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
 

@@ -119,14 +119,17 @@ def test_a_commit_of_another_role_is_told_by_the_next_question(
 def test_what_another_process_of_the_workspace_pulled_is_told_too(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`remember` pulls what it stored, so nothing is left to the watch's own question. Other homes are no news."""
+    """`remember` pulls what it stored, so nothing is left to the watch's own question. Other tables are no news."""
     watching, other = database.overlay(tmp_path), database.overlay(tmp_path)
 
     def store() -> None:
         database.add("stored here")
         other.pull()
 
-    events = {3: store, 5: lambda: database.run("CREATE TABLE public.elsewhere ()")}
+    def store_elsewhere() -> None:
+        database.run("CREATE TABLE public.elsewhere ()")
+
+    events = {3: store, 5: store_elsewhere}
     questions, ended = 0, threading.Event()
     told: list[int | str] = []
     wait = threading.Event.wait
@@ -136,7 +139,8 @@ def test_what_another_process_of_the_workspace_pulled_is_told_too(
         if threading.current_thread().name != "ctxasm-store":
             return wait(event, timeout)
         questions += 1
-        events.get(questions, lambda: None)()
+        if questions in events:
+            events[questions]()
         if questions == 7:
             ended.set()
         return questions > 6

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.private_parts import private_lines
+from contextasm.workspace import atomic
 from contextasm.workspace.store import mirror, transfer
 from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.importing import import_files
@@ -174,8 +175,7 @@ def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, 
     result = database.ctxasm(root, "store", "export", "--to", tmp_path / "out")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert "leads elsewhere through a link" in result.err
-    assert not [*tmp_path.rglob("out*/**/*.md")] or path.is_symlink()
-    assert not (outside.is_dir() and [*outside.iterdir()]) and not outside.is_file()
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and "ws" not in file.parts]
     path.unlink()
     assert database.ctxasm(root, "store", "export", "--to", tmp_path / "out").code == 0
     assert len([*(tmp_path / "real").rglob("*.md")]) == 1
@@ -188,7 +188,7 @@ def test_no_pull_comes_between_the_pages_of_an_export(
     root = database.workspace(tmp_path / "ws")
     for month in (1, 2):
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
-    real, told = transfer.write, []
+    real, told = atomic.write, []
 
     def write_between(*arguments: Any, **options: Any) -> bool:
         monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.0)
