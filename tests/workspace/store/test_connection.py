@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.workspace.editing.remember import NewMemory
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import migrations
-from tests.postgres import TEAM, Database, mirrored, wait_for
+from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.writing import remember_in_store
+from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
 
 pytestmark = pytest.mark.postgres
 
@@ -54,7 +58,7 @@ def test_a_setting_of_the_role_changes_nothing(database: Database, root: Path, t
     database.run(f"ALTER ROLE luna IN DATABASE {database.name} SET {name} = {HOSTILE[name]}")
     stored = database.ctxasm(root, "remember", "-t", "q1", "b\\new '\u00fc\u20ac'")
     assert (stored.code, stored.out[:6]) == (0, "stored"), stored.err
-    database.run("UPDATE ctxasm.memory SET importance = 0.30000000000000004 WHERE importance = 0.5", role="kenji")
+    database.run("UPDATE ctxasm.memory SET importance = 0.9000000000000001 WHERE importance = 0.5", role="kenji")
     assert database.ctxasm(root, "store", "pull").code == 0
     assert database.ctxasm(other, "store", "pull", role="kenji").code == 0
     assert mirrored(root) == mirrored(other)
@@ -71,21 +75,23 @@ def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role
     """A serializable transaction would not see the text that it waited for."""
     for role in ("luna", "kenji"):
         database.run(f"ALTER ROLE {role} IN DATABASE {database.name} SET default_transaction_isolation = serializable")
-    roots = [root, database.workspace(tmp_path / "other")]
+    overlays = [database.overlay(root), database.overlay(database.workspace(tmp_path / "other"), "kenji")]
+
+    def remember(overlay: StoreOverlay) -> str:
+        workspace = Folder(Path(overlay.root), overlay)
+        entries = [NewMemory("The bell rings at dawn")]
+        (outcome,) = remember_in_store(workspace, overlay, TEAM, entries, DAY, force=False)
+        return outcome.what
+
     holder = database.server.connect(database.name, "postgres")
     holder.cursor().execute("LOCK TABLE ctxasm.memory IN EXCLUSIVE MODE")
     waiting = f"SELECT FROM pg_stat_activity WHERE datname = '{database.name}' AND wait_event_type = 'Lock'"
     with ThreadPoolExecutor(2) as pool:
-        words = ("remember", "-t", "q1", "The bell rings at dawn")
-        results = [
-            pool.submit(database.ctxasm, folder, *words, role=role)
-            for folder, role in zip(roots, ("luna", "kenji"), strict=True)
-        ]
+        outcomes = [pool.submit(remember, overlay) for overlay in overlays]
         wait_for(lambda: len(database.run(waiting)) == 2)
         holder.rollback()
         holder.close()
-        said = sorted(result.result().out.split()[0] for result in results)
-    assert said == ["reinforced", "stored"]
+        assert sorted(outcome.result() for outcome in outcomes) == ["reinforced", "stored"]
 
 
 def failing_commits(database: Database, state: str, times: int) -> None:
