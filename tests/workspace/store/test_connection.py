@@ -85,7 +85,7 @@ def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role
 
     holder = database.server.connect(database.name, "postgres")
     holder.cursor().execute("LOCK TABLE ctxasm.memory IN EXCLUSIVE MODE")
-    waiting = f"SELECT FROM pg_stat_activity WHERE datname = '{database.name}' AND wait_event_type = 'Lock'"
+    waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database.name}' AND wait_event_type = 'Lock'"
     with ThreadPoolExecutor(2) as pool:
         outcomes = [pool.submit(remember, overlay) for overlay in overlays]
         wait_for(lambda: len(database.run(waiting)) == 2)
