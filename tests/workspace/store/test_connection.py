@@ -12,7 +12,7 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import migrations
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.writing import remember_in_store
-from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
+from tests.postgres import DAY, TEAM, Database, Server, mirrored, new_database, wait_for
 
 pytestmark = pytest.mark.postgres
 
@@ -69,12 +69,32 @@ def test_a_setting_of_the_role_changes_nothing(database: Database, root: Path, t
     assert (again.code, again.out[:10]) == (0, "reinforced"), again.err
 
 
+def test_a_store_is_made_whatever_the_role_says(server: Server, tmp_path: Path) -> None:
+    """The patterns of its checks have backslashes."""
+    database = new_database(server, migrated=False)
+    database.run(
+        *(f"ALTER ROLE luna IN DATABASE {database.name} SET {name} = {value}" for name, value in HOSTILE.items())
+    )
+    database.run(f"GRANT CREATE ON DATABASE {database.name} TO luna")
+    root = database.workspace(tmp_path)
+    for words in (("store", "init"), ("remember", "-t", "q1", "The bell rings at dawn"), ("store", "pull")):
+        result = database.ctxasm(root, *words)
+        assert result.code == 0, result.err
+    assert len(mirrored(root)) == 1
+
+
 def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role_says(
     database: Database, root: Path, tmp_path: Path
 ) -> None:
     """A serializable transaction would not see the text that it waited for."""
     for role in ("luna", "kenji"):
         database.run(f"ALTER ROLE {role} IN DATABASE {database.name} SET default_transaction_isolation = serializable")
+    database.run(
+        "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+        " RAISE EXCEPTION 'one state for all statements'; END$$",
+        "CREATE TRIGGER isolation BEFORE INSERT ON ctxasm.memory FOR EACH ROW"
+        " WHEN (current_setting('transaction_isolation') <> 'read committed') EXECUTE FUNCTION public.refuse()",
+    )
     overlays = [database.overlay(root), database.overlay(database.workspace(tmp_path / "other"), "kenji")]
 
     def remember(overlay: StoreOverlay) -> str:
