@@ -4,8 +4,6 @@
 is a heading for some readers only, or in another excerpt, loses what could make it one. Fenced code stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
