@@ -1,7 +1,5 @@
 """The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple

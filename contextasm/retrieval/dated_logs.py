@@ -1,7 +1,5 @@
 """Dated logs: the files of a layer whose names are days. Nothing is read but the names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple

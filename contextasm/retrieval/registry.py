@@ -4,8 +4,6 @@ A source is one module in `sources` and one line here. The fields stand here and
 the settings check them for every layer, and a build imports only the sources that it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Nobody is asked whether a key works. A secret is never handed on: a result holds
 and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its secrets, and they are not reported.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
