@@ -260,8 +260,9 @@ def _is_outdated(connection: sqlite3.Connection, files: _CurrentFiles) -> bool:
 def settled_stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
     """Stamp of each file; empty where an equal stamp would not prove it unchanged. `now` is in seconds since 1970."""
     stamps = {}
+    newest = (now - _YOUNG) * 10**9
     for path in paths:
         stamp = workspace.stamp(path)
-        is_settled = stamp is not None and max(stamp.modified, stamp.changed) < (now - _YOUNG) * 10**9
+        is_settled = stamp is not None and stamp.modified < newest and stamp.changed < newest
         stamps[path] = " ".join(map(str, stamp)) if stamp and is_settled else ""
     return stamps

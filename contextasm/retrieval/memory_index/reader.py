@@ -22,6 +22,9 @@ from contextasm.retrieval.memory_index.postings import FIRST_WORD, read_postings
 from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 
+_ROWS_AT_ONCE = 500
+"""Rows that one query asks for; every SQLite takes this number of parameters."""
+
 
 class StoredIndex:
     """The stored postings of a pool (`search.inverted_index.Index`)."""
@@ -65,6 +68,7 @@ class IndexedPool:
         self.size = int(connection.execute("SELECT total(size) FROM files").fetchone()[0])
         self.rows = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
         self.documents: Sequence[Document] = ()
+        self._entries: dict[int, Any] = {}
 
     @cached_property
     def excluded(self) -> Sequence[Reason]:
@@ -110,12 +114,16 @@ class IndexedPool:
         return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
-        """The entry of each row. Raises `DamagedIndex` for a row that is missing."""
-        query = "SELECT held FROM current_rows WHERE row = ?"
-        stored = [self._connection.execute(query, (row,)).fetchone() for row in rows]
-        if None in stored:
+        """The entry of each row; each is read once. Raises `DamagedIndex` for a row that is missing."""
+        unread = [row for row in dict.fromkeys(rows) if row not in self._entries]
+        for first in range(0, len(unread), _ROWS_AT_ONCE):
+            some = unread[first : first + _ROWS_AT_ONCE]
+            query = f"SELECT row, held FROM current_rows WHERE row IN ({', '.join('?' * len(some))})"
+            for row, blob in self._connection.execute(query, some):
+                self._entries[row] = self._kind.restore(load_blob(blob))
+        if not self._entries.keys() >= {*rows}:
             raise DamagedIndex("a row is missing")
-        return [self._kind.restore(load_blob(blob)) for (blob,) in stored]
+        return [self._entries[row] for row in rows]
 
     def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
         """The entries that a choice may mean, in the order of the pool; None where there are more than `most`."""
