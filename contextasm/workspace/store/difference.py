@@ -45,21 +45,26 @@ def changed_pages(
     session: Session, home: str, horizon: int, damaged: Collection[str] = ()
 ) -> Collection[tuple[str, str]]:
     """Role and page of the pages that may differ since a horizon, and of those whose files, by name, are `damaged`."""
-    since = session.rows(f"{_PAGES} AND changed >= %s::text::xid8", home, str(horizon))
+    own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
+    statement = (
+        f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
+        " WHERE home = %s AND changed >= %s::text::xid8 GROUP BY role, page"
+    )
+    since = session.rows(statement, home, str(horizon))
+    pages = {(role, page) for role, page, _ in since}
     # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
-    if hidden := [name for _, name in own_private_ids(session, home, horizon)]:
-        since += session.rows(f"{_PAGES} AND role <> current_user AND supersedes && %s", home, hidden)
-    pages = {(role, page) for role, page in since}
+    if secrets := [name for _, _, names in since for name in names or ()]:
+        guesses = session.rows(f"{_PAGES} AND role <> current_user AND supersedes && %s", home, secrets)
+        pages |= {(role, page) for role, page in guesses}
     if damaged:
         pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) in damaged}
     return pages
 
 
-def own_private_ids(session: Session, home: str, horizon: int = 0) -> frozenset[tuple[str, str]]:
-    """The reader's role with the id of each private memory of that role in a home, of those changed since a horizon."""
+def own_private_ids(session: Session, home: str) -> frozenset[tuple[str, str]]:
+    """The reader's role with the id of each private memory of that role in a home."""
     own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
-    rows = session.rows(f"{own} AND changed >= %s::text::xid8", home, str(horizon))
-    return frozenset((role, name) for role, name in rows)
+    return frozenset((role, name) for role, name in session.rows(own, home))
 
 
 def page_texts(

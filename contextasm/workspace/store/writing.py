@@ -201,35 +201,42 @@ def change_in_store(
     for memory in memories:
         by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
 
-    names: list[str] = []
-    """Ids of the changed memories as they are named in the workspace."""
+    def work(session: Session) -> list[tuple[str, Memory, Memory]]:
+        return [
+            (memory.id, *_changed(session, home, rows, memory, change))
+            for home, of_home in sorted(by_home.items())
+            for rows in [_rows_of(session, home, of_home)]
+            for memory in of_home
+        ]
 
-    def work(session: Session) -> list[tuple[Memory, Memory]]:
-        changed: list[tuple[Memory, Memory]] = []
-        names.clear()
-        for home, of_home in sorted(by_home.items()):
-            ids = [name for memory in of_home for name in names_of_row(memory.id)]
-            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
-            for memory in of_home:
-                row = find_row(rows, MemoryAt(memory.path, memory.id))
-                if row is None:
-                    what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
-                    raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
-                changed.append((row.memory, change(row.memory)))
-                names.append(memory.id)
-                if changed[-1][0] != changed[-1][1]:
-                    update_row(session, row.seq, changed[-1][1])
-        return changed
-
-    pairs = in_transaction(overlay.config, work)
+    changes = in_transaction(overlay.config, work)
     with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
         overlay.pull()
-    after = with_lines(workspace, [memory for _, memory in pairs])
+    after = with_lines(workspace, [memory for _, _, memory in changes])
     # Under the ids that they were named by: of equal ids, the workspace gives the second one another.
     return [
         (before._replace(id=name), memory._replace(id=name))
-        for (before, _), memory, name in zip(pairs, after, names, strict=True)
+        for (name, before, _), memory in zip(changes, after, strict=True)
     ]
+
+
+def _rows_of(session: Session, home: str, memories: Sequence[Memory]) -> list[HeldRow]:
+    ids = [name for memory in memories for name in names_of_row(memory.id)]
+    return locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
+
+
+def _changed(
+    session: Session, home: str, rows: Sequence[HeldRow], memory: Memory, change: Callable[[Memory], Memory]
+) -> tuple[Memory, Memory]:
+    """A memory as its row was, and as `change` makes it, which is written where it differs."""
+    row = find_row(rows, MemoryAt(memory.path, memory.id))
+    if row is None:
+        what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
+        raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
+    changed = change(row.memory)
+    if changed != row.memory:
+        update_row(session, row.seq, changed)
+    return row.memory, changed
 
 
 def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> int:
