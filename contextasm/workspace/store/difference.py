@@ -61,25 +61,26 @@ def changed_pages(
     return pages
 
 
-def own_private_ids(session: Session, home: str) -> frozenset[tuple[str, str]]:
-    """The reader's role with the id of each private memory of that role in a home."""
-    own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
-    return frozenset((role, name) for role, name in session.rows(own, home))
-
-
-def page_texts(
-    session: Session, home: str, pages: Sequence[tuple[str, str]], private: frozenset[tuple[str, str]]
-) -> Mapping[tuple[str, str], str]:
-    """The texts of pages. No memory of another role supersedes one of the `private` ones, whose id it guessed."""
-    memories: dict[tuple[str, str], list[Memory]] = {}
-    readers, ids = {role for role, _ in private}, {name for _, name in private}
+def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+    """The texts of pages by role and page. No memory of another role supersedes a private one, whose id it guessed."""
     statement = (
-        f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
+        f"SELECT role = current_user, role::text, page, {COLUMNS} FROM ctxasm.memory"
         " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
-    for role, page, *row in session.rows(statement, home, tuple(pages)):
-        memory = memory_of_row(row)
-        if role not in readers:
-            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in ids))
-        memories.setdefault((role, page), []).append(memory)
-    return {key: page_text(of_page) for key, of_page in memories.items()}
+    rows = [
+        (own, (role, page), memory_of_row(row)) for own, role, page, *row in session.rows(statement, home, tuple(pages))
+    ]
+    secrets = _own_secrets(session, home, {name for own, _, memory in rows if not own for name in memory.supersedes})
+    memories: dict[tuple[str, str], list[Memory]] = {}
+    for own, page, memory in rows:
+        shown = memory.supersedes if own else tuple(name for name in memory.supersedes if name not in secrets)
+        memories.setdefault(page, []).append(memory._replace(supersedes=shown))
+    return {page: page_text(of_page) for page, of_page in memories.items()}
+
+
+def _own_secrets(session: Session, home: str, names: Collection[str]) -> Collection[str]:
+    """Those of the ids that are of private memories of the reader's role."""
+    if not names:
+        return ()
+    statement = "SELECT id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private AND id = ANY(%s)"
+    return {name for (name,) in session.rows(statement, home, [*names])}

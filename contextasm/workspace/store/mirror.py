@@ -22,7 +22,6 @@ from contextasm.workspace.store.difference import (
     StoreState,
     all_pages,
     changed_pages,
-    own_private_ids,
     page_texts,
     store_state,
 )
@@ -147,12 +146,11 @@ def _pull_home(session: Session, root: str, home: str, difference: _HomeDifferen
     """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
     folder = private_folder(root, "store", *home.split("/"), "memories")
     pages = dict(difference.intact)
-    private = own_private_ids(session, home) if difference.stale else frozenset()
     written: list[str] = []
     changed: list[str] = []
     for start in range(0, len(difference.stale), _PAGES_AT_ONCE):
         batch = difference.stale[start : start + _PAGES_AT_ONCE]
-        texts = page_texts(session, home, batch, private)
+        texts = page_texts(session, home, batch)
         for role, page in batch:
             name = page_name(page, role)
             pages.pop(name, None)
