@@ -34,7 +34,14 @@ def remember_for_owner(
 
         overlay, home = store
         return remember_in_store(
-            owner.workspace, overlay, home, entries, owner.day, force=force, private_lines=private_lines
+            owner.workspace,
+            overlay,
+            home,
+            entries,
+            owner.day,
+            force=force,
+            private_lines=private_lines,
+            stored=place.stored,
         )
     return store_memories(owner.workspace, place, entries, owner.day, force=force, private_lines=private_lines)
 

@@ -193,14 +193,30 @@ class FileTexts(NamedTuple):
     """Whether the file has the word, so that a memory of it may supersede another one."""
 
 
-class StoredTexts(Protocol):
-    """Texts of the memories of a folder, stored by an earlier run."""
+class FileIds(NamedTuple):
+    """Ids of the memories of one file, in their order, as they stand or follow from the text: some may be equal."""
 
-    def load(self, paths: Sequence[str]) -> Mapping[str, FileTexts]:
-        """The texts of those files among `paths` that have not changed since they were stored."""
+    ids: Sequence[str]
 
-    def store(self, texts: Mapping[str, FileTexts]) -> None:
-        """Store the texts of these files, read since `load` was called, in place of all others, if that can be done."""
+
+FactsT = TypeVar("FactsT")
+
+
+class StoredFacts(Protocol[FactsT]):
+    """What an earlier run found in each file of a folder."""
+
+    def load(self, paths: Sequence[str]) -> Mapping[str, FactsT]:
+        """The facts of those files among `paths` that have not changed since they were stored."""
+
+    def store(self, facts: Mapping[str, FactsT]) -> None:
+        """Store the facts of these files, read since `load` was called, in place of all others, if that can be done."""
+
+
+class FolderFacts(NamedTuple):
+    """What earlier runs found in the files of memories in one folder."""
+
+    texts: StoredFacts[FileTexts]
+    ids: StoredFacts[FileIds]
 
 
 class TokenCounter(NamedTuple):

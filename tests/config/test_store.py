@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def test_other_settings_that_are_refused(more: str) -> None:
 def listener() -> Iterator[socket.socket]:
     """A socket that waits for a connection, and would tell of it."""
     with socket.create_server(("127.0.0.1", 0)) as waiting:
-        waiting.settimeout(0.3)
+        waiting.settimeout(0.05)  # the command has ended by then: a connection that it made is there
         yield waiting
 
 
@@ -138,6 +139,12 @@ COMMANDS = (
     ("store", "import"),
     ("store", "export", "--to", "/nowhere"),
     ("store", "migrate"),
+    ("memory", "approve", "f"),
+    ("edit", "f"),
+    ("plan", "-a", "luna", "-t", "q1"),
+    ("stats",),
+    ("tidy",),
+    ("export", "-t", "q1"),
 )
 
 
@@ -153,10 +160,31 @@ def test_a_cloned_workspace_connects_to_nothing(
     with pytest.raises(TimeoutError):
         listener.accept()
     told = "store-not-trusted" in result.err or "the store is not used" in result.err
-    assert told or words in {("check",), ("remember", "-a", "luna", "x")}
+    assert told or words in {("check",), ("tidy",), ("remember", "-a", "luna", "x")}
     if words[0] in {"build", "search", "show"}:
         assert "of a file" in result.out
     assert result.code in {0, 1, 2}
+
+
+def test_a_trusted_workspace_connects(listener: socket.socket, tmp_path: Path) -> None:
+    """Else the test above could not fail."""
+    pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+    listener.settimeout(20)
+    port = listener.getsockname()[1]
+    settings = f"memories:\n  store: postgresql://127.0.0.1:{port}/agents\n  homes: [teams/q1]\n"
+    root = fill(tmp_path / "ws", {**FILES, "ctxasm.yaml": settings})
+    callers: list[str] = []
+
+    def answer() -> None:
+        caller, (address, _) = listener.accept()
+        caller.close()
+        callers.append(address)
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    result = inside("store", "status", "-w", root, env={"CTXASM_TRUST": str(root)})
+    answering.join()
+    assert (result.code, callers) == (1, ["127.0.0.1"])
 
 
 def test_a_workspace_that_brings_a_mirror_is_read_from_its_files(tmp_path: Path) -> None:

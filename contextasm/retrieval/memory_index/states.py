@@ -7,7 +7,6 @@ Of a change, only the ids and exclusions that it can reach are decided again: th
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,10 +14,9 @@ from typing import Any, NamedTuple
 from contextasm.model import Reason
 from contextasm.retrieval.memory_index.kinds import EntryState
 from contextasm.retrieval.memory_pool import exclusion_reason
-from contextasm.text.memory_ids import unique_ids
+from contextasm.text.memory_ids import id_root, unique_ids
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 
-_NUMBERS = re.compile(r"(?:~\d+)+\Z")
 _MOST_PARAMETERS = 500
 
 
@@ -51,11 +49,6 @@ class _Member(NamedTuple):
     """As stored; empty for an entry of a changed file."""
     exclusion: str = ""
     """As stored, as JSON; empty for an active entry."""
-
-
-def id_root(name: str) -> str:
-    """An id without the numbers that make it another than an earlier one."""
-    return _NUMBERS.sub("", name) if "~" in name else name
 
 
 def exclusion_text(exclusion: Reason | None) -> str:

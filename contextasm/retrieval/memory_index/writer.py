@@ -17,12 +17,12 @@ from contextasm.retrieval.memory_index.columns import ColumnBlocks
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import AddedPostings, label_term
 from contextasm.retrieval.memory_index.schema import as_blob, load_blob, load_list, save_list
-from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text, id_root
+from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_pool import count_reasons
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, count_terms
-from contextasm.text.memory_ids import duplicate_id_problem
+from contextasm.text.memory_ids import duplicate_id_problem, id_root
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 
 _LEAST_UNIT = 32

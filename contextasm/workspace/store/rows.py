@@ -1,4 +1,4 @@
-"""Rows of memories, locked and written in transactions.
+"""Rows of memories, and texts of new ones, locked and written in transactions.
 
 A transaction that others undo is done again. What a row says of a memory is a `Memory` at the place that its page has.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import date
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Document, Memory
@@ -109,6 +110,25 @@ def update_row(session: Session, seq: int, memory: Memory) -> bool:
     assignments = ", ".join(f"{name} = %s" for name in names)
     statement = f"UPDATE ctxasm.memory SET {assignments}, deleted = false WHERE seq = %s RETURNING seq"
     return bool(session.rows(statement, *(values[name] for name in names), seq))
+
+
+def touch_rows(session: Session, numbers: Collection[int], day: date) -> int:
+    """Set `accessed` of the rows with these numbers to a day; gives the number of those that the role may change."""
+    statement = "UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s) RETURNING seq"
+    return len(session.rows(statement, day, sorted(numbers)))
+
+
+def lock_texts(session: Session, home: str, texts: Sequence[str]) -> None:
+    """Wait for other transactions that store one of these texts in a home, and keep others waiting, in one order.
+
+    The keys of the locks are not to be guessed by roles outside of the store, which could hold them.
+    """
+    keys = (
+        "SELECT DISTINCT hashtextextended(s.salt || %s || chr(10) || t.text, 0) AS key"
+        " FROM unnest(%s::text[]) AS t(text), ctxasm.salt s"
+    )
+    statement = f"SELECT pg_advisory_xact_lock(key) FROM ({keys} ORDER BY key) AS keys"
+    session.rows(statement, home, [*texts])
 
 
 def with_lines(workspace: Folder, memories: Sequence[Memory]) -> list[Memory]:
