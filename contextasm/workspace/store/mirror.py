@@ -8,7 +8,7 @@ Pages are written before the state that counts on them, so a pull that is killed
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +19,12 @@ from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.state import STATE_FOLDER, private_folder, state_folder
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.migrations import require_version
-from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+from contextasm.workspace.store.pages import COLUMNS, as_shown, is_private_page, memory_of_row, page_name, page_text
+from contextasm.workspace.store.rows import own_private_ids
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import (
     NO_FILE,
+    NO_MIRROR,
     REFUSED,
     HomeState,
     MirrorState,
@@ -114,6 +116,8 @@ def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, 
     access, source = access_key(config), f"{system}/{timeline}/{database} {role}"
     known = state.homes if (state.access, state.source) == (access, source) else {}
     known = {home: entry for home, entry in known.items() if entry.horizon <= int(horizon)}
+    if state.access and not known:  # pages of this store must not be read as those of another one
+        save_state(mirror_folder(root), NO_MIRROR)
     rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
     homes: dict[str, HomeState] = {}
     changed: list[str] = []
@@ -144,6 +148,13 @@ def _stale_pages(
         return [(role, page) for role, page in session.rows(names, home)]
     since = session.rows(f"{names} AND changed >= %s::text::xid8", home, str(before.horizon))
     stale = {(role, page) for role, page in since}
+    if any(is_private_page(page) for _, page in stale):
+        # An id of those may be one that another role guessed, and its page holds that yet.
+        guessed = (
+            f"{names} AND supersedes <> '{{}}' AND supersedes && ARRAY(SELECT own.id FROM ctxasm.memory own"
+            " WHERE own.home = %s AND own.role = current_user AND own.private AND own.changed >= %s::text::xid8)"
+        )
+        stale |= {(role, page) for role, page in session.rows(guessed, home, home, str(before.horizon))}
     if damaged := before.pages.keys() - intact.keys():
         stale |= {(role, page) for role, page in session.rows(names, home) if page_name(page, role) in damaged}
     return sorted(stale)
@@ -153,7 +164,7 @@ def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tup
     """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
     folder = private_folder(root, "store", *home.split("/"), "memories")
     pages = dict(pulled.intact)
-    private = _own_private_ids(session, home) if pulled.stale else frozenset()
+    private = own_private_ids(session, home) if pulled.stale else frozenset()
     written: list[str] = []
     changed: list[str] = []
     for start in range(0, len(pulled.stale), _PAGES_AT_ONCE):
@@ -172,27 +183,18 @@ def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tup
     return HomeState(pulled.horizon, pulled.writes, pages), changed
 
 
-def _own_private_ids(session: Session, home: str) -> frozenset[tuple[str, str]]:
-    """The reader's role with the id of each private memory of that role in a home."""
-    own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
-    return frozenset((role, name) for role, name in session.rows(own, home))
-
-
 def _page_texts(
-    session: Session, home: str, batch: Sequence[tuple[str, str]], private: frozenset[tuple[str, str]]
+    session: Session, home: str, batch: Sequence[tuple[str, str]], private: Collection[str]
 ) -> Mapping[tuple[str, str], str]:
-    """The texts of pages. No memory of another role supersedes one of the `private` ones, whose id it guessed."""
+    """The texts of pages, for a reader whose `private` memories have these ids (`pages.as_shown`)."""
     memories: dict[tuple[str, str], list[Memory]] = {}
-    readers, ids = {role for role, _ in private}, {name for _, name in private}
     statement = (
-        f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
+        f"SELECT role = current_user, role::text, page, {COLUMNS} FROM ctxasm.memory"
         " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
-    for role, page, *row in session.rows(statement, home, tuple(batch)):
+    for is_own, role, page, *row in session.rows(statement, home, tuple(batch)):
         memory = memory_of_row(row)
-        if role not in readers:
-            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in ids))
-        memories.setdefault((role, page), []).append(memory)
+        memories.setdefault((role, page), []).append(memory if is_own else as_shown(memory, private))
     return {key: page_text(of_page) for key, of_page in memories.items()}
 
 

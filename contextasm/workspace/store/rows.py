@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeVar
 from contextasm.model import Document, Memory
 from contextasm.text.memory_parser import parse_memories
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, TransactionLostError, open_session
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.errors import TransactionLostError
 from contextasm.workspace.store.pages import COLUMNS, FIELDS, memory_of_row, page_name, row_of_memory
 from contextasm.workspace.store.settings import StoreConfig
 
@@ -88,6 +89,12 @@ def find_row(rows: Sequence[HeldRow], place: MemoryAt) -> HeldRow | None:
     """The row of the memory at a place: a page has rows of one role, and of these no two have one id."""
     held = {row.memory.id: row for row in rows if row.memory.path == place.path}
     return next((held[name] for name in names_of_row(place.id) if name in held), None)
+
+
+def own_private_ids(session: Session, home: str) -> frozenset[str]:
+    """The ids of the private memories of a home that the role of this connection stored."""
+    own = "SELECT id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
+    return frozenset(name for (name,) in session.rows(own, home))
 
 
 def insert_row(session: Session, home: str, memory: Memory) -> HeldRow:

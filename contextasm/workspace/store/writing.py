@@ -25,7 +25,8 @@ from contextasm.workspace.editing.remember import (
     reinforced,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, StoreUnreachableError
+from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.errors import StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import new_id, storable_memory
 from contextasm.workspace.store.rows import (

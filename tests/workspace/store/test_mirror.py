@@ -257,7 +257,7 @@ def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
 
     monkeypatch.setattr(mirror, "page_stamps", refuse)
     changed, (problem,) = database.overlay(tmp_path).renew()
-    assert (changed, problem.code) == ((), "store-unreachable")
+    assert (changed, problem.code) == ((), "store-unwritable")
     assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
