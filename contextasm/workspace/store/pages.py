@@ -120,6 +120,8 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
     fits = fits and not any("," in word for word in lists)
     _refuse_long(stored, [*values, *lists, stored.type], where)
+    if not stored.status.isascii():  # servers and Python do not agree on what is in lower case
+        raise ContextasmError(where, "the status has letters beyond ASCII", "write one such as active or archived")
     # One more item behind it: what the text opens and leaves open must not reach the next memory.
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored

@@ -246,8 +246,8 @@ def change_in_store(
     ]
 
 
-def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> int:
-    """Set `accessed` of the memories at these places to a day; gives the number of those that changed.
+def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> Sequence[str]:
+    """Set `accessed` of the memories at these places to a day; gives the homes whose memories the role may not change.
 
     A later day stays, and a memory that is gone is left out. Raises `ContextasmError`.
     """
@@ -255,16 +255,17 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
     by_home: dict[str, list[MemoryAt]] = {}
     for place in places:
         by_home.setdefault(overlay.home(place.path) or "", []).append(place)
-    statement = "UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s) RETURNING seq"
+    statement = "UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s)"
 
-    def work(session: Session) -> int:
-        count = 0
-        for home, of_home in sorted(by_home.items()):
+    def work(session: Session) -> Sequence[str]:
+        rights = "SELECT home FROM ctxasm.member WHERE role = current_user AND writes"
+        writable = {home for (home,) in session.rows(rights)}
+        for home, of_home in sorted(each for each in by_home.items() if each[0] in writable):
             names = [name for place in of_home for name in names_of_row(place.id)]
             condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
             rows = locked_rows(session, home, condition, names, day)
             numbers = {row.seq for place in of_home if (row := find_row(rows, place))}
-            count += len(session.rows(statement, day, sorted(numbers)))
-        return count
+            session.rows(statement, day, sorted(numbers))
+        return sorted(by_home.keys() - writable)
 
     return in_transaction(overlay.config, work)
