@@ -91,7 +91,8 @@ def _parse_homes(value: object, where: str) -> tuple[str, ...]:
     for home in homes:
         kind, _, name = home.partition("/")
         if kind not in {"agents", "teams"} or not values.is_name(name):
-            raise ContextasmError(where, f"{home} is no owner of memories", "write teams/NAME or agents/NAME")
+            shown = home if re.fullmatch(r"[\w./ -]+", home) else "a home"  # no address, which may hold a password
+            raise ContextasmError(where, f"{shown} is no owner of memories", "write teams/NAME or agents/NAME")
     if len(set(homes)) < len(homes) or not homes:
         what = "a home is named twice" if homes else "names no home"
         raise ContextasmError(where, what, "name each owner once, such as [teams/q1]")
@@ -103,7 +104,7 @@ def _parse_age(value: object, where: str) -> float:
     match = _DURATION.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
     seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else -1.0
     if not 0 <= seconds <= _LONGEST_AGE:
-        raise ContextasmError(where, f"{values.describe_value(value)} is no time up to a week", "write one such as 5s")
+        raise ContextasmError(where, "is no time up to a week", "write one such as 5s")
     return seconds
 
 
@@ -116,7 +117,10 @@ STORE_SETTINGS = tuple(_KEYS)
 def parse_store(file: YamlMapping) -> StoreConfig:
     """The store that the file configures. Raises `ContextasmError` for anything that can't be used."""
     where = f"{file.where('memories')}: memories"
-    table = parse_mapping(file["memories"], where, "write `store:` and `homes:` under it")
+    hint = "write `store:` and `homes:` under it"
+    if not isinstance(file["memories"], dict):  # it may be the address, which no message shows
+        raise ContextasmError(where, "is no mapping", hint)
+    table = parse_mapping(file["memories"], where, hint)
     checked = table.parsed(_KEYS)
     for key, hint in (("store", _EXAMPLE), ("homes", "name the owners in the store, such as [teams/q1]")):
         if key not in checked:

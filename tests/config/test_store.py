@@ -110,6 +110,26 @@ def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> Non
         assert "hunter2" not in result.out + result.err
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "postgresql://luna:hun/hunter2@db/x",
+        "[postgresql://luna:hun/hunter2@db/x]",
+        "{store: {password: hunter2}, homes: [teams/q1]}",
+        "{store: [postgresql://luna:hun/hunter2@db], homes: [teams/q1]}",
+        "{store: 'postgresql://db/x', homes: ['postgresql://luna:hun/hunter2@db']}",
+        "{store: 'postgresql://db/x', homes: 'luna:hunter2@db'}",
+        "{store: 'postgresql://db/x', homes: [teams/q1], max_age: 'luna:hunter2@db'}",
+        "{store: 'postgresql://db/x', homes: [teams/q1], password: hunter2}",
+    ],
+)
+def test_a_password_in_the_wrong_place_is_not_told_either(settings: str) -> None:
+    """An address that stands beside its key."""
+    with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:1") as refusal:
+        parse_store(load_mapping(f"memories: {settings}\n", "ctxasm.yaml"))
+    assert "hunter2" not in str(refusal.value)
+
+
 PASSWORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=8).filter(
     lambda word: len({*word}) > 5
 )
