@@ -52,7 +52,7 @@ def test_no_other_role_keeps_a_migration_waiting(empty: Database, tmp_path: Path
             cursor.execute("LOCK TABLE ctxasm.migration IN SHARE ROW EXCLUSIVE MODE")
     finally:
         outsider.close()
-    assert migrate_store(empty.config("luna")) == []
+    assert migrate_store(empty.config("luna"), tmp_path) == []
 
 
 def test_an_older_store_gets_what_it_lacks(empty: Database, tmp_path: Path) -> None:
