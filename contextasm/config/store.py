@@ -46,7 +46,7 @@ def _parse_address(value: object, where: str) -> Mapping[str, str]:
 
 
 class _AddressError(ValueError):
-    """What is wrong with an address, in words that hold nothing of it."""
+    """An address that can't be used; the words hold nothing of it."""
 
 
 def _checked_parts(url: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning import clean_value
+from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_values import LONGEST_VALUE
@@ -120,6 +120,8 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
     fits = fits and not any("," in word for word in lists)
     _refuse_long(stored, [*values, *lists, stored.type], where)
+    if stored.text and not clean_text(stored.text).text.strip():
+        raise ContextasmError(where, "the text has nothing but hidden characters", "give it words, or take it away")
     if not stored.status.isascii():  # servers and Python do not agree on what is in lower case
         raise ContextasmError(where, "the status has letters beyond ASCII", "write one such as active or archived")
     # One more item behind it: what the text opens and leaves open must not reach the next memory.

@@ -155,6 +155,7 @@ def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
     "values",
     [
         {"text": "ends in a blank "},
+        {"text": "\x93\x9c\x15"},
         {"text": "two\r\nlines"},
         {"text": ""},
         {"id": "'a\"b'"},

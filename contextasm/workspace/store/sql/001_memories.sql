@@ -33,7 +33,8 @@ CREATE TABLE ctxasm.memory (
     home text NOT NULL CHECK (home ~ '^(agents|teams)/[\w-][\w.-]*$'),
     id text NOT NULL CHECK (ctxasm.is_value(id) AND length(id) <= 200),
     text text NOT NULL CHECK (
-        text <> '' AND ctxasm.is_trimmed(text) AND text !~ '\r' AND length(text) <= 65536
+        ctxasm.is_trimmed(text) AND text !~ '\r' AND length(text) <= 65536
+        AND text ~ '[^\x01- \x7f-\u00a0]'  -- one of control characters alone is read as no memory
     ),
     type text NOT NULL DEFAULT 'note' CHECK (
         type ~ '^[^][()\s]([^][()]*[^][()\s])?$' AND ctxasm.is_value(type) AND type NOT IN ('x', 'X', '-')
