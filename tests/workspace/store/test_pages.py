@@ -115,11 +115,14 @@ def test_an_id_that_braces_can_not_hold_is_refused(id_: str) -> None:
         storable_memory(MEMORY._replace(id=id_), "here")
 
 
-@pytest.mark.parametrize(("field", "value"), [("text", "\x93\x9c\x15"), ("text", "\u200b"), ("status", "größer")])
-def test_what_would_be_read_as_nothing_is_refused(field: str, value: str) -> None:
+@pytest.mark.parametrize(
+    "memory",
+    [MEMORY._replace(text="\x93\x9c\x15"), MEMORY._replace(text="\u200b"), MEMORY._replace(status="größer")],
+)
+def test_what_would_be_read_as_nothing_is_refused(memory: Memory) -> None:
     """A text that cleaning leaves empty is no memory, and a status is compared without case."""
-    with pytest.raises(ContextasmError, match="here: the (text|status) has"):
-        storable_memory(MEMORY._replace(**{field: value}), "here")
+    with pytest.raises(ContextasmError, match=r"here: the (text|status) has"):
+        storable_memory(memory, "here")
 
 
 @given(st.text(min_size=1, max_size=20).filter(lambda name: "\0" not in name), st.text(min_size=1, max_size=20))
