@@ -9,8 +9,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
+from contextasm.text.memory_ids import id_root
 from contextasm.workspace.store.connection import Session
-from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+from contextasm.workspace.store.pages import (
+    COLUMNS,
+    as_shown,
+    memory_of_row,
+    page_name,
+    page_text,
+    superseded_ids,
+)
+from contextasm.workspace.store.rows import own_private_ids
 
 _PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
 
@@ -54,7 +63,9 @@ def changed_pages(
     pages = {(role, page) for role, page, _ in since}
     # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
     if secrets := [name for _, _, names in since for name in names or ()]:
-        guesses = session.rows(f"{_PAGES} AND role <> current_user AND supersedes && %s", home, secrets)
+        guessed = "EXISTS (SELECT FROM unnest(supersedes) name WHERE regexp_replace(name, '(~[0-9]+)+$', '') = ANY(%s))"
+        others = f"{_PAGES} AND role <> current_user AND supersedes <> '{{}}' AND {guessed}"
+        guesses = session.rows(others, home, [*map(id_root, secrets)])
         pages |= {(role, page) for role, page in guesses}
     if damaged:
         pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) in damaged}
@@ -70,17 +81,8 @@ def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) ->
     rows = [
         (own, (role, page), memory_of_row(row)) for own, role, page, *row in session.rows(statement, home, tuple(pages))
     ]
-    secrets = _own_secrets(session, home, {name for own, _, memory in rows if not own for name in memory.supersedes})
+    private = own_private_ids(session, home, superseded_ids(memory for own, _, memory in rows if not own))
     memories: dict[tuple[str, str], list[Memory]] = {}
     for own, page, memory in rows:
-        shown = memory.supersedes if own else tuple(name for name in memory.supersedes if name not in secrets)
-        memories.setdefault(page, []).append(memory._replace(supersedes=shown))
+        memories.setdefault(page, []).append(memory if own else as_shown(memory, private))
     return {page: page_text(of_page) for page, of_page in memories.items()}
-
-
-def _own_secrets(session: Session, home: str, names: Collection[str]) -> Collection[str]:
-    """Those of the ids that are of private memories of the reader's role."""
-    if not names:
-        return ()
-    statement = "SELECT id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private AND id = ANY(%s)"
-    return {name for (name,) in session.rows(statement, home, [*names])}

@@ -30,6 +30,7 @@ from contextasm.workspace.store.pages import page_name
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import (
     NO_FILE,
+    NO_MIRROR,
     REFUSED,
     HomeState,
     MirrorState,
@@ -116,6 +117,8 @@ def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorS
     store = store_state(session)
     known = state.homes if state.source == store.source else {}
     known = {home: entry for home, entry in known.items() if entry.horizon <= store.horizon}
+    if state.access and not known:  # pages of this store must not be read as those of another one
+        save_state(mirror_folder(root), NO_MIRROR)
     homes: dict[str, HomeState] = {}
     changed: list[str] = []
     for home in config.homes:

@@ -25,9 +25,10 @@ from contextasm.workspace.editing.remember import (
     superseded_memories,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, StoreUnreachableError
+from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.errors import StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.pages import new_id, storable_memory
+from contextasm.workspace.store.pages import names_of_row, new_id, storable_memory
 from contextasm.workspace.store.rows import (
     HeldRow,
     MemoryAt,
@@ -36,10 +37,10 @@ from contextasm.workspace.store.rows import (
     insert_row,
     lock_texts,
     locked_rows,
-    names_of_row,
     touch_rows,
     update_row,
     with_lines,
+    writable_homes,
 )
 
 
@@ -239,8 +240,8 @@ def _changed(
     return row.memory, changed
 
 
-def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> int:
-    """Set `accessed` of the memories at these places to a day; gives the number of those that changed.
+def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> Sequence[str]:
+    """Set `accessed` of the memories at these places to a day; gives the homes whose memories the role may not change.
 
     A later day stays, and a memory that is gone is left out. Raises `ContextasmError`.
     """
@@ -249,13 +250,13 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
     for place in places:
         by_home.setdefault(overlay.home(place.path) or "", []).append(place)
 
-    def work(session: Session) -> int:
-        count = 0
-        for home, of_home in sorted(by_home.items()):
+    def work(session: Session) -> Sequence[str]:
+        writable = writable_homes(session)
+        for home, of_home in sorted(each for each in by_home.items() if each[0] in writable):
             names = [name for place in of_home for name in names_of_row(place.id)]
             condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
             rows = locked_rows(session, home, condition, names, day)
-            count += touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
-        return count
+            touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
+        return sorted(by_home.keys() - writable)
 
     return in_transaction(overlay.config, work)

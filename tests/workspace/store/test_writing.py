@@ -17,7 +17,8 @@ from contextasm.text.private_parts import private_lines
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import writing
-from contextasm.workspace.store.connection import Session, TransactionLostError, open_session
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.errors import TransactionLostError
 from contextasm.workspace.store.rows import in_transaction, lock_texts, locked_rows
 from contextasm.workspace.store.writing import remember_in_store
 from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
@@ -203,6 +204,16 @@ def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, roo
     assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
 
 
+def test_a_role_that_only_reads_touches_nothing_and_is_told(database: Database, root: Path) -> None:
+    """The context is built, and what lies in files is touched."""
+    database.add("in the store")
+    result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--touch", role="reader")
+    assert (result.code, "in the store" in result.out) == (0, True)
+    assert "your role may not write in teams/q1" in result.err
+    assert result.err.count("store-untouched") == 1
+    assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
+
+
 def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> None:
     """A table that another transaction holds: what reads says so and goes on, and what writes fails."""
     database.add("one", id="'a'")
@@ -218,6 +229,7 @@ def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> No
     assert ("one" in read.out, "another transaction holds what this one needs" in read.err) == (True, True)
     assert (written.code, written.out) == (2, "")
     assert "another transaction holds what this one needs" in written.err
+    assert "[store-busy]" in read.err
     assert database.texts() == ["one"]
 
 
@@ -470,3 +482,15 @@ def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
     assert pages_of("show", "m-750") == {"2024-08"}
     assert pages_of("memory", "approve", "m-1150") == {"2024-12"}
     assert pages_of("remember", "anchor light", "--supersedes", "m-210") == {"new", "2024-03", "2024-12", "2025-03"}
+
+
+@pytest.mark.parametrize("other", ["kenji knows", "kenji has a home page"])
+def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database, root: Path, other: str) -> None:
+    """The page that guessed it was pulled before the private memory was stored, and has not changed since."""
+    database.add(other, role="kenji", id="'theirs'", supersedes="'{mine,unknown}'")
+    assert database.ctxasm(root, "store", "pull").code == 0
+    assert "supersedes=mine,unknown" in "".join(mirrored(root).values())
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+    assert "supersedes=unknown}" in "".join(mirrored(root).values())
+    assert database.overlay(root).pull().changed == []
