@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from heapq import nlargest
-from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from contextasm.model import (
@@ -31,7 +31,7 @@ from contextasm.model import (
     recency,
     weighted_total,
 )
-from contextasm.retrieval.entry_choice import means_entry, memory_labels
+from contextasm.retrieval.entry_choice import means_memory
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories
 from contextasm.text.templates import fill_template, placeholders
@@ -62,6 +62,9 @@ Up to this size, reading adds no more than a tenth of a second to the time of an
 size, and the first build takes half the time of one that makes an index (benchmarks/run.py, rows of 1,000 and 10,000
 memories).
 """
+
+
+NO_BOOSTS: Mapping[int, float] = MappingProxyType({})
 
 
 class ReadPool(NamedTuple):
@@ -96,17 +99,17 @@ class ReadPool(NamedTuple):
 
         return similarities(topic, _memory_index(self.active), min_match)
 
-    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
-        """The memories that a choice means, in their order; None where there are more than `most`."""
-        rows = count()
-        entries = [
-            ChosenEntry(memory, next(rows) if reason is None else None, reason)
+    def meant_rows(self, choice: EntryChoice) -> set[int]:
+        """Rows of the active memories that a choice means."""
+        return {row for row, memory in enumerate(self.active) if means_memory(choice, memory)}
+
+    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
+        """The excluded memories that a choice means, in their order, each with its reason."""
+        return [
+            ChosenEntry(memory, None, reason)
             for memory, reason in zip(self.all_memories, self.exclusions, strict=True)
+            if reason and means_memory(choice, memory)
         ]
-        found = [
-            each for each in entries if means_entry(choice, each.entry.id, each.entry.path, memory_labels(each.entry))
-        ]
-        return found if len(found) <= most else None
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest memories, newest first; all for a count of 0."""
@@ -237,13 +240,18 @@ def score_rows(pool: MemoryPool, similar: Mapping[int, float], today: date) -> d
     return scores
 
 
-def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> list[int]:
-    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates alone (`least_similarity`)."""
+def best_rows(
+    pool: MemoryPool, scores: Mapping[int, Score], layer: Layer, boosts: Mapping[int, float] = NO_BOOSTS
+) -> list[int]:
+    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates alone (`least_similarity`).
+
+    `boosts` has factors of totals by row; a row without one has 1.
+    """
     similarity_of = {row: dict(score)["similarity"] for row, score in scores.items()}
     least = least_similarity(similarity_of.values(), layer.ranking.top)
     rows = [row for row, similarity in similarity_of.items() if similarity >= least]
     keys = {
-        row: (weighted_total(scores[row], layer.ranking.weights), inputs.created)
+        row: (boosts.get(row, 1.0) * weighted_total(scores[row], layer.ranking.weights), inputs.created)
         for row, inputs in zip(rows, pool.score_inputs(rows), strict=True)
     }
     return first_rows(pool, keys, layer.ranking.top)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
 from contextasm.pipeline import assemble
-from contextasm.retrieval import indexed_pools, memory_search
+from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
@@ -148,13 +148,23 @@ def _every_pool_is_large() -> Iterator[None]:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, most=st.sampled_from([5000, 5000, 5000, 10]))
+@given(
+    seed=st.integers(0, 10**6),
+    fired=rules(),
+    setting=SETTINGS,
+    most=st.sampled_from([5000, 5000, 5000, 10]),
+    few=st.sampled_from([0, 0, 5, 256]),
+)
 def test_a_build_under_rules_is_that_of_all_memories(
-    seed: int, fired: Sequence[Rule], setting: Setting, most: int
+    seed: int, fired: Sequence[Rule], setting: Setting, most: int, few: int
 ) -> None:
     """Document, problems, traces of rules, and decisions; after a change of a file, too."""
     chance = Random(seed)
-    with tempfile.TemporaryDirectory() as name, patch.object(memory_search, "MOST_CHOSEN", most):
+    with (
+        tempfile.TemporaryDirectory() as name,
+        patch.object(meant_entries, "MOST_INCLUDED", most),
+        patch.object(meant_entries, "FEW", few),
+    ):
         folder = fill(Path(name), {path: page(chance, 0) for path in PATHS})
         for _ in range(2):
             listed = built(folder, setting, fired, None)
@@ -166,13 +176,13 @@ def test_a_build_under_rules_is_that_of_all_memories(
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS)
+@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, few=st.sampled_from([0, 0, 5, 256]))
 def test_what_is_counted_is_the_same_with_and_without_an_index(
-    seed: int, fired: Sequence[Rule], setting: Setting
+    seed: int, fired: Sequence[Rule], setting: Setting, few: int
 ) -> None:
     """Every decision and count, where memories of later days are among them."""
     chance = Random(seed)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, patch.object(meant_entries, "FEW", few):
         folder = fill(Path(name), {path: page(chance, 40) for path in PATHS})
         for _ in range(2):
             found, read = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), NO_INDEXES))
