@@ -15,19 +15,19 @@ from contextasm.text.archived_paths import known_paths
 
 
 def choose_entries(evaluation: RuleEvaluation) -> EntryChoices | None:
-    """The entries that the targets of all effects mean; None where there is no effect but on layers and entities.
+    """The entries that the targets of all effects mean; None where no effect has such a target.
 
-    No entry that an index answers for has an entity.
+    No entry that an index answers for has an entity, or is a section, unless a rule includes it.
     """
-    targets = {
-        action: [effect.target for effect in evaluation.of(action) if effect.target.kind != "entity"]
-        for action in ("always_include", "exclude", "boost")
-    }
-    others = tuple(dict.fromkeys((*targets["exclude"], *targets["boost"])))
-    if not (others or targets["always_include"]):
+    included = [effect.target for effect in evaluation.of("always_include")]
+    effects = (*evaluation.of("exclude"), *evaluation.of("boost"))
+    others = tuple(
+        dict.fromkeys(effect.target for effect in effects if effect.target.kind in {"path", "id", "type", "tag"})
+    )
+    if not (included or others):
         return None
     return EntryChoices(
-        included=_choice(targets["always_include"]),
+        included=_choice(included),
         others=tuple(_choice([target]) for target in others),
         outcome=partial(_outcome, evaluation, others),
     )

@@ -69,7 +69,7 @@ def rules(draw: st.DrawFn) -> Sequence[Rule]:
 
 def memory(chance: Random) -> str:
     """A bullet, some of them with a state, a tag, or an id that others may have, too."""
-    words = chance.choices(SYLLABLES, k=chance.randrange(7, 12))
+    words = chance.choices(SYLLABLES, k=chance.choice((3, 3, 3, 7, 9, 11)))
     words += [word for word in TOPIC_WORDS for _ in range(chance.choice((0, 0, 0, 1, 2)))]
     chance.shuffle(words)
     stated = [f"importance=0.{chance.randrange(10)}"]
