@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
 from contextasm.pipeline import assemble
+from contextasm.rendering.wording import reason_words
 from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
 from contextasm.rules.evaluate import evaluate
@@ -205,3 +206,76 @@ def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
     )
     assert "oars are dry" in found.text
     assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+
+
+def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> None:
+    """Two important memories that match equally badly are no candidates beside an included one and a better match."""
+    pages = {
+        PATHS[0]: "- [fact] harbor lantern winch\n",
+        PATHS[1]: (
+            "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord hotel gamma {importance=0.9}\n"
+            "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord hotel gamma {importance=0.9}\n"
+            "- [fact] lantern alpha cedar fjord gamma gamma cedar cedar gamma hotel {importance=0.1}\n"
+            "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma {importance=0.1}\n"
+            "- [fact] lantern alpha cedar fjord gamma gamma cedar cedar gamma hotel {importance=0.9}\n"
+            "- [fact] winch delta hotel cedar fjord ember delta {importance=0.1 id=kept}\n"
+        ),
+    }
+    folder = fill(tmp_path, pages)
+    fired = [
+        Rule("one", "ctxasm.yaml", 1, include=(Target("id", "kept"),), exclude=(Target("path", PATHS[0]),)),
+    ]
+    setting = Setting("harbor lantern winch", 2, 0.0, 16_000)
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith(
+        "- [fact] winch delta hotel cedar fjord ember delta\n"
+        "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma\n"
+    )
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+@pytest.mark.parametrize("action", ["exclude", "boost"])
+def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, action: str) -> None:
+    """The type is a word as any other, with and without an index."""
+    folder = fill(tmp_path, {PATHS[0]: "- [section] harbor one {tags=tide}\n- [fact] harbor two\n"})
+    meant = (Target("type", "section"), Target("tag", "tide"))
+    rule = Rule("one", "ctxasm.yaml", 1)
+    rule = (
+        rule._replace(exclude=meant) if action == "exclude" else rule._replace(boost=((meant[0], 2.0), (meant[1], 3)))
+    )
+    for used in (indexes(Folder(folder)), None):
+        context = built(folder, Setting(topic, 3, 0.0, 16_000), [rule], used)
+        assert ("harbor one" in context.text) == (action == "boost")
+        (decision,) = (each for each in context.decisions if each.layer == "L5" and each.lines == (1, 1))
+        if action == "boost" and topic:
+            assert dict(decision.score)["boost"] == 4
+
+
+def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -> None:
+    """Of many, one is listed; those of later days, drafts and the others are counted as without a rule."""
+    fact = "".join(f"- [fact] harbor {number}\n" for number in range(40))
+    note = "".join(f"- [note] harbor {number}\n" for number in range(20))
+    later = f"\n## {DAY + timedelta(days=1)}\n\n- [fact] harbor later\n- [note] harbor later\n"
+    drafts = "- [fact] harbor {status=draft}\n" * 3
+    folder = fill(tmp_path, {PATHS[0]: f"{fact}{note}{drafts}{later}", PATHS[1]: "- [note] winch\n"})
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
+    with patch.object(meant_entries, "FEW", 0):
+        found = {
+            topic: built(folder, Setting(topic, 3, 0.0, 16_000), fired, indexes(Folder(folder)))
+            for topic in ("harbor", "")
+        }
+    counted = {
+        topic: {reason_words(each.reason) for each in context.decisions if each.layer == "L5" and each.reason.is_count}
+        for topic, context in found.items()
+    }
+    common = {
+        "3 memories whose status is draft",
+        "2 memories dated after the day of the build",
+        "39 more memories that rule one excludes",
+    }
+    assert counted["harbor"] == common | {
+        "1 memories do not match the topic, or much less well than the best",
+        "17 more memories, and 3 are shown",
+    }
+    assert counted[""] == common | {"18 more memories, and 3 are shown"}
