@@ -27,7 +27,7 @@ from contextasm.model import (
 from contextasm.retrieval.indexed_pools import query_pool
 from contextasm.retrieval.meant_entries import MeantEntries, find_meant
 from contextasm.retrieval.memory_pool import (
-    ReadPool,
+    ReadMemories,
     best_rows,
     past_rows,
     pool_patterns,
@@ -83,21 +83,29 @@ def topic_hits(query: SourceQuery) -> TopicHits:
 
 
 def can_use_index(query: SourceQuery) -> bool:
-    """Whether an indexed pool can order and score the layer's memories."""
-    layer = query.layer
+    """Whether an indexed pool can order and score the layer's memories.
+
+    Where the profile merges copies or settles conflicts, any memory may be one that takes the place of another.
+    """
+    layer, profile = query.layer, query.build.profile
     needs_memories = (
         layer.memories.tier or layer.memories.key_quota or layer.display.group_template or layer.ranking.order != "best"
     )
     return not (
         query.build.memory_index is None
         or query.build.semantics
+        or profile.merge
+        or profile.conflicts
         or needs_memories
         or {name for name, _ in layer.ranking.weights} - INDEXED_SCORE_PARTS
     )
 
 
 def search_pool(
-    query: SourceQuery, list_all: Callable[[ReadPool], RetrievalResult], match: MatchRows, make_fragment: MakeFragment
+    query: SourceQuery,
+    list_all: Callable[[ReadMemories], RetrievalResult],
+    match: MatchRows,
+    make_fragment: MakeFragment,
 ) -> RetrievalResult:
     """The layer's memories as fragments; above `MANY`, the best ones and a count of the others for each reason.
 
@@ -118,7 +126,7 @@ def search_pool(
 
 
 def _query_memories(
-    query: SourceQuery, paths: Sequence[str], use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]
+    query: SourceQuery, paths: Sequence[str], use: Callable[[MemoryPool], T], use_small: Callable[[ReadMemories], T]
 ) -> T:
     def use_memories(pool: EntryPool[Memory]) -> T:
         return use(cast("MemoryPool", pool))

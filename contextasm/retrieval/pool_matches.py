@@ -14,7 +14,8 @@ from itertools import islice, takewhile
 
 from contextasm.model import ChosenEntry, MemoryPool, Reason, Score, SourceQuery, weighted_total
 from contextasm.retrieval.meant_entries import MeantEntries
-from contextasm.retrieval.memory_pool import best_rows, first_rows, future_reason, past_rows
+from contextasm.retrieval.memory_pool import best_rows, future_reason, past_rows
+from contextasm.retrieval.read_entries import first_rows
 
 
 class PoolMatches:

@@ -101,6 +101,7 @@ class Setting(NamedTuple):
     top: int
     min_score: float
     budget: int
+    merge: tuple[str, ...] = ()
 
     @property
     def profile(self) -> Profile:
@@ -114,7 +115,7 @@ class Setting(NamedTuple):
             else layer
             for layer in DEFAULT.layers
         )
-        return DEFAULT._replace(layers=tuple(layers))
+        return DEFAULT._replace(layers=tuple(layers), merge=self.merge)
 
 
 SETTINGS = st.builds(
@@ -123,6 +124,7 @@ SETTINGS = st.builds(
     st.sampled_from([0, 1, 3, 8]),
     st.sampled_from([0.0, 0.0, 0.5]),
     st.sampled_from([300, 16_000]),
+    st.sampled_from([(), (), (), ("content",)]),
 )
 
 
@@ -232,6 +234,18 @@ def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> Non
         "- [fact] winch delta hotel cedar fjord ember delta\n"
         "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma\n"
     )
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+def test_places_of_merged_memories_go_to_the_next_ones(tmp_path: Path, topic: str) -> None:
+    """Where the profile merges memories that say the same, as many different ones are shown with an index."""
+    copies = "- [fact] harbor same\n" * 6
+    others = "".join(f"- [fact] harbor {number}\n" for number in range(9))
+    folder = fill(tmp_path, {PATHS[0]: f"## 2025-03-01\n\n{others}\n## 2025-03-10\n\n{copies}"})
+    setting = Setting(topic, 3, 0.0, 16_000, ("content",))
+    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith("- [fact] harbor same\n- [fact] harbor 8\n- [fact] harbor 7\n")
 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
