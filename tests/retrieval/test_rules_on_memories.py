@@ -248,6 +248,17 @@ def test_places_of_merged_memories_go_to_the_next_ones(tmp_path: Path, topic: st
     assert found.text.endswith("- [fact] harbor same\n- [fact] harbor 8\n- [fact] harbor 7\n")
 
 
+def test_a_memory_that_reaches_the_least_score_is_shown(tmp_path: Path) -> None:
+    """Better matches that do not reach it take no place from it, though it is no candidate beside them."""
+    old = "".join(f"- [fact] harbor lantern {number} {{importance=0.0}}\n" for number in range(4))
+    new = "- [fact] harbor and so many other words about the long quay wall {importance=1.0}\n"
+    folder = fill(tmp_path, {PATHS[0]: f"## 2020-01-01\n\n{old}", PATHS[1]: f"## {DAY}\n\n{new}"})
+    setting = Setting("harbor lantern", 2, 0.5001, 16_000)
+    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert "the long quay wall" in found.text
+
+
 @pytest.mark.parametrize("topic", ["", "harbor"])
 @pytest.mark.parametrize("action", ["exclude", "boost"])
 def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, action: str) -> None:
@@ -263,7 +274,7 @@ def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, a
         assert ("harbor one" in context.text) == (action == "boost")
         (decision,) = (each for each in context.decisions if each.layer == "L5" and each.lines == (1, 1))
         if action == "boost" and topic:
-            assert dict(decision.score)["boost"] == 4
+            assert dict(decision.score)["boost"] == 6
 
 
 def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -> None:
