@@ -19,6 +19,7 @@ from contextasm.pipeline import assemble
 from contextasm.rendering.wording import reason_words
 from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
+from contextasm.retrieval.memory_pool import read_pool
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -183,7 +184,7 @@ def test_a_build_under_rules_is_that_of_all_memories(
 def test_what_is_counted_is_the_same_with_and_without_an_index(
     seed: int, fired: Sequence[Rule], setting: Setting, few: int
 ) -> None:
-    """Every decision and count, where memories of later days are among them."""
+    """Every decision and count, where memories of later days are among them; each memory is counted once."""
     chance = Random(seed)
     with tempfile.TemporaryDirectory() as name, patch.object(meant_entries, "FEW", few):
         folder = fill(Path(name), {path: page(chance, 40) for path in PATHS})
@@ -191,6 +192,8 @@ def test_what_is_counted_is_the_same_with_and_without_an_index(
             found, read = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), NO_INDEXES))
             assert same(found) == same(read)
             assert found.rule_traces == read.rule_traces
+            counts = [int(dict(each.reason.facts).get("count", 1)) for each in found.decisions if each.layer == "L5"]
+            assert sum(counts) == len(read_pool(Folder(folder), PATHS).all_memories)
             path = chance.choice(PATHS)
             text = (folder / path).read_text(encoding="utf-8")
             fill(folder, {path: text + memory(chance)}, base={})
@@ -304,3 +307,17 @@ def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -
         "17 more memories, and 3 are shown",
     }
     assert counted[""] == common | {"18 more memories, and 3 are shown"}
+
+
+def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Path) -> None:
+    """One that the boost reaches stands for them, though a newer one that does not match is meant, too."""
+    facts = "".join(f"- [fact] harbor and many other words {number} {{importance=0.1}}\n" for number in range(5))
+    notes = "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(3))
+    newest = f"## {DAY}\n\n- [fact] winch\n"
+    folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{facts}{notes}", PATHS[1]: newest})
+    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 0.5),))]
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert [trace.lost for trace in found.rule_traces] == [trace.lost for trace in listed.rule_traces] == [()]
