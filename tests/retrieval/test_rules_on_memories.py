@@ -321,3 +321,17 @@ def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Pat
         found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
     assert found.text == listed.text
     assert [trace.lost for trace in found.rule_traces] == [trace.lost for trace in listed.rule_traces] == [()]
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Path, topic: str) -> None:
+    """The others that the boost means are shown, as many as there is room for."""
+    tagged = "".join(f"- [fact] harbor {number} {{importance=0.9 tags=tide}}\n" for number in range(5))
+    others = "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5, 9))
+    folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"})
+    rule = Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
+    setting = Setting(topic, 2, 0.0, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, [rule], used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith("- [fact] harbor 8\n- [fact] harbor 7\n")
