@@ -335,3 +335,65 @@ def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Pat
         found, listed = (built(folder, setting, [rule], used) for used in (indexes(Folder(folder)), None))
     assert found.text == listed.text
     assert found.text.endswith("- [fact] harbor 8\n- [fact] harbor 7\n")
+
+
+def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> None:
+    """In the order of the files, whether it is a draft or of a later day."""
+    later = f"## {DAY + timedelta(days=1)}\n\n- [fact] harbor later {{tags=tide}}\n"
+    draft = "- [fact] harbor draft {status=draft tags=tide}\n"
+    folder = fill(tmp_path, {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"})
+    fired = [Rule("one", "ctxasm.yaml", 1, include=(Target("tag", "tide"),))]
+    found, listed = (
+        built(folder, Setting("", 3, 0.0, 16_000), fired, used) for used in (indexes(Folder(folder)), None)
+    )
+    assert found.problems == listed.problems
+    assert [problem.message for problem in found.problems] == ["rule one: its status is draft, so it can't be shown"]
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str) -> None:
+    """Of many memories, too; the rule is told."""
+    folder = fill(tmp_path, {PATHS[0]: "".join(f"- [fact] harbor {number}\n" for number in range(5))})
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
+    profile = Setting(topic, 2, 0.9, 16_000).profile
+    layers = (
+        layer._replace(limits=layer.limits._replace(required=True)) if layer.id == "L5" else layer
+        for layer in profile.layers
+    )
+    profile = profile._replace(layers=tuple(layers))
+    request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
+    build = Build(Folder(folder), profile, request, ESTIMATE, rules=evaluate(fired, {}))
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (assemble(build._replace(memory_index=used)) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
+    assert [problem.code for problem in found.problems] == ["rule-protected"]
+
+
+@pytest.mark.parametrize(("few", "single"), [(3, 3), (2, 1)])
+def test_few_memories_that_a_rule_excludes_are_listed_one_by_one(tmp_path: Path, few: int, single: int) -> None:
+    """More are counted, but for one."""
+    folder = fill(tmp_path, {PATHS[0]: "- [fact] harbor\n- [fact] quay\n- [fact] tide\n- [note] crew\n"})
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
+    with patch.object(meant_entries, "FEW", few):
+        context = built(folder, Setting("", 3, 0.0, 16_000), fired, indexes(Folder(folder)))
+    excluded = [each.reason for each in context.decisions if each.reason.code == "rule"]
+    assert sum(not reason.is_count for reason in excluded) == single
+    assert sum(int(dict(reason.facts).get("count", 1)) for reason in excluded) == 3
+
+
+def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
+    """A memory is no section, so its score stays."""
+    folder = fill(
+        tmp_path,
+        {
+            PATHS[0]: "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5)),
+            PATHS[1]: "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(5)),
+        },
+    )
+    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))]
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.rule_traces) == (listed.text, listed.rule_traces)
+    assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
