@@ -47,7 +47,7 @@ class PoolMatches:
     def best(self) -> Sequence[int]:
         """Rows that may be shown whatever else is listed, the best first; those that pin themselves come last."""
         pins = [row for row in past_rows(self._pool, self._pool.marked(), self._today) if row not in self._single]
-        rows = self._newest() if self._scores is None else self._most_relevant(self._scores, {*pins})
+        rows = self._newest() if self._scores is None else self._most_relevant(self._scores, has_pins=bool(pins))
         return [*dict.fromkeys((*rows, *pins))]
 
     @cached_property
@@ -118,7 +118,7 @@ class PoolMatches:
         )
         return [*islice(rows, self._layer.ranking.top or None)]
 
-    def _most_relevant(self, scores: Mapping[int, Score], pins: set[int]) -> list[int]:
+    def _most_relevant(self, scores: Mapping[int, Score], *, has_pins: bool) -> list[int]:
         """The rows that ranking may show, best first.
 
         Pins and what rules include may raise the similarity of a candidate (`least_similarity`), and no other entry
@@ -129,10 +129,10 @@ class PoolMatches:
             for row, score in scores.items()
             if row not in self._single and not self._meant.outcome(row).exclusion
         }
-        able = {row: score for row, score in others.items() if row not in pins and self._reaches_least(row, score)}
+        able = {row: score for row, score in others.items() if self._reaches_least(row, score)}
         # Rows below the least score are listed where nothing else is: a build says so.
         best = best_rows(self._pool, able or others, self._layer, self._boosts(able or others))
-        if not (pins or self._single):
+        if not (has_pins or self._single):
             return best
         return [*best, *nlargest(self._layer.ranking.top, able, key=lambda row: dict(able[row])["similarity"])]
 

@@ -397,3 +397,67 @@ def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> Non
         found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
     assert (found.text, found.rule_traces) == (listed.text, listed.rule_traces)
     assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
+
+
+FACTS_AND_NOTES = {
+    PATHS[0]: "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5)),
+    PATHS[1]: "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(5)),
+}
+
+
+@pytest.mark.parametrize("min_score", [0.0, 0.9])
+def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_score: float) -> None:
+    """As many as there is room for, and some that reach the least score by the boost."""
+    folder = fill(tmp_path, FACTS_AND_NOTES)
+    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 3.0),))]
+    setting = Setting("harbor", 2, min_score, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
+
+
+def test_a_layer_without_a_memory_of_the_least_score_says_so(tmp_path: Path) -> None:
+    """A best match that does not reach it is looked at."""
+    folder = fill(tmp_path, FACTS_AND_NOTES)
+    setting = Setting("harbor", 2, 0.99, 16_000)
+    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems) == (listed.text, listed.problems)
+    assert [problem.code for problem in found.problems] == ["low-quality"]
+
+
+def test_a_rule_means_no_count_of_what_is_not_listed(tmp_path: Path) -> None:
+    """The patterns of a layer are no path of a memory: a rule on an empty archive changes nothing, and says so."""
+    folder = fill(tmp_path, FACTS_AND_NOTES)
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("path", "agents/**/archive/*"),))]
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert any(each.reason.is_count for each in found.decisions)
+    assert found.rule_traces == listed.rule_traces
+    assert [reason.code for reason in found.rule_traces[0].lost] == ["no-match-found"]
+
+
+OLD_LOG = f"agents/a/daily/{DAY - timedelta(days=40)}.md"
+
+
+@pytest.mark.parametrize("action", ["include", "exclude", "boost"])
+@pytest.mark.parametrize(
+    "target", [Target("path", OLD_LOG), Target("path", "**/daily/*"), Target("id", f"{OLD_LOG}:2")]
+)
+def test_rules_on_logs_leave_the_index_of_memories_in_use(tmp_path: Path, target: Target, action: str) -> None:
+    """Lines of logs are listed from the files; the context is that without an index."""
+    logs = {
+        f"agents/a/daily/{DAY - timedelta(days=age)}.md": f"- harbor {age}\n- crew {age}\n" for age in range(30, 50)
+    }
+    folder = fill(tmp_path, {**FACTS_AND_NOTES, **logs})
+    rule = Rule("one", "ctxasm.yaml", 1)
+    fired = {
+        "include": rule._replace(include=(target,)),
+        "exclude": rule._replace(exclude=(target,)),
+        "boost": rule._replace(boost=((target, 3.0),)),
+    }
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    found, listed = (built(folder, setting, [fired[action]], used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    counts = {each.layer for each in found.decisions if each.reason.is_count}
+    assert "L5" in counts
