@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contextasm.model import EntryChoice, Label, Memory
-from contextasm.text.archived_paths import known_ids, known_paths
+from contextasm.text.archived_paths import known_ids
 
 
 def memory_labels(memory: Memory) -> Sequence[Label]:
     """The labels of a memory: its type, and each of its tags once."""
     return [("type", memory.type), *(("tag", tag) for tag in dict.fromkeys(memory.tags))]
-
-
-def means_part_of(choice: EntryChoice, path: str) -> bool:
-    """Whether a choice means a file, or an entry whose id begins with its path."""
-    starts = tuple(known_paths(path))
-    return choice.has_path(path) or any(name.startswith(starts) for name in choice.ids)
 
 
 def means_memory(choice: EntryChoice, memory: Memory) -> bool:

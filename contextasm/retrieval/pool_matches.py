@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from heapq import nlargest
 from itertools import islice, takewhile
 
 from contextasm.model import ChosenEntry, MemoryPool, Reason, Score, SourceQuery, weighted_total
@@ -134,7 +133,8 @@ class PoolMatches:
         best = best_rows(self._pool, able or others, self._layer, self._boosts(able or others))
         if not (has_pins or self._single):
             return best
-        return [*best, *nlargest(self._layer.ranking.top, able, key=lambda row: dict(able[row])["similarity"])]
+        similarity_of = {row: dict(score)["similarity"] for row, score in able.items()}
+        return [*best, *first_rows(self._pool, similarity_of, self._layer.ranking.top)]
 
     def _reaches_least(self, row: int, score: Score) -> bool:
         least = 0.0 if self._layer.limits.required else self._layer.ranking.min_score

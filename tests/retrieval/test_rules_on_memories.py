@@ -19,7 +19,9 @@ from contextasm.pipeline import assemble
 from contextasm.rendering.wording import reason_words
 from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
+from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_pool import read_pool
+from contextasm.retrieval.sources import log_search
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -405,7 +407,7 @@ FACTS_AND_NOTES = {
 }
 
 
-@pytest.mark.parametrize("min_score", [0.0, 0.9])
+@pytest.mark.parametrize("min_score", [0.0, 0.6])
 def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_score: float) -> None:
     """As many as there is room for, and some that reach the least score by the boost."""
     folder = fill(tmp_path, FACTS_AND_NOTES)
@@ -440,15 +442,17 @@ def test_a_rule_means_no_count_of_what_is_not_listed(tmp_path: Path) -> None:
 OLD_LOG = f"agents/a/daily/{DAY - timedelta(days=40)}.md"
 
 
+@pytest.mark.parametrize("many", [0, 1000])
 @pytest.mark.parametrize("action", ["include", "exclude", "boost"])
 @pytest.mark.parametrize(
     "target", [Target("path", OLD_LOG), Target("path", "**/daily/*"), Target("id", f"{OLD_LOG}:2")]
 )
-def test_rules_on_logs_leave_the_index_of_memories_in_use(tmp_path: Path, target: Target, action: str) -> None:
-    """Lines of logs are listed from the files; the context is that without an index."""
+def test_rules_on_logs_leave_the_index_in_use(tmp_path: Path, target: Target, action: str, many: int) -> None:
+    """Of logs, too: the context is that without an index, of few lines and of many."""
     logs = {
         f"agents/a/daily/{DAY - timedelta(days=age)}.md": f"- harbor {age}\n- crew {age}\n" for age in range(30, 50)
     }
+    logs[OLD_LOG] = "- quay\n- winch\n"
     folder = fill(tmp_path, {**FACTS_AND_NOTES, **logs})
     rule = Rule("one", "ctxasm.yaml", 1)
     fired = {
@@ -457,7 +461,9 @@ def test_rules_on_logs_leave_the_index_of_memories_in_use(tmp_path: Path, target
         "boost": rule._replace(boost=((target, 3.0),)),
     }
     setting = Setting("harbor", 2, 0.0, 16_000)
-    found, listed = (built(folder, setting, [fired[action]], used) for used in (indexes(Folder(folder)), None))
+    with patch.object(log_search, "MANY", many):
+        found, listed = (built(folder, setting, [fired[action]], used) for used in (indexes(Folder(folder)), None))
     assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
     counts = {each.layer for each in found.decisions if each.reason.is_count}
-    assert "L5" in counts
+    assert counts == ({"L5"} if many else {"L5", "related"})
+    assert len(list((folder / INDEX_FOLDER).glob("*.sqlite"))) == 2

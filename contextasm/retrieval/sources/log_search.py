@@ -23,7 +23,6 @@ from contextasm.model import (
     Verdict,
 )
 from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
-from contextasm.retrieval.entry_choice import means_part_of
 from contextasm.retrieval.indexed_pools import query_pool
 from contextasm.retrieval.log_pool import line_entry, read_logs_up_to
 from contextasm.retrieval.memory_pool import MANY, pool_patterns
@@ -71,19 +70,10 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     past = [log.path for log in logs if log.age >= 0]
     use = partial(_pool_result, query, placed)
     days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
-    # An index knows the day of a log by its name alone, and the lines alone that match.
-    needs_all = bool(days) or _rules_mean_any(query, past)
-    indexed = query._replace(build=query.build._replace(memory_index=None)) if needs_all else query
+    # An index knows the day of a log by its name alone.
+    indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
     found = query_pool(indexed, "log-lines", past, partial(read_logs_up_to, query.build.workspace, days), use, use)
     return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
-
-
-def _rules_mean_any(query: SourceQuery, paths: Sequence[str]) -> bool:
-    """Whether rules mean lines of one of the logs."""
-    choices = query.build.entry_choices
-    if choices is None:
-        return False
-    return any(means_part_of(choice, path) for choice in (choices.included, *choices.others) for path in paths)
 
 
 def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: EntryPool[LogLine]) -> RetrievalResult:
