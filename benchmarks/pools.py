@@ -163,7 +163,7 @@ ROWS = (
     Row("build, a rule on a document", BUILD, add_rule_on_document, "build, warm", 1.5),
     Row("build, a rule on most", BUILD, add_rule_on_most, "build, warm", 1.5),
     Row("build, a rule on a folder", BUILD, add_rule_on_folder, "build, warm", 1.5),
-    Row("build, a rule on a log", BUILD, add_rule_on_log, "build, warm", 2.5),
+    Row("build, a rule on a log", BUILD, add_rule_on_log, "build, warm", 1.5),
     Row("remember, of 100", REMEMBER, drop_rule, memories=FEW),
     Row("remember", REMEMBER, drop_rule, "remember, of 100", 2),
 )
