@@ -25,6 +25,7 @@ from typing import NamedTuple
 from run import command_of, install
 
 FEW = 100
+LOGS = 150
 DAY = date(2025, 3, 14)
 PAGE = 256
 MEMORIES = "agents/ada/memories"
@@ -102,9 +103,35 @@ def drop_index(folder: Path, _chance: Random) -> None:
 
 
 def add_rule(folder: Path, _chance: Random) -> None:
-    """A rule on memories."""
-    when, effect = "[{field: agent, op: eq, value: ada}]", "{boost: [{type: decision, weight: 2}]}"
-    rule = f"rules:\n  - name: facts\n    when: {when}\n    then: {effect}\n"
+    """A rule on a type that no memory has."""
+    _write_rule(folder, "{boost: [{type: decision, weight: 2}]}")
+
+
+def add_rule_on_most(folder: Path, _chance: Random) -> None:
+    """A rule on the type that all memories have."""
+    _write_rule(folder, "{boost: [{type: fact, weight: 2}]}")
+
+
+def add_rule_on_folder(folder: Path, _chance: Random) -> None:
+    """A rule on a tenth of the memories, by their paths."""
+    _write_rule(folder, "{exclude: [agents/ada/memories/*0.md]}")
+
+
+def add_rule_on_log(folder: Path, _chance: Random) -> None:
+    """A rule on a log, of which there are a few hundred."""
+    logs = folder / "agents/ada/daily"
+    if not logs.exists():
+        logs.mkdir()
+        text = words_of(Random(9))  # noqa: S311 - as above
+        for number in range(LOGS):
+            lines = "".join(f"- {text()}\n" for _ in range(25))
+            (logs / f"{DAY - timedelta(days=number)}.md").write_text(lines, encoding="utf-8")
+    _write_rule(folder, f"{{exclude: [agents/ada/daily/{DAY}.md]}}")
+
+
+def _write_rule(folder: Path, effect: str) -> None:
+    """Have one rule that always fires."""
+    rule = f"rules:\n  - name: one\n    then: {effect}\n"
     (folder / "ctxasm.yaml").write_text(rule, encoding="utf-8")
 
 
@@ -112,9 +139,7 @@ def add_rule_on_document(folder: Path, _chance: Random) -> None:
     """A rule on a file that is no memory."""
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs/tides.md").write_text("High at noon.\n", encoding="utf-8")
-    when = "[{field: agent, op: eq, value: ada}]"
-    rule = f"rules:\n  - name: tides\n    when: {when}\n    then: {{always_include: [{{path: docs/tides.md}}]}}\n"
-    (folder / "ctxasm.yaml").write_text(rule, encoding="utf-8")
+    _write_rule(folder, "{always_include: [{path: docs/tides.md}]}")
 
 
 def drop_rule(folder: Path, _chance: Random) -> None:
@@ -136,6 +161,9 @@ ROWS = (
     Row("build, warm", BUILD),
     Row("build, a rule on memories", BUILD, add_rule, "build, warm", 1.5),
     Row("build, a rule on a document", BUILD, add_rule_on_document, "build, warm", 1.5),
+    Row("build, a rule on most", BUILD, add_rule_on_most, "build, warm", 1.5),
+    Row("build, a rule on a folder", BUILD, add_rule_on_folder, "build, warm", 1.5),
+    Row("build, a rule on a log", BUILD, add_rule_on_log, "build, warm", 1.5),
     Row("remember, of 100", REMEMBER, drop_rule, memories=FEW),
     Row("remember", REMEMBER, drop_rule, "remember, of 100", 2),
 )

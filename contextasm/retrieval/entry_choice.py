@@ -1,4 +1,4 @@
-"""Entry choice: which entries of a pool rules may mean (`model.EntryChoice`), by what they are called."""
+"""Entry choice: which entries of a pool rules mean (`model.EntryChoice`), by what they are called."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ def memory_labels(memory: Memory) -> Sequence[Label]:
     return [("type", memory.type), *(("tag", tag) for tag in dict.fromkeys(memory.tags))]
 
 
+def means_memory(choice: EntryChoice, memory: Memory) -> bool:
+    """Whether a choice means a memory."""
+    return means_entry(choice, memory.id, memory.path, memory_labels(memory))
+
+
 def means_entry(choice: EntryChoice, entry_id: str, path: str, labels: Sequence[Label]) -> bool:
-    """Whether a choice may mean an entry of a file; an archived one is known by its earlier path, too."""
+    """Whether a choice means an entry of a file; an archived one is known by its earlier path, too."""
     return (
         not choice.labels.isdisjoint(labels)
         or not choice.ids.isdisjoint(known_ids(entry_id, path))

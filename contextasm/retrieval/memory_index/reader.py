@@ -125,18 +125,14 @@ class IndexedPool:
             raise DamagedIndex("a row is missing")
         return [self._entries[row] for row in rows]
 
-    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
-        """The entries that a choice may mean, in the order of the pool; None where there are more than `most`."""
+    def meant_rows(self, choice: EntryChoice) -> set[int]:
+        """Rows of the active entries that a choice means."""
         sections = self._columns["sections"]
-        rows = sorted(row for row in chosen_rows(self._connection, choice) if sections[row])
-        if len(rows) > most:
-            return None
-        active = [ChosenEntry(entry, row, None) for row, entry in zip(rows, self.entries(rows), strict=True)]
-        entries = [*active, *chosen_inactive(self._connection, self._kind, choice)]
-        if len(entries) > most:
-            return None
-        order = {path: place for place, path in enumerate(self._paths)}
-        return sorted(entries, key=lambda each: (order.get(each.entry.path, 0), each.entry.line))
+        return {row for row in chosen_rows(self._connection, choice) if sections[row]}
+
+    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
+        """The excluded entries that a choice means, in any order, each with its reason. Raises `DamagedIndex`."""
+        return [*chosen_inactive(self._connection, self._kind, choice)]
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:
