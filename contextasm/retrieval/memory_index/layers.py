@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
-from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION, load_list, save_list
+from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION, load_list, save_list, select_among
 
 _OVER: dict[str, str] = {
     "entries": "WHERE file NOT IN (SELECT file FROM main.rewritten)",
@@ -71,8 +71,9 @@ def begin_changes(connection: sqlite3.Connection) -> None:
 
 def own_terms(connection: sqlite3.Connection, terms: list[str]) -> None:
     """Have the small file hold these terms, with the number of its blocks alone."""
-    query = "INSERT OR IGNORE INTO main.terms SELECT id, term, holders, 0 FROM base.terms WHERE term = ?"
-    connection.executemany(query, [(term,) for term in terms])
+    query = "INSERT OR IGNORE INTO main.terms SELECT id, term, holders, 0 FROM base.terms WHERE term IN ({})"
+    for _ in select_among(connection, query, terms):
+        pass
 
 
 def last_term(connection: sqlite3.Connection) -> int:
