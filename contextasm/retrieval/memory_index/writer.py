@@ -59,6 +59,9 @@ class CurrentFiles(Protocol):
     def read(self, path: str) -> IndexedFile:
         """The content of a file; it is opened once at most until it is forgotten."""
 
+    def has_changed(self, path: str, digest: str) -> bool:
+        """Whether a file has another digest than this one; only then is its content held."""
+
     def forget(self, path: str) -> None:
         """Hold the content of a file no longer."""
 
