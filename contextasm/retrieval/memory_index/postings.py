@@ -161,7 +161,7 @@ def _place(number: int, rows: Sequence[int]) -> int:
     return number << 32 | rows[0]
 
 
-def _block(rows: Sequence[int]) -> tuple[int, bytes]:
+def _block(rows: Sequence[int]) -> tuple[int, bytearray]:
     """The number of rows in a block, and what is stored of them; `rows` has each as often as it holds the term.
 
     Stored are the number of rows, the rows, and how often each one holds the term, if one does more than once.
@@ -172,4 +172,4 @@ def _block(rows: Sequence[int]) -> tuple[int, bytes]:
     else:
         counts = Counter(rows)
         numbers = array("I", [len(counts), *counts, *counts.values()])
-    return len(once), seal(numbers.tobytes())
+    return len(once), bytearray(seal(numbers.tobytes()))

@@ -92,7 +92,10 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def seal(data: bytes) -> bytes:
-    """Bytes behind their check sum."""
+    """Bytes behind their check sum.
+
+    Where many are stored at once, as a `bytearray`: for `bytes`, as for None, `sqlite3` looks for an adapter each time.
+    """
     return crc32(data).to_bytes(4, "big") + data
 
 

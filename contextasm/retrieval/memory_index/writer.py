@@ -192,9 +192,9 @@ class FileWriter:
         ]
         self._connection.executemany("INSERT OR IGNORE INTO successions VALUES (?, ?, ?)", successions)
 
-    def _inactive(self, entry: Any, state: DecidedState) -> bytes | None:
-        """An excluded entry as it is stored; None for an active one, which has a row."""
-        return as_blob(self._kind.finish(entry, state.final_id)) if state.exclusion else None
+    def _inactive(self, entry: Any, state: DecidedState) -> bytes | str:
+        """An excluded entry as it is stored; empty for an active one, which has a row."""
+        return as_blob(self._kind.finish(entry, state.final_id)) if state.exclusion else ""
 
     def _write_units(self, number: int, path: str, active: Sequence[tuple[Any, int]]) -> None:
         """Write the units of a file that changed, behind all rows."""
@@ -239,7 +239,7 @@ class FileWriter:
             days = self._place("dates", inputs.last), self._place("dates", inputs.created)
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
-            rows.append((row, inputs.created, path, line, held))
+            rows.append((row, inputs.created, path, line, bytearray(held)))
             self._postings.add_row(row, words, self._labels(entry))
         insert = "INSERT INTO units VALUES (?, ?, ?, ?)"
         self._connection.execute(insert, (first, number, len(rows), unit.digest))
