@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from contextasm.retrieval.memory_index.layers import has_base, last_term, own_terms
-from contextasm.retrieval.memory_index.schema import Numbers, seal, select_among, unseal
+from contextasm.retrieval.memory_index.layers import last_term, stored_terms
+from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
 from contextasm.retrieval.search.analyzer import term
 
 _MOST_BLOCKS = 24
@@ -131,10 +131,7 @@ class AddedPostings:
     def _stored_terms(self) -> dict[str, _Term]:
         """The terms that change, as they are stored; a new one has its number alone."""
         names = [*dict.fromkeys((*self._added, *self._lost))]
-        if has_base(self._connection):
-            own_terms(self._connection, names)
-        query = "SELECT term, id, holders, blocks FROM terms WHERE term IN ({})"
-        stored = {name: _Term(*facts) for name, *facts in select_among(self._connection, query, names)}
+        stored = {name: _Term(*facts) for name, facts in stored_terms(self._connection, names).items()}
         new = [name for name in names if name not in stored]
         return stored | {name: _Term(number) for number, name in enumerate(new, last_term(self._connection) + 1)}
 
