@@ -61,11 +61,11 @@ class FoldedTexts:
 
         Those of files that have changed a moment ago are left out.
         """
-        rows = [
+        rows = (
             (path, self._stamps[path], file.supersedes, as_blob(file.texts))
             for path, file in texts.items()
             if self._stamps.get(path)
-        ]
+        )
         with suppress(*_UNUSABLE):
             self._make_folder()
             remove_abandoned(self._path, self._now())

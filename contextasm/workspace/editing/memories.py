@@ -138,8 +138,9 @@ class MemoryEditor:
         for path in self.files.paths:
             if path in stored:
                 texts[path] = stored[path]
-            elif path in self.files:
-                texts[path] = FileTexts(memory_texts(self._document(path)), "supersedes" in self.files[path].text)
+            elif file := self.files.look_at(path):
+                document = _parse(path, file.data, AS_WRITTEN)
+                texts[path] = FileTexts(memory_texts(document), "supersedes" in file.text)
                 # The first file is the one that is written to, so what is stored of it would not be believed.
                 read += len(texts[path].texts) if path != self.files.paths[0] else 0
         if self._stored_texts and read > _MANY:
