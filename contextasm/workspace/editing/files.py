@@ -215,7 +215,7 @@ class EditableFiles(Mapping[str, EditableFile]):
         raise KeyError(path)
 
     def look_at(self, path: str) -> EditableFile | None:
-        """The file at one of the paths, None for one that can't be read; a file that is not held yet is not held then."""
+        """The file at one of the paths, None for one that can't be read. One that is not held yet is not held later."""
         is_held = path in self._files
         file = self.get(path)
         if not is_held:
