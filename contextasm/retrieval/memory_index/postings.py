@@ -93,13 +93,14 @@ class AddedPostings:
         self._of_words = _RowsOfWords(self._added)
         self._lost: Counter[str] = Counter()
 
-    def add_row(self, row: int, words: Iterable[str], labels: Iterable[str]) -> None:
-        """Add the terms of a row's words, each as often as it is there, and of its labels; no row lies behind it."""
-        of_words = self._of_words
-        for word in words:
-            of_words[word].append(row)
-        for label in labels:
-            self._added[label].append(row)
+    def add_rows(self, first: int, rows: Iterable[tuple[Iterable[str], Iterable[str]]]) -> None:
+        """Add the words, each as often as it is there, and the labels of the rows from `first` on; none lies behind."""
+        of_words, added = self._of_words, self._added
+        for row, (words, labels) in enumerate(rows, first):
+            for word in words:
+                of_words[word].append(row)
+            for label in labels:
+                added[label].append(row)
 
     def lose_row(self, words: Iterable[str], labels: Iterable[str]) -> None:
         """Count a row that is emptied off the terms of its words and labels."""

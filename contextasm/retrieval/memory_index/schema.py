@@ -84,11 +84,13 @@ class DamagedIndex(sqlite3.DatabaseError):
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Drop all tables, and make empty ones."""
+    connection.execute("BEGIN")
     for table in TABLES:
         connection.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
 
 
 def seal(data: bytes) -> bytes:

@@ -43,9 +43,7 @@ def update_index(
     the first batch and whenever twice as many are done, so that all that is stored is no more than twice the index.
     """
     if new:
-        connection.execute("BEGIN")
         create_tables(connection)
-        connection.execute("COMMIT")
     is_whole = not has_base(connection)
     if is_whole:
         mark_base(connection)

@@ -229,7 +229,7 @@ class FileWriter:
 
     def _add_unit(self, number: int, path: str, unit: _Unit) -> None:
         first = self._columns.end
-        values, rows = [], []
+        values, rows, terms = [], [], []
         sections: dict[str, int] = {}
         for row, (entry, line, indexed, held) in enumerate(unit.entries, first):
             length, flag, words = text_words(indexed.text)
@@ -240,11 +240,12 @@ class FileWriter:
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
             rows.append((row, inputs.created, path, line, bytearray(held)))
-            self._postings.add_row(row, words, self._labels(entry))
+            terms.append((words, self._labels(entry)))
         insert = "INSERT INTO units VALUES (?, ?, ?, ?)"
         self._connection.execute(insert, (first, number, len(rows), unit.digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         self._columns.extend(values)
+        self._postings.add_rows(first, terms)
 
     def _labels(self, entry: Any) -> list[str]:
         return [label_term(kind, value) for kind, value in self._kind.labels(entry)]
