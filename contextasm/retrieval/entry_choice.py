@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 from contextasm.model import EntryChoice, Label, Memory
 from contextasm.text.archived_paths import known_ids
@@ -10,7 +11,7 @@ from contextasm.text.archived_paths import known_ids
 
 def memory_labels(memory: Memory) -> Sequence[Label]:
     """The labels of a memory: its type, and each of its tags once."""
-    return [("type", memory.type), *(("tag", tag) for tag in dict.fromkeys(memory.tags))]
+    return [("type", memory.type), *zip(repeat("tag"), dict.fromkeys(memory.tags), strict=False)]
 
 
 def means_memory(choice: EntryChoice, memory: Memory) -> bool:

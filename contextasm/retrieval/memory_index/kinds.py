@@ -68,7 +68,7 @@ KINDS: Mapping[str, EntryKind] = {
         parse=parse_memories,
         state=_memory_state,
         is_given=lambda memory: memory.id != memory_id(memory.path, memory.text),
-        finish=lambda memory, final_id: memory._replace(id=final_id),
+        finish=lambda memory, final_id: memory if memory.id == final_id else memory._replace(id=final_id),
         restore=_restored_memory,
         index_entry=index_entry,
         score_inputs=score_inputs,

@@ -19,11 +19,8 @@ from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_row
 from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import FIRST_WORD, read_postings, terms_between
-from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
+from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list, select_among
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
-
-_ROWS_AT_ONCE = 500
-"""Rows that one query asks for; every SQLite takes this number of parameters."""
 
 
 class StoredIndex:
@@ -116,11 +113,9 @@ class IndexedPool:
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
         """The entry of each row; each is read once. Raises `DamagedIndex` for a row that is missing."""
         unread = [row for row in dict.fromkeys(rows) if row not in self._entries]
-        for first in range(0, len(unread), _ROWS_AT_ONCE):
-            some = unread[first : first + _ROWS_AT_ONCE]
-            query = f"SELECT row, held FROM current_rows WHERE row IN ({', '.join('?' * len(some))})"
-            for row, blob in self._connection.execute(query, some):
-                self._entries[row] = self._kind.restore(load_blob(blob))
+        query = "SELECT row, held FROM current_rows WHERE row IN ({})"
+        for row, blob in select_among(self._connection, query, unread):
+            self._entries[row] = self._kind.restore(load_blob(blob))
         if not self._entries.keys() >= {*rows}:
             raise DamagedIndex("a row is missing")
         return [self._entries[row] for row in rows]
