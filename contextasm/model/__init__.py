@@ -61,6 +61,8 @@ from contextasm.model.profile import Ranking as Ranking
 from contextasm.model.protocols import ChosenEntry as ChosenEntry
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
 from contextasm.model.protocols import EntryChoice as EntryChoice
+from contextasm.model.protocols import EntryChoices as EntryChoices
+from contextasm.model.protocols import EntryOutcome as EntryOutcome
 from contextasm.model.protocols import EntryPool as EntryPool
 from contextasm.model.protocols import FactsT as FactsT
 from contextasm.model.protocols import FileIds as FileIds

@@ -148,7 +148,7 @@ def test_a_first_index_shows_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: py
     indexes.steps.step()
     with build_progress(prepared, "searching"):
         assert screen.shown.wait(TIMEOUT)
-    line = r"\r\x1b\[Kctxasm: searching: indexing memories ━+ +25% \(\d+ s\)\r\x1b\[K"
+    line = r"\r\x1b\[Kctxasm: searching: indexing memories [━╸]+ +25% \(\d+ s\)\r\x1b\[K"
     assert re.search(line, screen.getvalue()), "codes of colour would be left of it as letters"
     again = _Screen()
     monkeypatch.setattr(sys, "stderr", again)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contextasm.config.store import parse_store
-from contextasm.config.yaml_loader import load_mapping
+from contextasm.config.yaml_loader import YamlMapping, load_mapping
 from contextasm.model import ContextasmError
 from contextasm.workspace.store.settings import StoreConfig
 from tests.command import fill, inside
@@ -74,7 +77,28 @@ def test_addresses_that_are_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://luna:hunter2hunter2@db/agents", "postgresql:///a?password=hunter2hunter2"]
+    "url",
+    [
+        "postgresql://luna:hunter2hunter2@db/agents",
+        "postgresql:///a?password=hunter2hunter2",
+        "postgresql://luna:hun/hunter2@db/agents",
+        "postgresql://luna:12/hunter2@db/agents",
+        "postgresql://luna:hun#hunter2@db/agents",
+        "postgresql://luna:hun?hunter2@db/agents",
+        "postgresql://luna%3Ahunter2@db/agents",
+        "postgresql://luna%253Ahunter2@db/agents",
+        "postgresql://:hunter2@db",
+        "postgresql:///agents?user=luna:hunter2",
+        "postgresql:///agents?user=luna%3Ahunter2&user=luna",
+        "postgresql://luna%3Ahunter2@db/agents?user=luna",
+        "postgresql:///agents?p%61ssword=hunter2",
+        "postgresql:///agents?sslpassword=hunter2",
+        "postgresql:///agents?options=-c%20password=hunter2",
+        "postgresql:///agents?sslmode=require;password=hunter2",
+        "host=db password=hunter2",
+        "http://luna:hunter2@db/agents",
+        "luna:hunter2@db/agents",
+    ],
 )
 def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> None:
     """By `check` as an error at its line, and by every command that would use it."""
@@ -85,6 +109,64 @@ def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> Non
         assert "ctxasm.yaml:2" in result.out + result.err
         assert "holds a password" in result.out + result.err
         assert "hunter2" not in result.out + result.err
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "postgresql://luna:hun/hunter2@db/x",
+        "[postgresql://luna:hun/hunter2@db/x]",
+        "{store: {password: hunter2}, homes: [teams/q1]}",
+        "{store: [postgresql://luna:hun/hunter2@db], homes: [teams/q1]}",
+        "{store: 'postgresql://db/x', homes: ['postgresql://luna:hun/hunter2@db']}",
+        "{store: 'postgresql://db/x', homes: 'luna:hunter2@db'}",
+        "{store: 'postgresql://db/x', homes: [teams/q1], max_age: 'luna:hunter2@db'}",
+        "{store: 'postgresql://db/x', homes: [teams/q1], password: hunter2}",
+    ],
+)
+def test_a_password_in_the_wrong_place_is_not_told_either(settings: str) -> None:
+    """An address that stands beside its key."""
+    with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:1") as refusal:
+        parse_store(load_mapping(f"memories: {settings}\n", "ctxasm.yaml"))
+    assert "hunter2" not in str(refusal.value)
+
+
+PASSWORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=8).filter(
+    lambda word: len({*word}) > 5
+)
+PLACES = (
+    "postgresql://luna:{}@db.example/agents",
+    "postgresql://luna%3A{}@db.example/agents",
+    "postgresql://luna:{}@[::1]:5432/agents?sslmode=require",
+    "postgresql://db.example/agents?user=luna:{}",
+    "postgresql://db.example/agents?user=luna%3A{}&sslmode=require",
+    "postgresql://db.example/agents?password={}",
+    "postgresql://db.example/agents?sslpassword={}",
+    "postgresql://db.example/agents?options=-c%20password={}",
+    "postgresql://db.example/agents?passfile={}",
+    "postgresql://db.example/agents?service={}",
+    "postgresql://db.example/agents?{}=x",
+    "dbname=agents password={}",
+)
+
+
+def quoted_twice(word: str) -> str:
+    """A word in per cent signs, themselves in per cent signs."""
+    return quote(quote(word))
+
+
+@given(password=PASSWORDS, place=st.sampled_from(PLACES), encode=st.sampled_from([str, quote, quoted_twice]))
+def test_no_address_with_a_password_passes_or_is_told(password: str, place: str, encode: Callable[[str], str]) -> None:
+    """Wherever it stands, as it is or in per cent signs, and whatever characters it has."""
+    settings_file, memories = YamlMapping("ctxasm.yaml", 1), YamlMapping("ctxasm.yaml", 2)
+    memories.update(store=place.format(encode(password)), homes=["teams/q1"])
+    settings_file.update(memories=memories)
+    settings_file.lines["memories"] = 1
+    with pytest.raises(ContextasmError) as refusal:
+        parse_store(settings_file)
+    told = str(refusal.value)
+    assert not any(word in told for word in (password, encode(password)))
+    assert "holds a password" in told or not place.startswith("postgresql://luna")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -190,6 +191,24 @@ def test_a_memory_is_found_in_the_one_file_that_has_it(large: Path, monkeypatch:
 
     (memory,) = WorkspaceIds(Folder(large), "", lambda _: facts(large, Changing).ids).find("quay~2")
     assert (memory.text, memory.line) == ("moved", 2)
+
+
+@pytest.mark.parametrize("with_texts", [True, False])
+def test_of_a_large_folder_its_texts_alone_are_held(tmp_path: Path, *, with_texts: bool) -> None:
+    """Not the files as well, and no second form of all texts."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for number in range(12):
+        lines = "".join(f"- {'harbor lantern ' * 20}{line}\n" for line in range(2000))
+        (tmp_path / FOLDER / f"{number:02}.md").write_text(lines)
+    size = 12 * len(lines)
+    remember(tmp_path, "the quay is green", with_texts=False)  # loads modules
+    tracemalloc.start()
+    try:
+        assert remember(tmp_path, "a bell rings at noon", with_texts=with_texts).what == "stored"
+        assert tracemalloc.get_traced_memory()[1] < 2 * size
+    finally:
+        tracemalloc.stop()
+    assert len(stored(tmp_path)) == with_texts
 
 
 def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:

@@ -79,11 +79,11 @@ class FileFacts(Generic[FactsT]):
 
         Those of files that have changed a moment ago are left out.
         """
-        rows = [
+        rows = (
             (path, self._stamps[path], as_blob([*of_file]))  # type: ignore[misc]
             for path, of_file in facts.items()
             if self._stamps.get(path)
-        ]
+        )
         with suppress(*_UNUSABLE):
             self._make_folder()
             remove_abandoned(self._path, self._now())

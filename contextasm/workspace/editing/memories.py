@@ -146,15 +146,16 @@ class MemoryEditor:
         return max(same, key=lambda pair: pair[1], default=None)
 
     def _load_texts(self) -> dict[str, FileTexts]:
-        """The texts of each file; where many had to be read, all are stored for later runs."""
+        """The texts of each file; where many had to be read, all are stored for later runs, and few files are held."""
         stored = self._stored.texts.load(self.files.paths) if self._stored else {}
         texts: dict[str, FileTexts] = {}
         read = 0
         for path in self.files.paths:
             if path in stored:
                 texts[path] = stored[path]
-            elif path in self.files:
-                texts[path] = FileTexts(memory_texts(self._document(path)), "supersedes" in self.files[path].text)
+            elif file := self.files.get(path) if read <= MANY else self.files.look_at(path):
+                document = _parse(path, file.data, AS_WRITTEN)
+                texts[path] = FileTexts(memory_texts(document), "supersedes" in file.text)
                 # The first file is the one that is written to, so what is stored of it would not be believed.
                 read += len(texts[path].texts) if path != self.files.paths[0] else 0
         if self._stored and read > MANY:

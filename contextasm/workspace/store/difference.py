@@ -9,8 +9,17 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
+from contextasm.text.memory_ids import id_root
 from contextasm.workspace.store.connection import Session
-from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+from contextasm.workspace.store.pages import (
+    COLUMNS,
+    as_shown,
+    memory_of_row,
+    page_name,
+    page_text,
+    superseded_ids,
+)
+from contextasm.workspace.store.rows import own_private_ids
 
 _BATCH_BYTES = 2_000_000
 """Bytes of text that one statement asks for, unless a page has more: over a slow line, too, it ends in time
@@ -52,11 +61,19 @@ def changed_pages(
     session: Session, home: str, horizon: int, intact: Container[str] | None = None
 ) -> Collection[tuple[str, str]]:
     """Role and page of the pages that may differ since a horizon; with `intact`, also of all but these files."""
-    since = session.rows(f"{_PAGES} AND changed >= %s::text::xid8", home, str(horizon))
+    own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
+    statement = (
+        f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
+        " WHERE home = %s AND changed >= %s::text::xid8 GROUP BY role, page"
+    )
+    since = session.rows(statement, home, str(horizon))
+    pages = {(role, page) for role, page, _ in since}
     # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
-    if hidden := [name for _, name in own_private_ids(session, home, horizon)]:
-        since += session.rows(f"{_PAGES} AND role <> current_user AND supersedes && %s", home, hidden)
-    pages = {(role, page) for role, page in since}
+    if secrets := [name for _, _, names in since for name in names or ()]:
+        guessed = "EXISTS (SELECT FROM unnest(supersedes) name WHERE regexp_replace(name, '(~[0-9]+)+$', '') = ANY(%s))"
+        others = f"{_PAGES} AND role <> current_user AND supersedes <> '{{}}' AND {guessed}"
+        guesses = session.rows(others, home, [*map(id_root, secrets)])
+        pages |= {(role, page) for role, page in guesses}
     if intact is not None:
         pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) not in intact}
     return pages
@@ -87,26 +104,17 @@ def _page_sizes(session: Session, home: str, pages: Sequence[tuple[str, str]]) -
     return {(role, page): int(size) for role, page, size in rows}
 
 
-def own_private_ids(session: Session, home: str, horizon: int = 0) -> frozenset[tuple[str, str]]:
-    """The reader's role with the id of each private memory of that role in a home, of those changed since a horizon."""
-    own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
-    rows = session.rows(f"{own} AND changed >= %s::text::xid8", home, str(horizon))
-    return frozenset((role, name) for role, name in rows)
-
-
-def page_texts(
-    session: Session, home: str, pages: Sequence[tuple[str, str]], private: frozenset[tuple[str, str]]
-) -> Mapping[tuple[str, str], str]:
-    """The texts of pages. No memory of another role supersedes one of the `private` ones, whose id it guessed."""
-    memories: dict[tuple[str, str], list[Memory]] = {}
-    readers, ids = {role for role, _ in private}, {name for _, name in private}
+def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+    """The texts of pages by role and page. No memory of another role supersedes a private one, whose id it guessed."""
     statement = (
-        f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
+        f"SELECT role = current_user, role::text, page, {COLUMNS} FROM ctxasm.memory"
         " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
-    for role, page, *row in session.rows(statement, home, tuple(pages)):
-        memory = memory_of_row(row)
-        if role not in readers:
-            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in ids))
-        memories.setdefault((role, page), []).append(memory)
-    return {key: page_text(of_page) for key, of_page in memories.items()}
+    rows = [
+        (own, (role, page), memory_of_row(row)) for own, role, page, *row in session.rows(statement, home, tuple(pages))
+    ]
+    private = own_private_ids(session, home, superseded_ids(memory for own, _, memory in rows if not own))
+    memories: dict[tuple[str, str], list[Memory]] = {}
+    for own, page, memory in rows:
+        memories.setdefault(page, []).append(memory if own else as_shown(memory, private))
+    return {page: page_text(of_page) for page, of_page in memories.items()}

@@ -22,7 +22,6 @@ from contextasm.workspace.store.difference import (
     all_pages,
     changed_pages,
     in_batches,
-    own_private_ids,
     page_texts,
     store_state,
 )
@@ -181,12 +180,11 @@ def _pull_home(
     folder = private_folder(root, "store", *home.split("/"), "memories")
     if not difference.is_known:
         remove_indexes(root)
-    private = own_private_ids(session, home) if difference.stale else frozenset()
     changed: list[str] = []
     for number, batch in enumerate(in_batches(session, home, difference.stale)):
         if number:
             save()
-        texts = page_texts(session, home, batch, private)
+        texts = page_texts(session, home, batch)
         names = {page_name(page, role): text for (role, page), text in texts.items()}
         loses = any(loses_text(folder / name, text) for name, text in names.items() if name in difference.intact)
         changed += [f"{home}/memories/{name}" for name, text in names.items() if write_page(folder / name, text)]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from contextasm.model import ContextasmError, FileStamp
+from contextasm.workspace.store.errors import PULL_PROBLEMS
 from contextasm.workspace.store.overlay import StoreOverlay
 
 INTERVAL = 1.0
@@ -56,7 +57,7 @@ def _poll(
             changed, pages = (), seen
             now = f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
         else:
-            now = "".join(f"{problem.message}; " for problem in problems if problem.code == "store-unreachable")
+            now = "".join(f"{problem.message}; " for problem in problems if problem.code in PULL_PROBLEMS)
         if now != failure:
             warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
             failure = now

@@ -25,9 +25,10 @@ from contextasm.workspace.editing.remember import (
     superseded_memories,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, StoreUnreachableError
+from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.errors import StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.pages import new_id, storable_memory
+from contextasm.workspace.store.pages import names_of_row, new_id, storable_memory
 from contextasm.workspace.store.rows import (
     HeldRow,
     MemoryAt,
@@ -36,10 +37,10 @@ from contextasm.workspace.store.rows import (
     insert_row,
     lock_texts,
     locked_rows,
-    names_of_row,
     touch_rows,
     update_row,
     with_lines,
+    writable_homes,
 )
 
 
@@ -201,39 +202,46 @@ def change_in_store(
     for memory in memories:
         by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
 
-    names: list[str] = []
-    """Ids of the changed memories as they are named in the workspace."""
+    def work(session: Session) -> list[tuple[str, Memory, Memory]]:
+        return [
+            (memory.id, *_changed(session, home, rows, memory, change))
+            for home, of_home in sorted(by_home.items())
+            for rows in [_rows_of(session, home, of_home)]
+            for memory in of_home
+        ]
 
-    def work(session: Session) -> list[tuple[Memory, Memory]]:
-        changed: list[tuple[Memory, Memory]] = []
-        names.clear()
-        for home, of_home in sorted(by_home.items()):
-            ids = [name for memory in of_home for name in names_of_row(memory.id)]
-            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
-            for memory in of_home:
-                row = find_row(rows, MemoryAt(memory.path, memory.id))
-                if row is None:
-                    what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
-                    raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
-                changed.append((row.memory, change(row.memory)))
-                names.append(memory.id)
-                if changed[-1][0] != changed[-1][1]:
-                    update_row(session, row.seq, changed[-1][1])
-        return changed
-
-    pairs = in_transaction(overlay.config, work)
+    changes = in_transaction(overlay.config, work)
     with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
         overlay.pull()
-    after = with_lines(workspace, [memory for _, memory in pairs])
+    after = with_lines(workspace, [memory for _, _, memory in changes])
     # Under the ids that they were named by: of equal ids, the workspace gives the second one another.
     return [
         (before._replace(id=name), memory._replace(id=name))
-        for (before, _), memory, name in zip(pairs, after, names, strict=True)
+        for (name, before, _), memory in zip(changes, after, strict=True)
     ]
 
 
-def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> int:
-    """Set `accessed` of the memories at these places to a day; gives the number of those that changed.
+def _rows_of(session: Session, home: str, memories: Sequence[Memory]) -> list[HeldRow]:
+    ids = [name for memory in memories for name in names_of_row(memory.id)]
+    return locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
+
+
+def _changed(
+    session: Session, home: str, rows: Sequence[HeldRow], memory: Memory, change: Callable[[Memory], Memory]
+) -> tuple[Memory, Memory]:
+    """A memory as its row was, and as `change` makes it, which is written where it differs."""
+    row = find_row(rows, MemoryAt(memory.path, memory.id))
+    if row is None:
+        what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
+        raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
+    changed = change(row.memory)
+    if changed != row.memory:
+        update_row(session, row.seq, changed)
+    return row.memory, changed
+
+
+def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> Sequence[str]:
+    """Set `accessed` of the memories at these places to a day; gives the homes whose memories the role may not change.
 
     A later day stays, and a memory that is gone is left out. Raises `ContextasmError`.
     """
@@ -242,13 +250,13 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
     for place in places:
         by_home.setdefault(overlay.home(place.path) or "", []).append(place)
 
-    def work(session: Session) -> int:
-        count = 0
-        for home, of_home in sorted(by_home.items()):
+    def work(session: Session) -> Sequence[str]:
+        writable = writable_homes(session)
+        for home, of_home in sorted(each for each in by_home.items() if each[0] in writable):
             names = [name for place in of_home for name in names_of_row(place.id)]
             condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
             rows = locked_rows(session, home, condition, names, day)
-            count += touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
-        return count
+            touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
+        return sorted(by_home.keys() - writable)
 
     return in_transaction(overlay.config, work)

@@ -25,9 +25,11 @@ from hypothesis import strategies as st
 from contextasm.model import ContextasmError, FileStamp
 from contextasm.retrieval.memory_index import database as index_database
 from contextasm.workspace.editing.files import hold_lock_file
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import difference, mirror, page_files
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
+from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import access_key
 from tests.command import clean
@@ -298,6 +300,58 @@ def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database
     assert pulled(database, tmp_path) == []
 
 
+@pytest.mark.parametrize("home_is_new", [False, True])
+def test_a_first_mirror_that_is_not_whole_is_not_read(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home_is_new: bool
+) -> None:
+    """A disk that is full at the second page: the problem says that no memories are read, and none are."""
+    for month in (1, 2, 3):
+        database.add(f"lantern {month}", created=f"'2025-0{month}-05'")
+    homes = ("teams/q1", "teams/other")
+    if home_is_new:
+        database.overlay(tmp_path, homes=homes[1:]).pull()
+    write_page, written = page_files.write_page, list[Path]()
+
+    def write_one(path: Path, text: str) -> bool:
+        written.append(path)
+        if len(written) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return write_page(path, text)
+
+    overlay = database.overlay(tmp_path, homes=homes)
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror, "write_page", write_one)
+        problem = overlay.refresh()[0]
+    assert (problem.code, len(mirrored(tmp_path))) == ("store-unwritable", 1)
+    assert "No space left on device" in problem.message
+    assert ("lacks teams/q1" if home_is_new else "no memories are read") in problem.message
+    assert [*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")] == []
+    overlay.pull()
+    assert len([*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")]) == 3
+
+
+@pytest.mark.parametrize("before", ["nothing", "the mirror of another role"])
+def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
+    database: Database, tmp_path: Path, before: str
+) -> None:
+    """Not even that of the role that had one there before."""
+    for month in (1, 2):
+        database.add(f"lantern {month}", created=f"'2025-0{month}-05'", role="kenji")
+    database.add("kenji's own", private="true", role="kenji")
+    if before != "nothing":
+        pulled(database, tmp_path, "kenji")
+        database.run("UPDATE ctxasm.memory SET importance = 0.9", role="kenji")
+    code = KILLED.replace("mirror.save_state = lambda", "page_files.write_page = lambda")
+    line = [sys.executable, "-c", code, database.server.socket, database.name, str(tmp_path)]
+    assert subprocess.run(line, env=clean(), check=False).returncode == -9
+    for role in ("luna", "kenji"):
+        overlay = StoreOverlay(str(tmp_path), database.config(role), lambda: 1e9, "", offline=True)
+        assert "no memories are read" in overlay.refresh()[0].message
+        assert [*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")] == []
+    pulled(database, tmp_path)
+    assert texts(tmp_path) == ["- [note] lantern 1", "- [note] lantern 2"]
+
+
 @pytest.mark.parametrize("damage", ["edited", "edited in secret", "emptied", "removed", "added", "linked"])
 def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
     """By the next pull, though nothing changed in the store; and nothing is written through a link."""
@@ -420,7 +474,7 @@ def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
 
     monkeypatch.setattr(mirror, "page_stamps", refuse)
     changed, (problem,) = database.overlay(tmp_path).renew()
-    assert (changed, problem.code) == ((), "store-unreachable")
+    assert (changed, problem.code) == ((), "store-unwritable")
     assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
@@ -498,11 +552,11 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
     fetched: list[str] = []
 
-    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]], private: Any) -> Mapping[Any, str]:
+    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
         if len(fetched) == 3:
             raise ContextasmError("store", "the line broke", "try again")
         fetched.extend(page for _, page in batch)
-        return difference.page_texts(session, home, batch, private)
+        return difference.page_texts(session, home, batch)
 
     monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
     monkeypatch.setattr(mirror, "page_texts", fetch)
@@ -559,9 +613,9 @@ def test_pages_are_fetched_by_their_bytes(database: Database, tmp_path: Path, mo
         database.add("é" * (size // 2), created=f"'2025-0{month}-01'")
     batches: list[list[str]] = []
 
-    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]], private: Any) -> Mapping[Any, str]:
+    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
         batches.append([page[6] for _, page in batch])
-        return difference.page_texts(session, home, batch, private)
+        return difference.page_texts(session, home, batch)
 
     monkeypatch.setattr(difference, "_BATCH_BYTES", 100)
     monkeypatch.setattr(mirror, "page_texts", fetch)

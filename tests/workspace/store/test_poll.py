@@ -77,6 +77,12 @@ def test_a_server_that_is_away_is_told_once_and_once_more_when_it_is_back(
     assert (told[1].endswith("the store answers again"), len(told)) == (True, 3)
 
 
+def test_what_is_no_fault_of_the_server_is_left_to_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Files beside the store are a problem of each build, which tells of it."""
+    beside = [Problem("store-files", "teams/q1/memories", 0, "1 file is not read")]
+    assert watched(monkeypatch, tmp_path, ((), beside), (["page"], beside))[0] == ["nudge"]
+
+
 @pytest.mark.parametrize("error", [KeyError("a page"), PermissionError(13, "Permission denied"), RuntimeError("a\nb")])
 def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
