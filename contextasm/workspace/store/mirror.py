@@ -128,7 +128,7 @@ def locked_mirror(root: str, *, needed: bool = True) -> Iterator[Path]:
 
 def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
     store = store_state(session)
-    if state.source != store.source:  # its pages must not be read as those of another store or person
+    if not _is_of_store(state, store):  # pages of this store must not be read as those of another one or person
         state = NO_MIRROR._replace(source=store.source)
         save_state(mirror_folder(root), state)
     begun = dict(state.begun)
@@ -153,11 +153,15 @@ def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorS
     return PullResult(new_state, changed)
 
 
+def _is_of_store(state: MirrorState, store: StoreState) -> bool:
+    """Whether a mirror is of this store as it is now: a horizon in its future is of a history that was undone."""
+    horizons = [entry.horizon for entry in (*state.homes.values(), *state.begun.values())]
+    return state.source == store.source and max(horizons, default=0) <= store.horizon
+
+
 def _home_difference(session: Session, root: str, home: str, store: StoreState, state: MirrorState) -> _HomeDifference:
     found = page_stamps(mirror_folder(root, home))
     before = state.begun.get(home) or state.homes.get(home) or REFUSED
-    if before.horizon > store.horizon:
-        before = REFUSED
     intact = {name: stamp for name, stamp in before.pages.items() if found.get(name) == stamp}
     is_whole = home not in state.begun and len(intact) == len(before.pages)
     if before.is_refused:

@@ -576,6 +576,41 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
     assert database.overlay(root).state().homes[TEAM].pages.keys() == mirrored(root).keys()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_law_pulls_that_break_anywhere_lead_to_the_mirror_that_one_pull_makes(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whatever is stored, changed and deleted between them."""
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "new").mkdir()
+    draw = random.Random(seed)
+    left = 0
+
+    def fetch(*arguments: Any) -> Mapping[Any, str]:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ContextasmError("store", "the line broke", "try again")
+        return difference.page_texts(*arguments)
+
+    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
+    monkeypatch.setattr(mirror, "page_texts", fetch)
+    for number in range(24):
+        month = draw.randrange(1, 7)
+        secret = draw.choice(("true", "false"))
+        database.add(f"text {number}", id=f"'n-{number}'", created=f"'2025-0{month}-01'", private=secret)
+        change = draw.choice(("text = text || ' more'", "deleted = true", "importance = 0.75"))
+        database.run(f"UPDATE ctxasm.memory SET {change} WHERE id = 'n-{draw.randrange(24)}'", role="luna")
+        left = draw.randrange(5)
+        with suppress(ContextasmError):
+            pulled(database, tmp_path / "broken")
+    left = 1_000
+    pulled(database, tmp_path / "broken")
+    pulled(database, tmp_path / "new")
+    assert mirrored(tmp_path / "broken") == mirrored(tmp_path / "new")
+    assert len(mirrored(tmp_path / "new")) > 6
+
+
 def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
