@@ -273,14 +273,16 @@ def test_pulls_of_one_workspace_do_not_meet(
     assert texts(tmp_path) == ["- [note] one"]
 
 
-KILLED = """
+AT_ITS_STATE = "mirror.save_state = lambda *args: os.kill(os.getpid(), 9) if args[1].homes else save(*args)"
+
+KILLED = f"""
 import os, sys
 from contextasm.workspace.store import mirror
 from contextasm.workspace.store.settings import StoreConfig
 host, name, root = sys.argv[1:]
 save = mirror.save_state
-mirror.save_state = lambda folder, state: os.kill(os.getpid(), 9) if state.homes else save(folder, state)
-mirror.pull(root, StoreConfig(1, {"host": host, "dbname": name, "user": "luna"}, ("teams/q1",)), lambda: 1e9)
+{AT_ITS_STATE}
+mirror.pull(root, StoreConfig(1, {{"host": host, "dbname": name, "user": "luna"}}, ("teams/q1",)), lambda: 1e9)
 """
 
 
@@ -341,7 +343,7 @@ def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
     if before != "nothing":
         pulled(database, tmp_path, "kenji")
         database.run("UPDATE ctxasm.memory SET importance = 0.9", role="kenji")
-    code = KILLED.replace("mirror.save_state = lambda", "page_files.write_page = lambda")
+    code = KILLED.replace(AT_ITS_STATE, "mirror.write_page = lambda *_: os.kill(os.getpid(), 9)")
     line = [sys.executable, "-c", code, database.server.socket, database.name, str(tmp_path)]
     assert subprocess.run(line, env=clean(), check=False).returncode == -9
     for role in ("luna", "kenji"):
@@ -715,7 +717,7 @@ def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, 
         role = "kenji"
     else:  # what the page said when it was indexed is not known then
         database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'secret'", role="luna")
-        (searched / ".ctxasm/store" / TEAM / "memories/2025-01.000000.luna.md").write_text("")
+        (searched / ".ctxasm/store" / TEAM / "memories/2025-01.private.000000.luna.md").write_text("")
     assert database.ctxasm(searched, "store", "pull", role=role).code == 0
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
 

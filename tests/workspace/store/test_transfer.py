@@ -241,7 +241,7 @@ def test_an_exported_file_that_was_edited_stays_and_nothing_else_is_written(data
     assert [path.read_text() for path in edited.parent.iterdir()] == ["- mine\n"]
 
 
-@pytest.mark.parametrize("link", ["teams", TEAM, f"{TEAM}/memories", f"{TEAM}/memories/2025-03.000000.luna.md"])
+@pytest.mark.parametrize("link", ["teams", TEAM, f"{TEAM}/memories", f"{TEAM}/memories/2025-03.private.000000.luna.md"])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, link: str, is_there: bool) -> None:
     """Private memories would be written to wherever it leads; a link in place of DIR is what the person named."""
