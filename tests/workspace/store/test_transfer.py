@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from contextasm.model import ContextasmError, Memory
 from contextasm.text.private_parts import private_lines
 from contextasm.workspace import atomic
 from contextasm.workspace.store import mirror, transfer
-from contextasm.workspace.store.connection import open_session
+from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.importing import import_files
 from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
 from contextasm.workspace.store.transfer import export_pages
@@ -395,3 +398,24 @@ def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, 
     with pytest.raises(ContextasmError, match=r"old\.md:1: x: was deleted by the role luna"):
         import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
     assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)
+
+
+def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither finds a row, and both insert: the later one is undone, and finds the rows of the other."""
+    files = {**FILES, f"{TEAM}/memories/old.md": "- one {id=a}\n- two {id=b}\n"}
+    overlays = [database.overlay(database.workspace(tmp_path / name, files)) for name in ("here", "there")]
+    both, real = Barrier(2), Session.insert_rows
+    calls = count()
+
+    def insert_together(*arguments: Any) -> None:
+        if next(calls) < 2:
+            both.wait(20)
+        real(*arguments)
+
+    monkeypatch.setattr(Session, "insert_rows", insert_together)
+    with ThreadPoolExecutor(2) as pool:
+        results = [pool.submit(import_files, overlay, TEAM, in_private_parts) for overlay in overlays]
+        assert sorted(result.result() for result in results) == [(0, 0, 2), (2, 0, 0)]
+    assert database.texts() == ["one", "two"]
