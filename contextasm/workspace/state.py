@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError
+from contextasm.workspace.atomic import write
 
 STATE_FOLDER = ".ctxasm"
 
@@ -48,9 +49,10 @@ def state_folder(root: str | Path, name: str) -> Path:
 def private_folder(root: str | Path, *names: str) -> Path:
     """The folder below the state of a workspace that these names lead to, each made where it is missing.
 
-    Raises as `state_folder`.
+    All of them are for the owner alone afterwards, also those that came with the workspace. Raises as `state_folder`.
     """
     folder = state_folder(root, names[0])
+    _close_to_others(folder)
     for name in names[1:]:
         folder /= name
         try:
@@ -58,7 +60,32 @@ def private_folder(root: str | Path, *names: str) -> Path:
         except OSError as error:
             hint = "make the workspace writable"
             raise ContextasmError(str(folder), f"can't be made: {error.strerror}", hint) from error
+        _close_to_others(folder)
     return folder
+
+
+def write_private(path: Path, data: bytes) -> bool:
+    """Make `data` the content of a file below the state, for the owner alone; False where the file had it already.
+
+    A link, a pipe or a device in its place came from elsewhere: it is replaced, and nothing is written through it.
+    Raises as `atomic.write`, and `OSError` where what is in its place can't be taken away.
+    """
+    with suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or not _close_to_others(path):
+            os.unlink(path)
+    return write(path, data, new_mode=0o600)
+
+
+def _close_to_others(path: Path) -> bool:
+    """Take all rights to a file or folder from group and others; False where they have some that can't be taken."""
+    mode = stat.S_IMODE(os.lstat(path).st_mode)
+    if mode & 0o077:
+        try:
+            os.chmod(path, mode & 0o700)
+        except PermissionError:  # it is somebody else's, or its file system has no rights
+            return False
+    return True
 
 
 def _make_folder(folder: Path, mode: int) -> None:

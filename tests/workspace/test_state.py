@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.state import state_folder
+from contextasm.workspace.state import private_folder, state_folder, write_private
 from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside
 
 SENTENCE = "A sentence that goes on for a while. " * 12
@@ -243,3 +244,32 @@ def test_state_folder_is_made_once_and_left_alone_by_git(tmp_path: Path) -> None
     (tmp_path / ".ctxasm/inputs").write_text("in the way")
     with pytest.raises(ContextasmError, match="File exists"):
         state_folder(tmp_path, "inputs")
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "open to all", "missing"])
+def test_a_private_file_is_its_owners_alone_whatever_was_in_its_place(tmp_path: Path, kind: str) -> None:
+    """Nothing is written through it; equal content is no change, and the rights are taken all the same."""
+    victim, path = tmp_path / "victim", private_folder(tmp_path, "store", "teams") / "state.json"
+    victim.write_bytes(b"mine")
+    if kind == "link":
+        path.symlink_to(victim)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "open to all":
+        path.write_bytes(b"ours")
+        path.chmod(0o666)
+    assert write_private(path, b"ours") == (kind != "open to all")
+    assert (victim.read_bytes(), path.read_bytes()) == (b"mine", b"ours")
+    assert stat.S_IFMT(path.lstat().st_mode) == stat.S_IFREG
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_folders_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
+    """Each on the way, but for the state itself, where a `.gitignore` and records lie, too."""
+    names = ("store", "teams", "q1")
+    folder = private_folder(tmp_path, *names)
+    for path in (folder, folder.parent, folder.parent.parent):
+        path.chmod(0o755)
+    private_folder(tmp_path, *names)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent, folder.parent.parent)]
+    assert modes == [0o700] * 3

@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError
 from contextasm.text.json_reader import load_json
-from contextasm.workspace.atomic import write
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.state import make_state_folder
+from contextasm.workspace.state import make_state_folder, write_private
 
 FOLDER = ".tidy"
 """Folder of the journals. `.ctxasm/` would not do: it may be deleted at any time."""
@@ -93,7 +92,7 @@ def save_journal(root: str, journal: Journal) -> None:
     ]
     header = {"schema": _SCHEMA, "mark": mark, "name": journal.name, "folders": journal.folders, "entries": entries}
     body = b"".join((json.dumps(header).encode(), b"\n", *(entry.before or b"" for entry in journal.entries)))
-    write(folder / UNFINISHED, f"{content_digest(body)}\n".encode() + body, 0o600)
+    write_private(folder / UNFINISHED, f"{content_digest(body)}\n".encode() + body)
 
 
 def load_journal(root: str, name: str) -> Journal | None:

@@ -30,6 +30,15 @@ _LIMITS = "-c lock_timeout=5s -c statement_timeout=60s"
 """The longest waits of a statement: for what another transaction holds, and in all. The parts of a first pull and of an
 import take a second. PGOPTIONS comes behind it, and can name others."""
 
+_ANSWERS = (
+    "-c search_path=pg_catalog -c row_security=on -c extra_float_digits=1 -c DateStyle=ISO -c TimeZone=UTC"
+    " -c standard_conforming_strings=on"
+)
+"""What answers depend on, whatever the settings of the role and its database say: which functions a statement calls,
+that policies choose rows and do not refuse the question, every digit of numbers, days, the month of a memory without a
+day, and backslashes. It comes behind PGOPTIONS. No statement gives intervals or bytes, whose form has settings, too;
+the encoding and the isolation of transactions are set with the connection."""
+
 _BUSY = {
     "55P03": "another transaction holds what this one needs, and does not end",
     "57014": "the server did not finish in time",
@@ -88,11 +97,11 @@ class Session:
 
         try:
             self._connection.commit()
-        except psycopg2.OperationalError as error:
+        except psycopg2.Error as error:
+            if not isinstance(error, psycopg2.OperationalError) or not _is_broken(error):
+                self._fail(error)  # the server says that it has undone the transaction
             what = f"the connection broke while storing ({_words(error)}), and it may have been stored or not"
             raise CommitUnknownError(self._where, what, "look with `ctxasm search`, then try again") from error
-        except psycopg2.Error as error:
-            self._fail(error)
 
     def _run(self, action: Any) -> None:
         import psycopg2
@@ -108,21 +117,29 @@ class Session:
             raise TransactionLostError(self._where, _words(error), "try again") from error
         if state in _BUSY:
             raise StoreBusyError(self._where, _BUSY[state], "try again later (docs/store.md, Waits)") from error
-        if not state or state.startswith(("08", "57P")):
+        if _is_broken(error):
             raise StoreUnreachableError(self._where, _words(error), "try again once the server is back") from error
         raise StatementError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
+
+
+def _is_broken(error: Any) -> bool:
+    """Whether an error is of the connection, or of a server that ends; every other one is the answer of a server."""
+    return not error.pgcode or error.pgcode.startswith(("08", "57P"))
 
 
 @contextmanager
 def open_session(config: StoreConfig, *, snapshot: bool = False) -> Iterator[Session]:
     """A transaction that is undone unless it is committed. Raises `StoreError`.
 
-    With `snapshot` it reads alone, and all its statements see one state of the database.
+    With `snapshot` it reads alone, and all its statements see one state of the database. Else each statement sees what
+    is committed before it, as writers do who waited for one another.
     """
     connection = _connect(config)
     try:
         if snapshot:
             connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
+        else:
+            connection.set_session(isolation_level="READ COMMITTED")
         yield Session(connection, config)
     finally:
         with suppress(Exception):  # a connection that is lost can't be closed either
@@ -144,7 +161,7 @@ def _connect(config: StoreConfig) -> Any:
             **config.parts,
             **waits,
             **alive,
-            options=f"{_LIMITS} {os.environ.get('PGOPTIONS', '')}".rstrip(),
+            options=f"{_LIMITS} {os.environ.get('PGOPTIONS', '')} {_ANSWERS}",
             application_name="ctxasm",
             client_encoding="UTF8",
         )

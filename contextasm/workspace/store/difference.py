@@ -5,7 +5,7 @@ All in one transaction that sees one state of the database. Pages are named by t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
@@ -20,6 +20,13 @@ from contextasm.workspace.store.pages import (
     superseded_ids,
 )
 from contextasm.workspace.store.rows import own_private_ids
+
+_BATCH_BYTES = 2_000_000
+"""Bytes of text that one statement asks for, unless a page has more: over a slow line, too, it ends in time
+(`connection._LIMITS`), and no store has to fit into memory."""
+
+_BATCH_PAGES = 256
+"""Pages that one statement asks for, at most."""
 
 _PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
 
@@ -51,9 +58,9 @@ def all_pages(session: Session, home: str) -> Collection[tuple[str, str]]:
 
 
 def changed_pages(
-    session: Session, home: str, horizon: int, damaged: Collection[str] = ()
+    session: Session, home: str, horizon: int, intact: Container[str] | None = None
 ) -> Collection[tuple[str, str]]:
-    """Role and page of the pages that may differ since a horizon, and of those whose files, by name, are `damaged`."""
+    """Role and page of the pages that may differ since a horizon; with `intact`, also of all but these files."""
     own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
     statement = (
         f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
@@ -67,9 +74,34 @@ def changed_pages(
         others = f"{_PAGES} AND role <> current_user AND supersedes <> '{{}}' AND {guessed}"
         guesses = session.rows(others, home, [*map(id_root, secrets)])
         pages |= {(role, page) for role, page in guesses}
-    if damaged:
-        pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) in damaged}
+    if intact is not None:
+        pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) not in intact}
     return pages
+
+
+def in_batches(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    """The pages in their order, in batches of up to `_BATCH_BYTES` of text and `_BATCH_PAGES`, of one page at least."""
+    sizes = _page_sizes(session, home, pages) if len(pages) > 1 else {}
+    batch: list[tuple[str, str]] = []
+    size = 0
+    for page in pages:
+        size += sizes.get(page, 0)
+        if batch and (size > _BATCH_BYTES or len(batch) == _BATCH_PAGES):
+            yield batch
+            batch, size = [], sizes.get(page, 0)
+        batch.append(page)
+    if batch:
+        yield batch
+
+
+def _page_sizes(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+    """Bytes of the texts of pages; a page without any is missing."""
+    statement = (
+        "SELECT role::text, page, sum(octet_length(text)) FROM ctxasm.memory WHERE home = %s AND NOT deleted"
+        " AND (role, page) IN (SELECT * FROM unnest(%s::name[], %s::text[])) GROUP BY role, page"
+    )
+    rows = session.rows(statement, home, [role for role, _ in pages], [page for _, page in pages])
+    return {(role, page): int(size) for role, page, size in rows}
 
 
 def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +39,12 @@ def load_migrations(folder: Path = SCRIPTS) -> list[Migration]:
     return migrations
 
 
+@cache
+def newest_version() -> int:
+    """The number of the last script."""
+    return sum(name.endswith(".sql") for name in os.listdir(SCRIPTS))
+
+
 def store_version(session: Session) -> int:
     """The number of the last migration of a store; 0 where there is no store."""
     ((table,),) = session.rows("SELECT to_regclass('ctxasm.migration')")
@@ -50,7 +56,7 @@ def store_version(session: Session) -> int:
 
 def require_version(session: Session, config: StoreConfig) -> None:
     """Raise `ContextasmError` for a database without a store, and for a store of another version."""
-    version, newest = store_version(session), len(load_migrations())
+    version, newest = store_version(session), newest_version()
     where = f"store {config.address}"
     if version > newest:
         raise _too_new(where, version, newest)

@@ -2,30 +2,39 @@
 
 A pull asks for the pages with a row that changed since the horizon of the last one: the oldest transaction that was
 then still running. Numbers and times of rows would miss what is committed later than it was numbered; this can't.
-Pages are written before the state that counts on them, so a pull that is killed is made up for by the next one.
+Pages are written before the state that counts on them, so a pull that is killed is made up for by the next one, which
+goes on from the last batch of pages.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, FileStamp
-from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.files import hold_lock_file
-from contextasm.workspace.state import STATE_FOLDER, private_folder, state_folder
+from contextasm.workspace.state import STATE_FOLDER, private_folder
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.difference import (
     StoreState,
     all_pages,
     changed_pages,
+    in_batches,
     page_texts,
     store_state,
 )
 from contextasm.workspace.store.migrations import require_version
+from contextasm.workspace.store.page_files import (
+    loses_text,
+    mirrored_homes,
+    page_stamp,
+    page_stamps,
+    remove_indexes,
+    remove_pages,
+    write_page,
+)
 from contextasm.workspace.store.pages import page_name
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import (
@@ -36,15 +45,11 @@ from contextasm.workspace.store.state import (
     MirrorState,
     access_key,
     load_state,
-    page_stamps,
     save_state,
 )
 
 MIRROR = f"{STATE_FOLDER}/store"
 """Folder of the mirror, relative to the workspace; below it each home has its folder `memories`."""
-
-_PAGES_AT_ONCE = 64
-"""Pages whose rows are fetched and written together, so that no store has to fit into memory."""
 
 _LOCK_SECONDS = 60.0
 """Seconds to wait for another pull of the same workspace."""
@@ -67,6 +72,10 @@ class _HomeDifference(NamedTuple):
     """The pages whose files are as they were written."""
     stale: Sequence[tuple[str, str]]
     """Role and page of each page to fetch, some of which may be intact."""
+    pages: dict[str, FileStamp]
+    """The pages that are as they are to be: the intact ones that are not stale, and each that is written."""
+    is_known: bool
+    """Whether the intact pages are all that a search can have read."""
 
 
 def mirror_folder(root: str, home: str = "") -> Path:
@@ -90,7 +99,7 @@ def pull(root: str, config: StoreConfig, now: Callable[[], float], max_age: floa
 
 
 def _pull_locked(root: str, config: StoreConfig, now: Callable[[], float], max_age: float) -> PullResult:
-    with _locked_mirror(root) as folder:
+    with locked_mirror(root) as folder:
         state = load_state(folder)  # another process may have pulled meanwhile
         if is_fresh(state, config, now(), max_age):
             return PullResult(state, ())
@@ -107,89 +116,92 @@ def is_fresh(state: MirrorState, config: StoreConfig, now: float, max_age: float
 
 
 @contextmanager
-def _locked_mirror(root: str) -> Iterator[Path]:
-    folder = state_folder(root, "store")
-    with hold_lock_file(folder.with_name("store.lock"), patience=_LOCK_SECONDS):
+def locked_mirror(root: str, *, needed: bool = True) -> Iterator[Path]:
+    """The folder of the mirror, which nothing else pulls meanwhile.
+
+    Where it is not `needed`, a workspace that can't be written to has no lock, nor pulls. Raises `ContextasmError`.
+    """
+    folder = private_folder(root, "store") if needed else mirror_folder(root)
+    with hold_lock_file(folder.with_name("store.lock"), patience=_LOCK_SECONDS, needed=needed):
         yield folder
 
 
 def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
     store = store_state(session)
-    known = state.homes if state.source == store.source else {}
-    known = {home: entry for home, entry in known.items() if entry.horizon <= store.horizon}
-    if state.access and not known:  # pages of this store must not be read as those of another one
-        save_state(mirror_folder(root), NO_MIRROR)
+    if not _is_of_store(state, store):  # pages of this store must not be read as those of another one or person
+        state = NO_MIRROR._replace(source=store.source)
+        save_state(mirror_folder(root), state)
+    begun = dict(state.begun)
     homes: dict[str, HomeState] = {}
     changed: list[str] = []
+
+    def save() -> None:
+        save_state(mirror_folder(root), state._replace(begun=begun))
+
     for home in config.homes:
         if home in store.rights:
-            difference = _home_difference(session, root, home, store, known.get(home) or REFUSED)
-            homes[home], paths = _pull_home(session, root, home, difference)
-            changed += paths
+            difference = _home_difference(session, root, home, store, state)
+            begun[home] = HomeState(difference.horizon, difference.writes, difference.pages)
+            changed += _pull_home(session, root, home, difference, save)
+            homes[home] = begun[home]
         else:
             homes[home] = REFUSED
-    for home in _mirrored_homes(root) - {home for home in homes if homes[home] is not REFUSED}:
+    for home in mirrored_homes(mirror_folder(root)) - {home for home in homes if homes[home] is not REFUSED}:
         changed += _remove_pages(root, home, page_stamps(mirror_folder(root, home)))
-    new_state = MirrorState(access_key(config), store.source, now, homes)
+    new_state = MirrorState(access_key(config), store.source, now, homes, {})
     save_state(mirror_folder(root), new_state)
     return PullResult(new_state, changed)
 
 
-def _home_difference(session: Session, root: str, home: str, store: StoreState, before: HomeState) -> _HomeDifference:
+def _is_of_store(state: MirrorState, store: StoreState) -> bool:
+    """Whether a mirror is of this store as it is now: a horizon in its future is of a history that was undone."""
+    horizons = [entry.horizon for entry in (*state.homes.values(), *state.begun.values())]
+    return state.source == store.source and max(horizons, default=0) <= store.horizon
+
+
+def _home_difference(session: Session, root: str, home: str, store: StoreState, state: MirrorState) -> _HomeDifference:
     found = page_stamps(mirror_folder(root, home))
+    before = state.begun.get(home) or state.homes.get(home) or REFUSED
     intact = {name: stamp for name, stamp in before.pages.items() if found.get(name) == stamp}
+    is_whole = home not in state.begun and len(intact) == len(before.pages)
     if before.is_refused:
         stale = all_pages(session, home)
     else:
-        stale = changed_pages(session, home, before.horizon, before.pages.keys() - intact.keys())
-    return _HomeDifference(store.horizon, store.rights[home], intact, sorted(stale))
+        stale = changed_pages(session, home, before.horizon, None if is_whole else intact)
+    names = {page_name(page, role) for role, page in stale}
+    pages = {name: stamp for name, stamp in intact.items() if name not in names}
+    is_known = is_whole and not before.is_refused
+    return _HomeDifference(store.horizon, store.rights[home], intact, sorted(stale), pages, is_known)
 
 
-def _pull_home(session: Session, root: str, home: str, difference: _HomeDifference) -> tuple[HomeState, list[str]]:
-    """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
+def _pull_home(
+    session: Session, root: str, home: str, difference: _HomeDifference, save: Callable[[], None]
+) -> list[str]:
+    """Fetch and write the stale pages of a home, which then are among its pages; gives the paths of changed files.
+
+    `save` is called between batches, for the pull that goes on if this one breaks.
+    """
     folder = private_folder(root, "store", *home.split("/"), "memories")
-    pages = dict(difference.intact)
-    written: list[str] = []
+    if not difference.is_known:
+        remove_indexes(root)
     changed: list[str] = []
-    for start in range(0, len(difference.stale), _PAGES_AT_ONCE):
-        batch = difference.stale[start : start + _PAGES_AT_ONCE]
+    for number, batch in enumerate(in_batches(session, home, difference.stale)):
+        if number:
+            save()
         texts = page_texts(session, home, batch)
-        for role, page in batch:
-            name = page_name(page, role)
-            pages.pop(name, None)
-            if text := texts.get((role, page)):
-                changed += [f"{home}/memories/{name}"] * _write_page(folder / name, text)
-                written.append(name)
-    found = page_stamps(folder)
-    # What is gone already, or was changed since it was looked at, is fetched by the next pull.
-    pages |= {name: found.get(name, NO_FILE) for name in written}
-    changed += _remove_pages(root, home, found.keys() - pages.keys())
-    return HomeState(difference.horizon, difference.writes, pages), changed
+        names = {page_name(page, role): text for (role, page), text in texts.items()}
+        loses = any(loses_text(folder / name, text) for name, text in names.items() if name in difference.intact)
+        changed += [f"{home}/memories/{name}" for name, text in names.items() if write_page(folder / name, text)]
+        # What is gone already, or is changed from now on, is fetched by the next pull.
+        difference.pages.update((name, page_stamp(folder / name) or NO_FILE) for name in names)
+        if loses:
+            remove_indexes(root)
+    return changed + _remove_pages(root, home, page_stamps(folder).keys() - difference.pages.keys())
 
 
-def _write_page(path: Path, text: str) -> bool:
-    if path.is_symlink():  # it came from elsewhere, and nothing is written through it
-        path.unlink()
-    return write(path, text.encode(), new_mode=0o600)
-
-
-def _mirrored_homes(root: str) -> set[str]:
-    """The homes that have a folder in the mirror."""
-    homes = set()
-    for kind in ("agents", "teams"):
-        with suppress(OSError):
-            homes |= {f"{kind}/{name}" for name in os.listdir(mirror_folder(root) / kind)}
-    return homes
-
-
-def _remove_pages(root: str, home: str, names: Iterable[str]) -> list[str]:
+def _remove_pages(root: str, home: str, names: Collection[str]) -> list[str]:
     """Remove files of a home's mirror; gives their paths as the workspace names them."""
-    folder = mirror_folder(root, home)
-    if os.path.realpath(folder) != str(folder):
-        return []
-    try:
-        for name in names:
-            (folder / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise ContextasmError(str(folder), f"can't be changed: {error.strerror}", "make it writable") from error
-    return [f"{home}/memories/{name}" for name in names]
+    removed = remove_pages(mirror_folder(root, home), names)
+    if removed:
+        remove_indexes(root)
+    return [f"{home}/memories/{name}" for name in removed]

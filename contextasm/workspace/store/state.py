@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, FileStamp
 from contextasm.text.json_reader import load_json
-from contextasm.workspace.atomic import write
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.state import write_private
 from contextasm.workspace.store.settings import StoreConfig
 
 STATE_FILE = "state.json"
@@ -51,15 +49,21 @@ class MirrorState(NamedTuple):
     """A mirror as the last pull left it."""
 
     access: str
-    """Store and person as `access_key` gives them, which tells of another one without the server; empty for none."""
+    """Store and person as `access_key` gives them, which tells of another one without the server.
+
+    Empty for none, and until the first pull has come to its end: what it has fetched so far is not read.
+    """
     source: str
     """Database, history and role as the server tells them, without any of which the mirror is another one."""
     checked: float
     """Time of the last answer of the server, in seconds since 1970."""
     homes: Mapping[str, HomeState]
+    """The homes whose last pull came to its end."""
+    begun: Mapping[str, HomeState]
+    """The homes whose last pull did not: the horizon of that pull, and the pages that it left as they are then."""
 
 
-NO_MIRROR = MirrorState("", "", 0.0, {})
+NO_MIRROR = MirrorState("", "", 0.0, {}, {})
 
 
 def access_key(config: StoreConfig) -> str:
@@ -103,39 +107,22 @@ def _parse_state(value: object) -> MirrorState:
     """The state of a JSON value. Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` for any other."""
     if not isinstance(value, dict) or value["schema"] != _SCHEMA:
         raise ValueError(_SCHEMA)
-    homes = {
-        str(home): HomeState(
-            int(entry["horizon"]),
-            entry["writes"] is True,
-            {str(name): FileStamp(*map(int, stamp)) for name, stamp in entry["pages"].items()},
-        )
-        for home, entry in value["homes"].items()
-    }
-    return MirrorState(str(value["access"]), str(value["source"]), float(value["checked"]), homes)
+    homes, begun = (
+        {
+            str(home): HomeState(
+                int(entry["horizon"]),
+                entry["writes"] is True,
+                {str(name): FileStamp(*map(int, stamp)) for name, stamp in entry["pages"].items()},
+            )
+            for home, entry in value[key].items()
+        }
+        for key in ("homes", "begun")
+    )
+    return MirrorState(str(value["access"]), str(value["source"]), float(value["checked"]), homes, begun)
 
 
 def save_state(folder: Path, state: MirrorState) -> None:
-    """Store the state, whole or not at all. Raises `ContextasmError`."""
-    homes = {home: entry._asdict() for home, entry in state.homes.items()}
-    value = {"schema": _SCHEMA, **state._asdict(), "homes": homes}
-    write(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), new_mode=0o600)
-
-
-def page_stamps(folder: Path) -> dict[str, FileStamp]:
-    """The regular files of a folder by name; links and others count as missing.
-
-    Empty where there is no folder. Raises `OSError` where it can't be listed.
-    """
-    stamps: dict[str, FileStamp] = {}
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):  # it was removed since it was listed
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode):
-                        stamps[entry.name] = FileStamp(
-                            status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
-                        )
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    return stamps
+    """Store the state, whole or not at all. Raises as `write_private`."""
+    homes, begun = ({home: entry._asdict() for home, entry in each.items()} for each in (state.homes, state.begun))
+    value = {"schema": _SCHEMA, **state._asdict(), "homes": homes, "begun": begun}
+    write_private(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode())

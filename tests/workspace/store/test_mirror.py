@@ -6,12 +6,13 @@ import errno
 import json
 import os
 import random
+import shutil
 import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,9 +23,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, FileStamp
+from contextasm.retrieval.memory_index import database as index_database
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store import difference, mirror
+from contextasm.workspace.store import difference, mirror, page_files
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.overlay import StoreOverlay
@@ -237,7 +239,7 @@ def test_a_pull_sees_one_state_of_the_store(
         database.run("UPDATE ctxasm.memory SET text = replace(text, 'old', 'new')", role="luna")
         return texts
 
-    monkeypatch.setattr(mirror, "_PAGES_AT_ONCE", 1)
+    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
     with monkeypatch.context() as patch:
         patch.setattr(mirror, "page_texts", change_in_between)
         pulled(database, tmp_path)
@@ -251,12 +253,12 @@ def test_pulls_of_one_workspace_do_not_meet(
 ) -> None:
     """One that read an older state could write its page over that of a later one, which would vouch for it."""
     database.add("one")
-    real = mirror._write_page
+    real = page_files.write_page
     told: list[str] = []
 
     def pull_meanwhile(path: Path, text: str) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(mirror, "_write_page", real)
+            patch.setattr(mirror, "write_page", real)
             patch.setattr(mirror, "_LOCK_SECONDS", 0.0)
             try:
                 pulled(database, tmp_path)
@@ -265,19 +267,22 @@ def test_pulls_of_one_workspace_do_not_meet(
         return real(path, text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(mirror, "_write_page", pull_meanwhile)
+        patch.setattr(mirror, "write_page", pull_meanwhile)
         pulled(database, tmp_path)
     assert told == ["another ctxasm writes in the workspace"]
     assert texts(tmp_path) == ["- [note] one"]
 
 
-KILLED = """
+AT_ITS_STATE = "mirror.save_state = lambda *args: os.kill(os.getpid(), 9) if args[1].homes else save(*args)"
+
+KILLED = f"""
 import os, sys
 from contextasm.workspace.store import mirror
 from contextasm.workspace.store.settings import StoreConfig
 host, name, root = sys.argv[1:]
-mirror.save_state = lambda *_: os.kill(os.getpid(), 9)
-mirror.pull(root, StoreConfig(1, {"host": host, "dbname": name, "user": "luna"}, ("teams/q1",)), lambda: 1e9)
+save = mirror.save_state
+{AT_ITS_STATE}
+mirror.pull(root, StoreConfig(1, {{"host": host, "dbname": name, "user": "luna"}}, ("teams/q1",)), lambda: 1e9)
 """
 
 
@@ -307,7 +312,7 @@ def test_a_first_mirror_that_is_not_whole_is_not_read(
     homes = ("teams/q1", "teams/other")
     if home_is_new:
         database.overlay(tmp_path, homes=homes[1:]).pull()
-    write_page, written = mirror._write_page, list[Path]()
+    write_page, written = page_files.write_page, list[Path]()
 
     def write_one(path: Path, text: str) -> bool:
         written.append(path)
@@ -317,7 +322,7 @@ def test_a_first_mirror_that_is_not_whole_is_not_read(
 
     overlay = database.overlay(tmp_path, homes=homes)
     with monkeypatch.context() as patch:
-        patch.setattr(mirror, "_write_page", write_one)
+        patch.setattr(mirror, "write_page", write_one)
         problem = overlay.refresh()[0]
     assert (problem.code, len(mirrored(tmp_path))) == ("store-unwritable", 1)
     assert "No space left on device" in problem.message
@@ -338,7 +343,7 @@ def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
     if before != "nothing":
         pulled(database, tmp_path, "kenji")
         database.run("UPDATE ctxasm.memory SET importance = 0.9", role="kenji")
-    code = KILLED.replace("mirror.save_state = lambda", "mirror._write_page = lambda")
+    code = KILLED.replace(AT_ITS_STATE, "mirror.write_page = lambda *_: os.kill(os.getpid(), 9)")
     line = [sys.executable, "-c", code, database.server.socket, database.name, str(tmp_path)]
     assert subprocess.run(line, env=clean(), check=False).returncode == -9
     for role in ("luna", "kenji"):
@@ -407,12 +412,12 @@ def test_a_pull_that_waited_for_another_one_asks_nothing(
     hold = hold_lock_file
 
     @contextmanager
-    def held_after_another(path: Path, *, patience: float | None) -> Iterator[bool]:
+    def held_after_another(path: Path, *, patience: float | None, needed: bool) -> Iterator[bool]:
         with monkeypatch.context() as patch:
             patch.setattr(mirror, "hold_lock_file", hold)
             pull(str(tmp_path), database.config(), lambda: 1000.0)
         database.add("too late for this one")
-        with hold(path, patience=patience) as is_held:
+        with hold(path, patience=patience, needed=needed) as is_held:
             yield is_held
 
     monkeypatch.setattr(mirror, "hold_lock_file", held_after_another)
@@ -451,8 +456,8 @@ def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
         return is_new
 
     with monkeypatch.context() as patch:
-        write_page = mirror._write_page
-        patch.setattr(mirror, "_write_page", write_for_a_moment)
+        write_page = page_files.write_page
+        patch.setattr(mirror, "write_page", write_for_a_moment)
         pulled(database, tmp_path)
     assert texts(tmp_path) == []
     pulled(database, tmp_path)
@@ -496,6 +501,234 @@ def test_a_mirror_is_its_owners_alone(database: Database, tmp_path: Path) -> Non
     for folder, _, files in os.walk(tmp_path / ".ctxasm/store"):
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
         assert {stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for name in files} <= {0o600}
+
+
+@pytest.mark.parametrize("way", ["opened", "copied"])
+def test_a_mirror_that_others_can_read_is_closed_to_them(database: Database, tmp_path: Path, way: str) -> None:
+    """Rights that came with the workspace, or were given since."""
+    database.add("one", private="true")
+    root = tmp_path / "ws"
+    root.mkdir()
+    pulled(database, root)
+    if way == "copied":
+        shutil.copytree(root, tmp_path / "copy", copy_function=shutil.copyfile)
+        root = tmp_path / "copy"
+    for path in (root / ".ctxasm/store").rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o666)
+    (root / ".ctxasm/store").chmod(0o755)
+    pulled(database, root)
+    assert texts(root) == ["- [note] one"]
+    paths = [root / ".ctxasm/store", *(root / ".ctxasm/store").rglob("*")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_dir()} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o600}
+
+
+@pytest.mark.parametrize("file", ["state.json", f"{TEAM}/memories/2025-03.000000.luna.md"])
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "pipe"])
+def test_nothing_is_written_through_a_file_of_the_mirror(
+    database: Database, tmp_path: Path, file: str, kind: str
+) -> None:
+    """It is replaced, and the pull waits for no reader."""
+    database.add("one")
+    victim = tmp_path / "victim"
+    if kind != "link to nothing":
+        victim.write_text("mine")
+    path = tmp_path / "ws/.ctxasm/store" / file
+    path.parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(victim)
+    pulled(database, tmp_path / "ws")
+    assert (victim.read_text() if victim.exists() else None) == (None if kind == "link to nothing" else "mine")
+    assert stat.S_ISREG(path.lstat().st_mode)
+    assert texts(tmp_path / "ws") == ["- [note] one"]
+    assert pulled(database, tmp_path / "ws") == []
+
+
+def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next pull fetches what is missing, and what changed since, and nothing twice."""
+    for month in range(1, 6):
+        database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
+    fetched: list[str] = []
+
+    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
+        if len(fetched) == 3:
+            raise ContextasmError("store", "the line broke", "try again")
+        fetched.extend(page for _, page in batch)
+        return difference.page_texts(session, home, batch)
+
+    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
+    monkeypatch.setattr(mirror, "page_texts", fetch)
+    root = database.workspace(tmp_path)
+    result = database.ctxasm(root, "search", "-t", "q1", "old")
+    assert ("no memories are read" in result.err, "old" in result.out) == (True, False)
+    assert len(mirrored(root)) == 3
+    database.run("UPDATE ctxasm.memory SET text = 'new 1' WHERE id = 'm-1'", role="luna")
+    fetched[:] = [""]  # the third one is refused again, after two more
+    with pytest.raises(ContextasmError, match="the line broke"):
+        pulled(database, root)
+    assert fetched[1:] == ["2025-01.000000", "2025-04.000000"]
+    fetched[:] = [*"1234"]
+    pulled(database, root)
+    assert fetched[4:] == ["2025-05.000000"]
+    assert texts(root) == ["- [note] new 1", *(f"- [note] old {number}" for number in range(2, 6))]
+    assert database.overlay(root).state().homes[TEAM].pages.keys() == mirrored(root).keys()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_law_pulls_that_break_anywhere_lead_to_the_mirror_that_one_pull_makes(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whatever is stored, changed and deleted between them."""
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "new").mkdir()
+    draw = random.Random(seed)
+    left = 0
+
+    def fetch(*arguments: Any) -> Mapping[Any, str]:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ContextasmError("store", "the line broke", "try again")
+        return difference.page_texts(*arguments)
+
+    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
+    monkeypatch.setattr(mirror, "page_texts", fetch)
+    for number in range(24):
+        month = draw.randrange(1, 7)
+        secret = draw.choice(("true", "false"))
+        database.add(f"text {number}", id=f"'n-{number}'", created=f"'2025-0{month}-01'", private=secret)
+        change = draw.choice(("text = text || ' more'", "deleted = true", "importance = 0.75"))
+        database.run(f"UPDATE ctxasm.memory SET {change} WHERE id = 'n-{draw.randrange(24)}'", role="luna")
+        left = draw.randrange(5)
+        with suppress(ContextasmError):
+            pulled(database, tmp_path / "broken")
+    left = 1_000
+    pulled(database, tmp_path / "broken")
+    pulled(database, tmp_path / "new")
+    assert mirrored(tmp_path / "broken") == mirrored(tmp_path / "new")
+    assert len(mirrored(tmp_path / "new")) > 6
+
+
+def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told of a mirror is of its last whole pull."""
+    database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/other', true)")
+    database.add("one")
+    pulled(database, tmp_path)
+    for month in (1, 2):
+        database.add(f"other {month}", home="'teams/other'", created=f"'2025-0{month}-01'")
+    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
+    both = database.overlay(tmp_path, homes=(TEAM, "teams/other"))
+    real, calls = difference.page_texts, 0
+
+    def fetch(*arguments: Any) -> Mapping[Any, str]:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise ContextasmError("store", "the line broke", "try again")
+        return real(*arguments)
+
+    monkeypatch.setattr(mirror, "page_texts", fetch)
+    with pytest.raises(ContextasmError, match="the line broke"):
+        both.pull()
+    assert both.state().homes.keys() == {TEAM}
+    both.pull()
+    assert calls == 3
+    assert both.state().homes.keys() == {TEAM, "teams/other"}
+    assert len(mirrored(tmp_path, "teams/other")) == 2
+
+
+def test_pages_are_fetched_by_their_bytes(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is too large for a batch is one by itself; texts count, in whichever letters."""
+    sizes = {1: 40, 2: 40, 3: 300, 4: 10, 5: 10, 6: 90}
+    for month, size in sizes.items():
+        database.add("é" * (size // 2), created=f"'2025-0{month}-01'")
+    batches: list[list[str]] = []
+
+    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
+        batches.append([page[6] for _, page in batch])
+        return difference.page_texts(session, home, batch)
+
+    monkeypatch.setattr(difference, "_BATCH_BYTES", 100)
+    monkeypatch.setattr(mirror, "page_texts", fetch)
+    pulled(database, tmp_path)
+    assert batches == [["1", "2"], ["3"], ["4", "5"], ["6"]]
+    assert len(mirrored(tmp_path)) == len(sizes)
+
+
+MANY = 1_100
+"""Memories, enough for an index."""
+
+
+def indexed(root: Path) -> list[Path]:
+    """The files of indexes in a workspace."""
+    return sorted((root / ".ctxasm/memories").iterdir())
+
+
+@pytest.fixture
+def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace whose index has a memory that says xylophone."""
+    monkeypatch.setattr(index_database, "_YOUNG", -60)  # files of this second count as old ones
+    rows = [(TEAM, f"n-{number}", f"harbour number {number}", "2025-03-14") for number in range(MANY)]
+    with open_session(database.config()) as session:
+        session.insert_rows("ctxasm.memory", ("home", "id", "text", "created"), rows)
+        session.commit()
+    database.add("the secret xylophone", id="'secret'", created="'2025-01-05'", private="true")
+    root = database.workspace(tmp_path / "ws")
+    assert "xylophone" in database.ctxasm(root, "search", "-t", "q1", "xylophone").out
+    assert any(b"xylophone" in path.read_bytes() for path in indexed(root))
+    return root
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ctxasm.memory SET deleted = true WHERE id = 'secret'",
+        "UPDATE ctxasm.memory SET text = 'erased', deleted = true WHERE id = 'secret'",
+        "UPDATE ctxasm.memory SET text = 'something else' WHERE id = 'secret'",
+    ],
+)
+def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: Path, statement: str) -> None:
+    """Nor have the small files with its changes; the next search makes a new one."""
+    database.run(statement, role="luna")
+    assert database.ctxasm(searched, "store", "pull").code == 0
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+    assert "number 1077\n" in database.ctxasm(searched, "search", "-t", "q1", "1077").out
+    assert indexed(searched)
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+
+
+@pytest.mark.parametrize("way", ["right", "settings", "person", "damage"])
+def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, searched: Path, way: str) -> None:
+    """Whatever took it away."""
+    role = "luna"
+    if way == "right":
+        database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
+    elif way == "settings":
+        database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/other', true)")
+        settings_file = searched / "ctxasm.yaml"
+        settings_file.write_text(settings_file.read_text().replace(TEAM, "teams/other"))
+    elif way == "person":
+        role = "kenji"
+    else:  # what the page said when it was indexed is not known then
+        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'secret'", role="luna")
+        (searched / ".ctxasm/store" / TEAM / "memories/2025-01.private.000000.luna.md").write_text("")
+    assert database.ctxasm(searched, "store", "pull", role=role).code == 0
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+
+
+def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, searched: Path) -> None:
+    """It took seconds to make: new memories and other fields are added to it."""
+    before = indexed(searched)
+    database.add("a new bell")
+    database.run("UPDATE ctxasm.memory SET importance = 0.9, tags = '{harbour}' WHERE id = 'n-7'", role="kenji")
+    assert "1 of 3 pages changed" not in database.ctxasm(searched, "store", "pull").err
+    assert indexed(searched) == before
 
 
 def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path: Path) -> None:

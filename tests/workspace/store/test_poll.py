@@ -119,3 +119,39 @@ def test_a_commit_of_another_role_is_told_by_the_next_question(
     with poll.poll_store(database.overlay(tmp_path), lambda: told.append(questions), told.append):
         assert wait(ended, 20)
     assert told == [3, 5]
+
+
+@pytest.mark.postgres
+def test_what_another_process_of_the_workspace_pulled_is_told_too(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`remember` pulls what it stored, so nothing is left to the watch's own question. Other tables are no news."""
+    watching, other = database.overlay(tmp_path), database.overlay(tmp_path)
+
+    def store() -> None:
+        database.add("stored here")
+        other.pull()
+
+    def store_elsewhere() -> None:
+        database.run("CREATE TABLE public.elsewhere ()")
+
+    events = {3: store, 5: store_elsewhere}
+    questions, ended = 0, threading.Event()
+    told: list[int | str] = []
+    wait = threading.Event.wait
+
+    def without_time(event: threading.Event, timeout: float | None = None) -> bool:
+        nonlocal questions
+        if threading.current_thread().name != "ctxasm-store":
+            return wait(event, timeout)
+        questions += 1
+        if questions in events:
+            events[questions]()
+        if questions == 7:
+            ended.set()
+        return questions > 6
+
+    monkeypatch.setattr(threading.Event, "wait", without_time)
+    with poll.poll_store(watching, lambda: told.append(questions), told.append):
+        assert wait(ended, 20)
+    assert told == [3]

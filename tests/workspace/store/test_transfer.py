@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +16,9 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.private_parts import private_lines
-from contextasm.workspace.store.connection import open_session
+from contextasm.workspace import atomic
+from contextasm.workspace.store import mirror, transfer
+from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.importing import import_files
 from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
 from contextasm.workspace.store.transfer import export_pages
@@ -238,6 +244,79 @@ def test_an_exported_file_that_was_edited_stays_and_nothing_else_is_written(data
     assert [path.read_text() for path in edited.parent.iterdir()] == ["- mine\n"]
 
 
+@pytest.mark.parametrize("link", ["teams", TEAM, f"{TEAM}/memories", f"{TEAM}/memories/2025-03.private.000000.luna.md"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, link: str, is_there: bool) -> None:
+    """Private memories would be written to wherever it leads; a link in place of DIR is what the person named."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("one", private="true")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "real")
+    path, outside = tmp_path / "out" / link, tmp_path / "outside"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(outside)
+    if is_there and not link.endswith(".md"):
+        outside.mkdir()
+    result = database.ctxasm(root, "store", "export", "--to", tmp_path / "out")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "leads elsewhere through a link" in result.err
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and "ws" not in file.parts]
+    path.unlink()
+    assert database.ctxasm(root, "store", "export", "--to", tmp_path / "out").code == 0
+    assert len([*(tmp_path / "real").rglob("*.md")]) == 1
+
+
+def test_no_pull_comes_between_the_pages_of_an_export(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take pages away, or exchange them for later ones."""
+    root = database.workspace(tmp_path / "ws")
+    for month in (1, 2):
+        database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
+    real, told = atomic.write, []
+
+    def write_between(*arguments: Any, **options: Any) -> bool:
+        monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.0)
+        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'm-2'", role="luna")
+        told.append(database.ctxasm(root, "store", "pull").err)
+        return real(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transfer, "write", write_between)
+        result = database.ctxasm(root, "store", "export", "--to", tmp_path / "out")
+    assert (result.code, len([*(tmp_path / "out").rglob("*.md")])) == (0, 2), result.err
+    assert all("another ctxasm writes in the workspace" in words for words in told)
+
+
+@pytest.mark.parametrize("words", [(), ("teams/other",)])
+def test_a_home_that_the_role_may_not_read_is_not_exported(
+    database: Database, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """An export of nothing would be taken for one of all; nor are the other homes written then."""
+    root = database.workspace(tmp_path / "ws", homes=f"{TEAM}, teams/other")
+    database.add("one")
+    result = database.ctxasm(root, "store", "export", *words, "--to", tmp_path / "out")
+    assert (result.code, result.out) == (2, "")
+    assert "ctxasm: error: ctxasm store export: the store gives this role nothing of teams/other" in result.err
+    assert not (tmp_path / "out").exists()
+    assert database.ctxasm(root, "store", "export", TEAM, "--to", tmp_path / "out").code == 0
+
+
+def test_a_page_that_was_edited_is_not_exported(database: Database, tmp_path: Path) -> None:
+    """Without the server it can't be put right; with it, it is."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("one")
+    database.ctxasm(root, "store", "pull")
+    (page,) = (root / ".ctxasm/store" / TEAM / "memories").iterdir()
+    page.write_text("- what nobody stored\n")
+    result = database.ctxasm(root, "store", "export", "--offline", "--to", tmp_path / "out")
+    assert (result.code, "was changed since it was pulled" in result.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+    assert database.ctxasm(root, "store", "export", "--to", tmp_path / "out").code == 0
+    (file,) = (tmp_path / "out").rglob("*.md")
+    assert file.read_text().startswith("- [note] one {")
+
+
 def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: Database, tmp_path: Path) -> None:
     """The same top 20, with the same scores to the digit, whoever wrote what in between."""
     words = ["harbor", "lantern", "demo", "friday", "booth", "bell"]
@@ -319,3 +398,24 @@ def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, 
     with pytest.raises(ContextasmError, match=r"old\.md:1: x: was deleted by the role luna"):
         import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
     assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)
+
+
+def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither finds a row, and both insert: the later one is undone, and finds the rows of the other."""
+    files = {**FILES, f"{TEAM}/memories/old.md": "- one {id=a}\n- two {id=b}\n"}
+    overlays = [database.overlay(database.workspace(tmp_path / name, files)) for name in ("here", "there")]
+    both, real = Barrier(2), Session.insert_rows
+    calls = count()
+
+    def insert_together(*arguments: Any) -> None:
+        if next(calls) < 2:
+            both.wait(20)
+        real(*arguments)
+
+    monkeypatch.setattr(Session, "insert_rows", insert_together)
+    with ThreadPoolExecutor(2) as pool:
+        results = [pool.submit(import_files, overlay, TEAM, in_private_parts) for overlay in overlays]
+        assert sorted(result.result() for result in results) == [(0, 0, 2), (2, 0, 0)]
+    assert database.texts() == ["one", "two"]

@@ -1,0 +1,151 @@
+"""Connections: what a role's settings can't change, and what is told of a transaction that the server undid."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from contextasm.workspace.editing.remember import NewMemory
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.store import migrations
+from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.writing import remember_in_store
+from tests.postgres import DAY, TEAM, Database, Server, mirrored, new_database, wait_for
+
+pytestmark = pytest.mark.postgres
+
+HOSTILE = {
+    "extra_float_digits": "-15",
+    "DateStyle": "'German, DMY'",
+    "IntervalStyle": "sql_standard",
+    "TimeZone": "'Pacific/Kiritimati'",
+    "bytea_output": "escape",
+    "client_encoding": "LATIN1",
+    "standard_conforming_strings": "off",
+    "search_path": "evil, pg_catalog",
+    "row_security": "off",
+    "default_transaction_isolation": "serializable",
+}
+"""Settings that a role may have, each with a value that would change an answer or refuse one."""
+
+
+@pytest.fixture
+def root(database: Database, tmp_path: Path) -> Path:
+    """A workspace of luna's, whose store has fields of each form, and a schema that imitates functions."""
+    database.add(
+        'C:\\new "\u00fc\u20ac"',
+        importance="0.1234567890123456",
+        accessed="'2025-03-05'",
+        tags="'{a,\"NULL\"}'",
+        supersedes="'{m-x}'",
+    )
+    database.run(
+        "CREATE SCHEMA evil",
+        "GRANT USAGE ON SCHEMA evil TO PUBLIC",
+        "CREATE FUNCTION evil.to_char(date, text) RETURNS text LANGUAGE sql RETURN '2001-01-01'",
+        "CREATE FUNCTION evil.md5(text) RETURNS text LANGUAGE sql RETURN 'evil'",
+        "CREATE FUNCTION evil.hashtextextended(text, bigint) RETURNS bigint LANGUAGE sql RETURN 1",
+    )
+    return database.workspace(tmp_path / "ws")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_setting_of_the_role_changes_nothing(database: Database, root: Path, tmp_path: Path, name: str) -> None:
+    """The mirror has the bytes that it has on every machine, and equal texts are found."""
+    other = database.workspace(tmp_path / "other")
+    database.run(f"ALTER ROLE luna IN DATABASE {database.name} SET {name} = {HOSTILE[name]}")
+    stored = database.ctxasm(root, "remember", "-t", "q1", "b\\new '\u00fc\u20ac'")
+    assert (stored.code, stored.out[:6]) == (0, "stored"), stored.err
+    database.run("UPDATE ctxasm.memory SET importance = 0.9000000000000001 WHERE importance = 0.5", role="kenji")
+    assert database.ctxasm(root, "store", "pull").code == 0
+    assert database.ctxasm(other, "store", "pull", role="kenji").code == 0
+    assert mirrored(root) == mirrored(other)
+    assert "importance=0.1234567890123456 " in "".join(mirrored(root).values())
+    # Without a mirror of the text, so that the server finds it.
+    (root / ".ctxasm/store" / TEAM / "memories/2025-03.000000.luna.md").write_text("")
+    again = database.ctxasm(root, "remember", "-t", "q1", "b\\new '\u00fc\u20ac'")
+    assert (again.code, again.out[:10]) == (0, "reinforced"), again.err
+
+
+def test_a_store_is_made_whatever_the_role_says(server: Server, tmp_path: Path) -> None:
+    """The patterns of its checks have backslashes."""
+    database = new_database(server, migrated=False)
+    database.run(
+        *(f"ALTER ROLE luna IN DATABASE {database.name} SET {name} = {value}" for name, value in HOSTILE.items())
+    )
+    database.run(f"GRANT CREATE ON DATABASE {database.name} TO luna")
+    root = database.workspace(tmp_path)
+    for words in (("store", "init"), ("remember", "-t", "q1", "The bell rings at dawn"), ("store", "pull")):
+        result = database.ctxasm(root, *words)
+        assert result.code == 0, result.err
+    assert len(mirrored(root)) == 1
+
+
+def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role_says(
+    database: Database, root: Path, tmp_path: Path
+) -> None:
+    """A serializable transaction would not see the text that it waited for."""
+    for role in ("luna", "kenji"):
+        database.run(f"ALTER ROLE {role} IN DATABASE {database.name} SET default_transaction_isolation = serializable")
+    database.run(
+        "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+        " RAISE EXCEPTION 'one state for all statements'; END$$",
+        "CREATE TRIGGER isolation BEFORE INSERT ON ctxasm.memory FOR EACH ROW"
+        " WHEN (current_setting('transaction_isolation') <> 'read committed') EXECUTE FUNCTION public.refuse()",
+    )
+    overlays = [database.overlay(root), database.overlay(database.workspace(tmp_path / "other"), "kenji")]
+
+    def remember(overlay: StoreOverlay) -> str:
+        workspace = Folder(Path(overlay.root), overlay)
+        entries = [NewMemory("The bell rings at dawn")]
+        (outcome,) = remember_in_store(workspace, overlay, TEAM, entries, DAY, force=False)
+        return outcome.what
+
+    holder = database.server.connect(database.name, "postgres")
+    holder.cursor().execute("LOCK TABLE ctxasm.memory IN EXCLUSIVE MODE")
+    waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database.name}' AND wait_event_type = 'Lock'"
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = [pool.submit(remember, overlay) for overlay in overlays]
+        wait_for(lambda: len(database.run(waiting)) == 2)
+        holder.rollback()
+        holder.close()
+        assert sorted(outcome.result() for outcome in outcomes) == ["reinforced", "stored"]
+
+
+def failing_commits(database: Database, state: str, times: int) -> None:
+    """Have the first commits of memories fail with a state."""
+    database.run(
+        "CREATE SEQUENCE public.commits",
+        "GRANT USAGE ON public.commits TO PUBLIC",
+        "CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+        f" IF nextval('public.commits') <= {times} THEN RAISE EXCEPTION 'not now' USING ERRCODE = '{state}'; END IF;"
+        " RETURN NULL; END$$",
+        "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ctxasm.memory DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW EXECUTE FUNCTION public.fail()",
+    )
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01"])
+def test_a_commit_that_the_server_undoes_for_another_is_tried_again(database: Database, root: Path, state: str) -> None:
+    """The server has said that nothing is stored."""
+    failing_commits(database, state, 2)
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
+    assert (result.code, result.err) == (0, "")
+    assert database.texts()[1:] == ["The bell rings at dawn"]
+
+
+@pytest.mark.parametrize("state", ["23514", "53100"])
+def test_a_commit_that_the_server_refuses_is_told_as_that(database: Database, root: Path, state: str) -> None:
+    """No word that it may have been stored: that of a server without room on its disk is no broken connection."""
+    failing_commits(database, state, 1)
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
+    assert (result.code, "not now" in result.err, "may have been stored" in result.err) == (2, True, False)
+    assert len(database.texts()) == 1
+
+
+def test_a_pull_reads_no_script(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their number says which version is the newest."""
+    monkeypatch.setattr(migrations, "file_bytes", lambda *_: pytest.fail("a script is read"))
+    assert database.ctxasm(root, "store", "pull").code == 0
