@@ -191,7 +191,7 @@ def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> 
     show_problems(overlay.refresh())
     target = Path(flags.to or "")
     count = export_pages(overlay, homes, target)
-    return {"files": count}, [f"{target}: {count:,} files of memories"], 0
+    return {"files": count}, [f"{target}: {count:,} file{'s' * (count != 1)} of memories"], 0
 
 
 def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
