@@ -6,7 +6,8 @@ between builds is in `memory_index`, behind the same interface (`model.EntryPool
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +40,11 @@ class ReadLogs(NamedTuple):
         """Number of lines, headings included."""
         return len(self.lines)
 
-    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
+    def later(self, _today: date) -> Collection[int]:
+        """No rows: a log of a later day is not read."""
+        return ()
+
+    def similar(self, topic: str, min_match: float, _today: date) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index

@@ -6,7 +6,7 @@ A pool that is stored between builds is in `memory_index`, behind the same inter
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from heapq import nlargest
@@ -90,11 +90,18 @@ class ReadPool(NamedTuple):
         """Reasons of the excluded memories, each once with its count."""
         return count_reasons(self.exclusions)
 
-    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1."""
+    def later(self, today: date) -> Collection[int]:
+        """Rows of the active memories of days after `today`."""
+        return {row for row, memory in enumerate(self.active) if is_later(memory.created, today)}
+
+    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        return similarities(topic, _memory_index(self.active), min_match)
+        later = self.later(today)
+        rows = [row for row in range(self.rows) if row not in later]
+        found = similarities(topic, _memory_index(tuple(self.active[row] for row in rows)), min_match)
+        return {rows[place]: similarity for place, similarity in found.items()}
 
     def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
         """The memories that a choice means, in their order; None where there are more than `most`."""
@@ -162,18 +169,16 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
     return tuple(exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
 
 
+def is_later(created: str, today: date) -> bool:
+    """Whether a memory of a day counts for nothing yet, as it is after `today`. An empty day is before every other."""
+    return created > today.isoformat()
+
+
 def future_reason(created: str, today: date) -> Reason | None:
-    """Reason that excludes a memory of a day after `today`; None for any other. An empty day is before every other."""
-    if created <= today.isoformat():
+    """Reason that excludes a memory that `is_later`; None for any other."""
+    if not is_later(created, today):
         return None
     return Reason.of("future", age=(today - date.fromisoformat(created)).days)
-
-
-def past_rows(pool: MemoryPool, rows: Iterable[int], today: date) -> list[int]:
-    """The rows of memories that were created by `today`, in their order."""
-    ordered = [*rows]
-    last_day = today.isoformat()
-    return [row for row, inputs in zip(ordered, pool.score_inputs(ordered), strict=True) if inputs.created <= last_day]
 
 
 def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:

@@ -28,7 +28,6 @@ from contextasm.retrieval.indexed_pools import query_pool
 from contextasm.retrieval.memory_pool import (
     ReadPool,
     best_rows,
-    past_rows,
     pool_patterns,
     read_pool,
     read_pool_up_to,
@@ -55,11 +54,10 @@ def all_rows(_query: SourceQuery, _pool: MemoryPool) -> None:
 
 
 def topic_scores(query: SourceQuery, pool: MemoryPool) -> dict[int, Score]:
-    """Score parts of the rows that match the request's topic by their words; rows of later days are left out."""
-    today = query.build.request.date
-    similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
-    past = {row: similar[row] for row in past_rows(pool, similar, today)}
-    return score_rows(pool, past, today)
+    """Score parts of the rows that match the request's topic by their words; those of later days count for nothing."""
+    request = query.build.request
+    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+    return score_rows(pool, similar, request.date)
 
 
 class TopicHits(NamedTuple):
@@ -68,7 +66,7 @@ class TopicHits(NamedTuple):
     found: tuple[tuple[Memory, Score], ...]
     """Memories with their score parts and `total`, up to the layer's `top`."""
     rows: int
-    """Number of active memories that were searched."""
+    """Number of memories that were searched: active ones up to the day of the request."""
     problems: tuple[Problem, ...]
 
 
@@ -79,7 +77,8 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         scores = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
-        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), pool.rows, tuple(pool.problems))
+        searched = pool.rows - len(pool.later(query.build.request.date))
+        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), searched, tuple(pool.problems))
 
     return _query_memories(query, hits, hits)
 

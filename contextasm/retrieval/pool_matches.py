@@ -7,13 +7,13 @@ take places from them by a boost or an inclusion, and can free no more places th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from heapq import nlargest
 
 from contextasm.model import ChosenEntry, Layer, MemoryPool, Reason, Score, SourceQuery, weighted_total
-from contextasm.retrieval.memory_pool import best_rows, future_reason, past_rows
+from contextasm.retrieval.memory_pool import best_rows, future_reason
 
 
 class PoolMatches:
@@ -30,15 +30,9 @@ class PoolMatches:
         self._apart = {each.row for each in chosen if each.row is not None}
 
     @cached_property
-    def future(self) -> int:
-        """Number of active memories of days after today: they come first among the newest."""
-        batch = 64
-        while True:
-            rows = self.pool.newest(batch)
-            past = past_rows(self.pool, rows, self.today)
-            if past or len(rows) < batch:
-                return len(rows) - len(past)
-            batch *= 8
+    def later(self) -> Collection[int]:
+        """Rows of the active memories of days after today: they come first among the newest."""
+        return self.pool.later(self.today)
 
     def score(self, row: int | None) -> Score:
         """Score parts of a row; none for one that has no score, or an entry without a row."""
@@ -53,7 +47,7 @@ class PoolMatches:
 
     def listed(self, layer: Layer) -> list[int]:
         """Rows that are listed besides the chosen entries, the best first; those that pin themselves come last."""
-        pins = past_rows(self.pool, self.pool.marked(), self.today)
+        pins = [row for row in self.pool.marked() if row not in self.later]
         rows = self._newest(layer.ranking.top) if self.scores is None else self._best(self.scores, layer, {*pins})
         return [*rows, *(row for row in pins if row not in {*rows, *self._apart})]
 
@@ -64,8 +58,7 @@ class PoolMatches:
             (_, number), *facts = reason.facts
             if left := int(number) - inactive[_reason_key(reason)]:
                 yield Reason(reason.code, (("count", left), *facts))
-        chosen_future = [each for each in self.chosen if each.row is not None and self._is_future(each)]
-        if future := self.future - len(chosen_future):
+        if future := len({*self.later} - self._apart):
             yield Reason.of("future", count=future)
         past = self.pool.rows - len(self._apart) - future
         hits = past if self.scores is None else len({*self.scores, *listed} - self._apart)
@@ -74,12 +67,9 @@ class PoolMatches:
         if hits > len(listed):
             yield Reason.of("not-in-top", count=hits - len(listed), top=query.layer.ranking.top)
 
-    def _is_future(self, each: ChosenEntry) -> bool:
-        return future_reason(each.entry.created, self.today) is not None
-
     def _newest(self, top: int) -> list[int]:
-        newest = self.pool.newest(top + self.future + len(self._apart) if top else 0)
-        return [row for row in past_rows(self.pool, newest, self.today) if row not in self._apart][: top or None]
+        newest = self.pool.newest(top + len(self.later) + len(self._apart) if top else 0)
+        return [row for row in newest if row not in self.later and row not in self._apart][: top or None]
 
     def _best(self, scores: Mapping[int, Score], layer: Layer, pins: set[int]) -> list[int]:
         """The rows that ranking may show, best first.

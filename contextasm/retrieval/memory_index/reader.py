@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -18,40 +18,9 @@ from contextasm.model import ChosenEntry, Document, EntryChoice, Problem, Reason
 from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_rows
 from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.postings import FIRST_WORD, read_postings, terms_between
 from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
-from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
-
-
-class StoredIndex:
-    """The stored postings of a pool (`search.inverted_index.Index`)."""
-
-    def __init__(self, connection: sqlite3.Connection, columns: Mapping[str, Numbers]) -> None:
-        """Index over loaded columns; postings are read when a search needs them."""
-        sections = columns["sections"]
-        others = {field: columns[field] for field in IndexColumns._fields if field != "sections"}
-        self.columns = IndexColumns(sections=sections + array("I", [0] * PADDING), **others)
-        self.authors: Sequence[str] = load_list(connection, "names")
-        self.size = len(sections) - sections.count(0)
-        self.average = sum(columns["lengths"]) / max(1, self.size)
-        self._connection = connection
-        self._postings: dict[str, tuple[Numbers, Numbers]] = {}
-
-    def postings(self, term: str) -> tuple[Numbers, Numbers]:
-        """Rows that hold a term, and its number in each of them."""
-        if term not in self._postings:
-            rows, counts = read_postings(self._connection, term)
-            sections = self.columns.sections
-            if self.size < len(sections) - PADDING:  # some rows are empty
-                living = [at for at, row in enumerate(rows) if sections[row]]
-                if len(living) < len(rows):
-                    rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
-            self._postings[term] = (rows, counts)
-        return self._postings[term]
-
-    def beginning(self, prefix: str) -> list[str]:
-        """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
-        return terms_between(self._connection, prefix or FIRST_WORD, prefix + "\U0010ffff")
+from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
+from contextasm.retrieval.memory_pool import is_later
 
 
 class IndexedPool:
@@ -65,6 +34,7 @@ class IndexedPool:
         self.size = int(connection.execute("SELECT total(size) FROM files").fetchone()[0])
         self.rows = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
         self.documents: Sequence[Document] = ()
+        self._later: dict[date, Collection[int]] = {}
 
     @cached_property
     def excluded(self) -> Sequence[Reason]:
@@ -85,11 +55,26 @@ class IndexedPool:
         of_files = dict(self._connection.execute(f"SELECT path, {column} FROM files WHERE {column} != ''"))
         return [Problem(*fields) for path in self._paths if path in of_files for fields in json.loads(of_files[path])]
 
-    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1."""
+    def later(self, today: date) -> Collection[int]:
+        """Rows of the active entries of days after `today`."""
+        if today not in self._later:
+            places = {place for place, day in enumerate(self._days) if is_later(day, today)}
+            created = self._columns["created"] if places else ()
+            self._later[today] = {row for row, place in enumerate(created) if place in places}
+        return self._later[today]
+
+    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        return similarities(topic, StoredIndex(self._connection, self._columns), min_match)
+        if not (later := self.later(today)):
+            return similarities(topic, StoredIndex(self._connection, self._columns), min_match)
+        index = DayIndex(self._connection, self._columns, later, self._text)
+        return {index.row(place): value for place, value in similarities(topic, index, min_match).items()}
+
+    def _text(self, row: int) -> str:
+        (entry,) = self.entries([row])
+        return self._kind.index_entry(entry).text
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
