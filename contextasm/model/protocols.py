@@ -97,8 +97,11 @@ class ScoreInputs(NamedTuple):
     """Day of creation, as YYYY-MM-DD; empty for none."""
 
 
+LABEL_KINDS = ("type", "tag")
+"""What a rule may call an entry by besides its id and its path."""
+
 Label: TypeAlias = tuple[str, str]
-"""What a rule may call an entry by besides its id and its path: `type` or `tag`, and the value."""
+"""One of `LABEL_KINDS`, and its value."""
 
 
 class EntryChoice(NamedTuple):

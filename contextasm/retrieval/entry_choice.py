@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextasm.model import EntryChoice, Label, Memory
+from contextasm.model import LABEL_KINDS, EntryChoice, Label, Memory
 from contextasm.text.archived_paths import known_ids
 
 
 def memory_labels(memory: Memory) -> Sequence[Label]:
-    """The labels of a memory: its type, and each of its tags once."""
-    return [("type", memory.type), *(("tag", tag) for tag in dict.fromkeys(memory.tags))]
+    """The labels of a memory, of each of `LABEL_KINDS`: its type, and each of its tags once."""
+    kind, tag = LABEL_KINDS
+    return [(kind, memory.type), *((tag, value) for value in dict.fromkeys(memory.tags))]
 
 
 def means_entry(choice: EntryChoice, entry_id: str, path: str, labels: Sequence[Label]) -> bool:

@@ -15,6 +15,7 @@ from contextasm.model import (
     Location,
     Memory,
     MemoryPool,
+    MemoryScope,
     Problem,
     Reason,
     RetrievalResult,
@@ -35,6 +36,7 @@ from contextasm.retrieval.memory_pool import (
 )
 from contextasm.retrieval.pool_matches import PoolMatches
 from contextasm.retrieval.reading import query_paths
+from contextasm.text.cleaning import hidden_problems
 
 MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
 """Gives the rows of a pool that match, with their score parts; None where all rows match and none has a score."""
@@ -78,7 +80,8 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
         searched = pool.rows - len(pool.later(query.build.request.date))
-        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), searched, tuple(pool.problems))
+        hidden = (problem for document in pool.documents for problem in hidden_problems(document))
+        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *hidden))
 
     return _query_memories(query, hits, hits)
 
@@ -86,9 +89,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
 def can_use_index(query: SourceQuery) -> bool:
     """Whether an indexed pool can order and score the layer's memories."""
     layer = query.layer
-    needs_memories = (
-        layer.memories.tier or layer.memories.key_quota or layer.display.group_template or layer.ranking.order != "best"
-    )
+    needs_memories = layer.memories != MemoryScope() or layer.display.group_template or layer.ranking.order != "best"
     return not (
         query.build.memory_index is None
         or query.build.semantics

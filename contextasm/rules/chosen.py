@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from contextasm.model import EntryChoice, RuleEvaluation, Target
+from contextasm.model import LABEL_KINDS, EntryChoice, RuleEvaluation, Target
 from contextasm.rules.evaluate import is_target
 from contextasm.text.archived_paths import known_paths
 
@@ -23,7 +23,7 @@ def choose_entries(targets: Iterable[Target]) -> EntryChoice:
     every = [*targets]
     return EntryChoice(
         ids=frozenset(target.value for target in every if target.kind == "id"),
-        labels=frozenset((target.kind, target.value) for target in every if target.kind in {"type", "tag"}),
+        labels=frozenset((target.kind, target.value) for target in every if target.kind in LABEL_KINDS),
         has_path=partial(_is_path_of, [target for target in every if target.kind in {"path", "heading-path"}]),
     )
 

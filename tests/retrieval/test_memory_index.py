@@ -16,7 +16,18 @@ from typing import cast
 import pytest
 
 import contextasm.retrieval.memory_index.index as kept_module
-from contextasm.model import Build, Context, Document, IndexedPools, Location, Memory, Problem, Request, SourceQuery
+from contextasm.model import (
+    LABEL_KINDS,
+    Build,
+    Context,
+    Document,
+    IndexedPools,
+    Location,
+    Memory,
+    Problem,
+    Request,
+    SourceQuery,
+)
 from contextasm.pipeline import assemble
 from contextasm.retrieval import indexed_pools as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
@@ -448,17 +459,21 @@ def test_build_with_a_topic_tells_by_number(medium: Path) -> None:
 
 
 def test_an_index_of_entries_with_other_fields_has_another_version() -> None:
-    """Entries are stored by the places of their fields: with one more, or in another order, they can't be read."""
+    """Entries are stored by the places of their fields: with one more, or in another order, they can't be read.
+
+    With one more kind of label, those of that kind are not in the index.
+    """
     from contextasm.retrieval.memory_index.schema import VERSION, index_version
     from contextasm.text.log_parser import LogLine
 
     others = [
-        (Memory._fields[:-1], LogLine._fields),
-        ((*Memory._fields, "new"), LogLine._fields),
-        (Memory._fields[::-1], LogLine._fields),
-        (Memory._fields, (*LogLine._fields, "new")),
+        (Memory._fields[:-1], LogLine._fields, LABEL_KINDS),
+        ((*Memory._fields, "new"), LogLine._fields, LABEL_KINDS),
+        (Memory._fields[::-1], LogLine._fields, LABEL_KINDS),
+        (Memory._fields, (*LogLine._fields, "new"), LABEL_KINDS),
+        (Memory._fields, LogLine._fields, (*LABEL_KINDS, "new")),
     ]
-    versions = {index_version((*fields, Location._fields)) for fields in others}
-    assert len(versions) == 4
+    versions = {index_version((memory, line, Location._fields, labels)) for memory, line, labels in others}
+    assert len(versions) == 5
     assert VERSION not in versions
-    assert index_version((Memory._fields, LogLine._fields, Location._fields)) == VERSION
+    assert index_version((Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)) == VERSION

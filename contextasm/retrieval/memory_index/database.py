@@ -12,8 +12,8 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +44,23 @@ _UNUSABLE = (sqlite3.Error, OSError, ValueError, LookupError)
 
 class UnusableIndex(Exception):  # noqa: N818 - no error that anybody has to mend
     """An index that can neither be read nor made."""
+
+
+class _FailedUse(Exception):  # noqa: N818 - it is never seen: the error that it holds is raised in its place
+    """An error of the function that uses a pool: the index has no part in it."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@contextmanager
+def _errors_of_use() -> Iterator[None]:
+    """Raise what the function raised that uses a pool."""
+    try:
+        yield
+    except _FailedUse as failed:
+        raise failed.error from failed.error.__cause__
 
 
 class IndexInputs(NamedTuple):
@@ -97,10 +114,11 @@ class _CurrentFiles:
         self._files.pop(path, None)
 
 
+@_errors_of_use()
 def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     """Result of `use` on the indexed pool, brought up to date, and the pool's size.
 
-    `use` may be called twice. Raises `UnusableIndex`.
+    `use` may be called twice, where it meets what is damaged. Raises `UnusableIndex`, and what `use` raises.
     """
     files = _CurrentFiles(inputs)
     is_known = is_small = False
@@ -123,12 +141,13 @@ def changes_path(path: Path) -> Path:
     return path.with_suffix(".changes")
 
 
+@_errors_of_use()
 def make_database(
     path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T], files: _CurrentFiles | None = None
 ) -> tuple[T, int]:
     """Result of `use` on a new index of all files, and its size; nothing of an old one is used.
 
-    `files` are those that were opened before. Raises `UnusableIndex`.
+    `files` are those that were opened before. Raises `UnusableIndex`, and what `use` raises.
     """
     try:
         return _replace(path, files or _CurrentFiles(inputs), inputs, use, start_from=None)
@@ -175,7 +194,12 @@ def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _answer(connection: sqlite3.Connection, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     pool = IndexedPool(connection, inputs.kind, inputs.paths)
-    return use(pool), pool.size
+    try:
+        return use(pool), pool.size
+    except sqlite3.Error:
+        raise  # of the pool: nothing else that uses it has to do with SQLite
+    except Exception as error:
+        raise _FailedUse(error) from error
 
 
 def _replace(

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from functools import cached_property
 from itertools import islice
@@ -21,10 +22,20 @@ from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
 from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
 from contextasm.retrieval.memory_pool import is_later
+from contextasm.text.cleaning import HIDDEN_TEXT
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise `DamagedIndex` where numbers that were read mean nothing."""
+    try:
+        yield
+    except (ValueError, LookupError) as error:
+        raise DamagedIndex(str(error)) from error
 
 
 class IndexedPool:
-    """The pool of an index file, usable while its connection is open."""
+    """The pool of an index file, usable while its connection is open. What it gives raises `DamagedIndex`."""
 
     def __init__(self, connection: sqlite3.Connection, kind: EntryKind, paths: Sequence[str]) -> None:
         """Pool of entries of a kind; `paths` are its files in the order in which they would be read."""
@@ -37,6 +48,7 @@ class IndexedPool:
         self._later: dict[date, Collection[int]] = {}
 
     @cached_property
+    @_reading()
     def excluded(self) -> Sequence[Reason]:
         """Reasons of the excluded entries, each once with its count."""
         numbers: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
@@ -47,14 +59,18 @@ class IndexedPool:
         return [Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items())]
 
     @cached_property
+    @_reading()
     def problems(self) -> Sequence[Problem]:
-        """Problems of all files, in the order of the paths; duplicate ids come last."""
-        return [*self._problems("problems"), *self._problems("duplicates")]
+        """Problems of all files, in the order of the paths; behind them duplicate ids, then characters that were removed."""
+        hidden = [problem for problem in self._problems("problems") if problem.code == HIDDEN_TEXT]
+        others = [problem for problem in self._problems("problems") if problem.code != HIDDEN_TEXT]
+        return [*others, *self._problems("duplicates"), *hidden]
 
     def _problems(self, column: str) -> list[Problem]:
         of_files = dict(self._connection.execute(f"SELECT path, {column} FROM files WHERE {column} != ''"))
         return [Problem(*fields) for path in self._paths if path in of_files for fields in json.loads(of_files[path])]
 
+    @_reading()
     def later(self, today: date) -> Collection[int]:
         """Rows of the active entries of days after `today`."""
         if today not in self._later:
@@ -63,6 +79,7 @@ class IndexedPool:
             self._later[today] = {row for row, place in enumerate(created) if place in places}
         return self._later[today]
 
+    @_reading()
     def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
@@ -76,6 +93,7 @@ class IndexedPool:
         (entry,) = self.entries([row])
         return self._kind.index_entry(entry).text
 
+    @_reading()
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
         query = "SELECT row FROM current_rows ORDER BY created DESC, path, line DESC"
@@ -83,10 +101,12 @@ class IndexedPool:
         living = (row for (row,) in self._connection.execute(query) if sections[row])
         return [*islice(living, count or None)]
 
+    @_reading()
     def marked(self) -> Sequence[int]:
         """Rows of the entries with the mark of their kind."""
         return [row for row, mark in enumerate(self._columns["marks"]) if mark]
 
+    @_reading()
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
         days = self._days
@@ -94,6 +114,7 @@ class IndexedPool:
         importance, last, created = columns["importance"], columns["last"], columns["created"]
         return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
+    @_reading()
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
         """The entry of each row. Raises `DamagedIndex` for a row that is missing."""
         query = "SELECT held FROM current_rows WHERE row = ?"
@@ -102,6 +123,7 @@ class IndexedPool:
             raise DamagedIndex("a row is missing")
         return [self._kind.restore(load_blob(blob)) for (blob,) in stored]
 
+    @_reading()
     def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
         """The entries that a choice may mean, in the order of the pool; None where there are more than `most`."""
         sections = self._columns["sections"]
