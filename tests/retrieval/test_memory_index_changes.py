@@ -19,7 +19,6 @@ from contextasm.model import EntryPool, Memory
 from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.memory_index.stored_index import StoredIndex
 from contextasm.retrieval.memory_pool import index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
@@ -85,9 +84,9 @@ def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
 
 
 def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
-    """What an indexed pool says, and the terms that its index knows."""
+    """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
-    return (*facts(pool), StoredIndex(pool._connection, pool._columns).beginning(""))
+    return (*facts(pool), [pool._index(today).beginning("") for today in TODAYS])
 
 
 def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:
@@ -205,7 +204,8 @@ class ChangingPool(RuleBasedStateMachine):
         answer = self.ask()
         assert (answer is None) == (pool.size == 0)
         if answer:
-            terms = build_index([index_entry(memory) for memory in pool.active]).vocabulary
+            past = [[memory for memory in pool.active if memory.created <= str(today)] for today in TODAYS]
+            terms = [build_index([*map(index_entry, memories)]).vocabulary for memories in past]
             assert answer == (*facts(pool), terms)
 
     @invariant()

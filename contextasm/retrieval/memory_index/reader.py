@@ -84,12 +84,17 @@ class IndexedPool:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        if not (later := self.later(today)):
-            return similarities(topic, StoredIndex(self._connection, self._columns), min_match)
-        index = DayIndex(self._connection, self._columns, later, self._text)
+        index = self._index(today)
         return {index.row(place): value for place, value in similarities(topic, index, min_match).items()}
 
+    def _index(self, today: date) -> StoredIndex:
+        """The postings of a day."""
+        if later := self.later(today):
+            return DayIndex(self._connection, self._columns, later, self._text)
+        return StoredIndex(self._connection, self._columns)
+
     def _text(self, row: int) -> str:
+        """The text of an entry as a search sees it."""
         (entry,) = self.entries([row])
         return self._kind.index_entry(entry).text
 

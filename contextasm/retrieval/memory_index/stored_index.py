@@ -30,6 +30,10 @@ class StoredIndex:
         self._connection = connection
         self._postings: dict[str, tuple[Numbers, Numbers]] = {}
 
+    def row(self, place: int) -> int:
+        """The row of the pool that a search finds at a place: each has its own number."""
+        return place
+
     def postings(self, name: str) -> tuple[Numbers, Numbers]:
         """Rows that hold a term, and its number in each of them."""
         if name not in self._postings:
