@@ -61,7 +61,7 @@ class IndexedPool:
     @cached_property
     @_reading()
     def problems(self) -> Sequence[Problem]:
-        """Problems of all files, in the order of the paths; behind them duplicate ids, then characters that were removed."""
+        """Problems of all files, in the order of the paths; then duplicate ids, then characters that were removed."""
         hidden = [problem for problem in self._problems("problems") if problem.code == HIDDEN_TEXT]
         others = [problem for problem in self._problems("problems") if problem.code != HIDDEN_TEXT]
         return [*others, *self._problems("duplicates"), *hidden]
