@@ -86,7 +86,8 @@ def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
 def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
     """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
-    return (*facts(pool), [pool._index(today).beginning("") for today in TODAYS])
+    indexes_of_days = map(pool._index, TODAYS)
+    return (*facts(pool), [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days])
 
 
 def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:

@@ -11,7 +11,6 @@ import sqlite3
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from contextasm.retrieval.memory_index.layers import has_base, last_term, own_terms
 from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
@@ -22,9 +21,6 @@ _MOST_BLOCKS = 24
 
 FIRST_WORD = "\x01"
 """No term of a text comes before it; what `label_term` gives does."""
-
-
-NO_TERMS: Mapping[str, int] = MappingProxyType({})
 
 
 def label_term(kind: str, value: str) -> str:
@@ -38,12 +34,10 @@ def read_postings(connection: sqlite3.Connection, term: str) -> tuple[Numbers, N
     return _joined_blocks(connection, row[0]) if row else (array("I"), array("I"))
 
 
-def terms_between(
-    connection: sqlite3.Connection, first: str, last: str, lost: Mapping[str, int] = NO_TERMS
-) -> list[str]:
-    """Terms from `first` to `last` that a row holds, in order, if so many of their rows are `lost`."""
-    query = "SELECT term, holders FROM current_terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
-    return [term for term, holders in connection.execute(query, (first, last)) if holders > lost.get(term, 0)]
+def terms_between(connection: sqlite3.Connection, first: str, last: str) -> list[str]:
+    """Terms from `first` to `last` that a row holds, in order."""
+    query = "SELECT term FROM current_terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
+    return [term for (term,) in connection.execute(query, (first, last))]
 
 
 def _joined_blocks(

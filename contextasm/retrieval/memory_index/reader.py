@@ -90,13 +90,8 @@ class IndexedPool:
     def _index(self, today: date) -> StoredIndex:
         """The postings of a day."""
         if later := self.later(today):
-            return DayIndex(self._connection, self._columns, later, self._text)
+            return DayIndex(self._connection, self._columns, later)
         return StoredIndex(self._connection, self._columns)
-
-    def _text(self, row: int) -> str:
-        """The text of an entry as a search sees it."""
-        (entry,) = self.entries([row])
-        return self._kind.index_entry(entry).text
 
     @_reading()
     def newest(self, count: int) -> Sequence[int]:

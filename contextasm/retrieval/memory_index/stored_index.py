@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from contextasm.retrieval.memory_index.postings import FIRST_WORD, read_postings, terms_between
 from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_list
-from contextasm.retrieval.search.analyzer import analyze, term
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 
 LAST_WORD = "\U0010ffff"
@@ -59,35 +57,21 @@ class DayIndex(StoredIndex):
     """The stored postings of a pool on a day: the entries of later days have no part in it.
 
     Entries of a file may be in any order of days. Those that a later one stands between are neighbours, so all rows of
-    such a file are moved behind the others, in the order of the file: a search finds them at their new places.
+    such a file are moved behind the others, in the order of the file: a search finds them at their new places. Terms
+    that later entries alone hold are still listed, and no row holds them.
     """
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        columns: Mapping[str, Numbers],
-        later: Collection[int],
-        text_of: Callable[[int], str],
-    ) -> None:
-        """`later` has the rows to leave out; `text_of` gives the text of one of them as a search sees it."""
+    def __init__(self, connection: sqlite3.Connection, columns: Mapping[str, Numbers], later: Collection[int]) -> None:
+        """`later` has the rows to leave out."""
         files = [[row for row in rows if row not in later] for rows in _rows_of_files(connection, columns, later)]
         self._moved = [row for rows in files for row in rows]
         self._end = len(columns["sections"])
         self._place_of = {row: self._end + at for at, row in enumerate(self._moved)}
-        self._later = later
-        self._text_of = text_of
         super().__init__(connection, _moved_columns(columns, files, later))
 
     def row(self, place: int) -> int:
         """The row of the pool that a search finds at a place."""
         return place if place < self._end else self._moved[place - self._end]
-
-    def beginning(self, prefix: str) -> Sequence[str]:
-        """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
-        if prefix:
-            return [name for name in super().beginning(prefix) if self.postings(name)[0]]
-        lost = Counter(name for row in self._later for name in {*map(term, analyze(self._text_of(row)))})
-        return terms_between(self._connection, FIRST_WORD, LAST_WORD, lost)
 
     def _read(self, name: str) -> tuple[Numbers, Numbers]:
         rows, counts = super()._read(name)
