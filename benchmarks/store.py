@@ -1,13 +1,16 @@
 """Cost of the shared store: commits of many writers, pulls, and a search on the mirror beside the same search on files.
 
 A real PostgreSQL server runs on this machine, with its writers and readers beside it, and makes every commit durable.
-Times are those of the wall clock, the least of some runs; a whole process is measured beside a bare `python -c ""`.
-Nothing is asserted.
+Times are those of the wall clock, the least of some runs; a whole process is measured beside a bare `python -c ""`, and
+commands on a small and on a large store by their processor time, in turns. Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date, timedelta
+from itertools import product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from contextasm.workspace.store.connection import open_session  # noqa: E402
 from contextasm.workspace.store.settings import StoreConfig  # noqa: E402
 from tests.command import clean  # noqa: E402
-from tests.postgres import TEAM, Database, new_database, running_server  # noqa: E402
+from tests.postgres import TEAM, Database, new_database, running_server, wait_for  # noqa: E402
 
 WRITERS = 16
 WORDS = (
@@ -102,12 +106,67 @@ def main() -> None:
                 "SELECT 1 FROM ctxasm.memory WHERE home = %s AND changed >= pg_snapshot_xmin(pg_current_snapshot())"
             )
             print(f"is there anything new: {least(lambda: session.rows(question, TEAM), 50) * 1000:.2f} ms")
+        watched(new_database(server), Path(folder, "watched").resolve())
+        small = new_database(server)
+        fill(small, 100)
+        sizes(((100, small, small.workspace(Path(folder, "small").resolve())), (size, database, root)))
         searches(database, root, Path(folder, "files").resolve())
 
 
 def _one_new(database: Database, pull: Callable[[], object], number: int) -> None:
     database.add(f"One new memory, number {number}", id=f"'new-{number}'")
     pull()
+
+
+def watched(database: Database, root: Path) -> None:
+    """Print how long it takes until a running watch has written what another role committed."""
+    out = database.workspace(root).parent / "out.md"
+    options = ["-q", "-w", str(root), "-a", "luna", "-t", "q1", "-o", str(out)]
+    line = [sys.executable, "-m", "contextasm", "watch", *options]
+    environment = clean({**database.environment(root), "PYTHONPATH": str(ROOT)})
+    watch = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    taken = []
+    try:
+        wait_for(out.exists, 60)
+        for number in range(7):
+            time.sleep(0.3 * number)  # at different moments between two questions
+            database.add(f"Stored far away, number {number}", role="kenji")
+            begin = time.perf_counter()
+            wait_for(lambda words=f"far away, number {number}": words in out.read_text(), 60)  # type: ignore[misc]
+            taken.append(time.perf_counter() - begin)
+    finally:
+        watch.terminate()
+        watch.wait()
+    middle, longest = statistics.median(taken), max(taken)
+    print(f"commit of another role to the file of a watch: median {middle:.2f} s, longest {longest:.2f} s")
+
+
+def processor(line: Sequence[str], environment: dict[str, str]) -> float:
+    """Seconds of the processor that a command takes, with those of the system. Raises `CalledProcessError`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(line, env=environment, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def sizes(stores: Sequence[tuple[int, Database, Path]]) -> None:
+    """Print the processor time of commands on stores of different sizes; the first round stores texts and ids."""
+    with tempfile.TemporaryDirectory() as compiled:
+        taken: dict[tuple[str, int], list[float]] = {}
+        for number in range(8):
+            commands = {
+                "remember": ["remember", f"Something new that no other says, {number} times {os.urandom(8).hex()}"],
+                "remember --supersedes": ["remember", "--supersedes", f"m-{number}", f"Instead {os.urandom(16).hex()}"],
+                "show": ["show", "m-50"],
+                "memory approve": ["memory", "approve", "m-60"],
+            }
+            for (name, words), (size, database, root) in product(commands.items(), stores):
+                environment = {**database.environment(root), "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": compiled}
+                line = [sys.executable, "-m", "contextasm", *words, "-w", str(root), "-t", "q1"]
+                taken.setdefault((name, size), []).append(processor(line, clean(environment)))
+    for name in dict.fromkeys(name for name, _ in taken):
+        figures = ", ".join(f"{min(taken[name, size]) * 1000:.0f} ms at {size:,}" for size, _, _ in stores)
+        print(f"{name}, processor time: {figures}")
 
 
 def searches(database: Database, root: Path, files: Path) -> None:

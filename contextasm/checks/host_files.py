@@ -193,5 +193,5 @@ def _outside_rule(host: Host, path: str) -> LoadRule:
 def _read_outside(host: Host, path: str) -> FoundFile:
     data = file_bytes(os.path.expanduser(path))
     if not isinstance(data, bytes):
-        raise ContextasmError("--host-file", f"{path} {data.message}", "name a file that can be read")
+        raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
     return FoundFile(path, decode_as_host(data, host))

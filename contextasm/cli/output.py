@@ -125,10 +125,19 @@ def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:
         write(f"ctxasm: {words}")
 
 
+_DUMB = {None, "dumb"}
+"""Values of TERM for a terminal that takes no control codes."""
+
+
 def is_rich_terminal() -> bool:
     """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in {None, "dumb"}
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in _DUMB
     return bool(sys.stdout and sys.stdout.isatty() and not is_plain)
+
+
+def has_live_line() -> bool:
+    """Whether standard error is a terminal whose last line can be erased and written again."""
+    return bool(sys.stderr and sys.stderr.isatty() and os.environ.get("TERM") not in _DUMB)
 
 
 def terminal_columns() -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
 
-from contextasm.cli.output import shown_line
+from contextasm.cli.output import has_live_line, shown_line
 
 SILENT_SECONDS = 1.0
 """A build that is done sooner shows nothing."""
@@ -42,11 +42,11 @@ def build_progress(
 
 
 def _bar(share: float) -> str:
-    """A bar in the colours of the terminal."""
+    """A bar without colours: the line that it stands in is cleaned of all codes."""
     from rich.console import Console
     from rich.progress_bar import ProgressBar
 
-    console = Console(file=sys.stderr)
+    console = Console(file=sys.stderr, color_system=None)
     with console.capture() as capture:
         console.print(ProgressBar(1.0, share, width=BAR_WIDTH), end="")
     return capture.get()
@@ -56,9 +56,9 @@ def _bar(share: float) -> str:
 def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SILENT_SECONDS) -> Iterator[None]:
     """Show the description, with the seconds so far, each second from `after` on.
 
-    Nothing is shown where standard error is no terminal, or with `quiet`.
+    Nothing is shown in a pipe, on a dumb terminal, or with `quiet`.
     """
-    if quiet or not sys.stderr or not sys.stderr.isatty():
+    if quiet or not has_live_line():
         yield
         return
     import threading  # here: a build in a pipe needs no thread

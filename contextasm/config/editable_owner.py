@@ -14,13 +14,13 @@ from contextasm.config.resolve import resolve_date
 from contextasm.config.settings import load_settings_file, resolve_settings
 from contextasm.config.values import parse_inner_paths
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import ContextasmError, Problem, StoredTexts
+from contextasm.model import ContextasmError, FileIds, FolderFacts, Problem, StoredFacts
 from contextasm.text.glob import glob_matches
 from contextasm.text.memory_parser import RESERVED_NAMES
 from contextasm.text.templates import fill_template
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.editing.files import refuse_store, writable_path
-from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS, FolderOfIds
 from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.state import state_folder
@@ -76,7 +76,7 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
     """
     if file is None:
         folder = f"{owner.path}/memories"
-        return MemoryPlace(folder, f"{folder}/{str(owner.day)[:7]}.md", _stored_texts(owner, folder, process))
+        return MemoryPlace(folder, f"{folder}/{str(owner.day)[:7]}.md", _folder_facts(owner, folder, process))
     (path,) = parse_inner_paths(owner.workspace.relative(file), "--file")
     if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
         raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
@@ -91,16 +91,26 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
         folder = f"{owner.path or 'agents/NAME'}/memories"
         raise ContextasmError("--file", f"no build reads memories from {path}", f"name a file such as {folder}/x.md")
     folder = path.rpartition("/")[0]
-    return MemoryPlace(folder, path, _stored_texts(owner, folder, process))
+    return MemoryPlace(folder, path, _folder_facts(owner, folder, process))
 
 
-def _stored_texts(owner: Owner, folder: str, process: ProcessEnvironment) -> StoredTexts | None:
-    """The texts of a folder's memories from earlier runs; None where nothing may be stored."""
+def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
+    """Gives the ids of a folder's memories from earlier runs; None where nothing may be stored."""
+
+    def stored_ids(folder: str) -> StoredFacts[FileIds] | None:
+        facts = _folder_facts(owner, folder, process)
+        return facts and facts.ids
+
+    return stored_ids
+
+
+def _folder_facts(owner: Owner, folder: str, process: ProcessEnvironment) -> FolderFacts | None:
+    """What earlier runs found in the files of a folder; None where nothing may be stored."""
     if not is_cache_allowed(process.environment):
         return None
-    from contextasm.retrieval.memory_index.folded_texts import FoldedTexts  # here: it loads SQLite
+    from contextasm.retrieval.memory_index.file_facts import folder_facts  # here: it loads SQLite
 
-    return FoldedTexts(owner.workspace, folder, process.now, lambda: state_folder(owner.workspace.root, "memories"))
+    return folder_facts(owner.workspace, folder, process.now, lambda: state_folder(owner.workspace.root, "memories"))
 
 
 def _is_read_as_memories(workspace: Folder, path: str, process: ProcessEnvironment) -> bool:

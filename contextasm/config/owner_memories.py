@@ -34,7 +34,14 @@ def remember_for_owner(
 
         overlay, home = store
         return remember_in_store(
-            owner.workspace, overlay, home, entries, owner.day, force=force, private_lines=private_lines
+            owner.workspace,
+            overlay,
+            home,
+            entries,
+            owner.day,
+            force=force,
+            private_lines=private_lines,
+            stored=place.stored,
         )
     return store_memories(owner.workspace, place, entries, owner.day, force=force, private_lines=private_lines)
 
@@ -74,12 +81,15 @@ def _touch_in_store(workspace: Folder, context: Context) -> Problem | None:
     from contextasm.workspace.store.writing import touch_in_store
 
     assert isinstance(overlay, StoreOverlay)
+    where, hint = f"store {overlay.config.address}", "ask the owner of the store for the right (docs/store.md)"
     try:
-        touch_in_store(overlay, [MemoryAt(*place) for place in shown], context.request.date)
+        refused = touch_in_store(overlay, [MemoryAt(*place) for place in shown], context.request.date)
     except ContextasmError as error:
-        message = f"the day of access is not set in the store: {error.what}"
-        return Problem("store-untouched", error.where, 0, message, error.hint)
-    return None
+        where, reason, hint = error.where, error.what, error.hint
+    else:
+        reason = f"your role may not write in {', '.join(refused)}" if refused else ""
+    message = f"the day of access is not set in the store: {reason}"
+    return Problem("store-untouched", where, 0, message, hint) if reason else None
 
 
 def _store_of(owner: Owner, place: MemoryPlace) -> tuple[StoreOverlay, str] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from contextasm.config import values
@@ -71,7 +72,7 @@ def load_profile(
     path = _profile_path(name, where, folder)
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
-    table = load_mapping(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
+    table = _profile_table(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
     table.refuse_unknown(KEYS)
     parsed = _parse_keys(table)
     base = Profile(path.stem, "", 16_000, "plain", ())
@@ -79,6 +80,12 @@ def load_profile(
         extends_where = f"{table.where('extends')}: extends"
         base = load_profile(str(parsed["extends"]), extends_where, path.parent, (*seen, path), read)
     return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
+
+
+@lru_cache(maxsize=16)
+def _profile_table(text: str, path: str) -> YamlMapping:
+    # By content, for the next build of the process; what is made of it only reads it.
+    return load_mapping(text, path)
 
 
 def _text(data: bytes, path: Path, where: str) -> str:

@@ -7,8 +7,8 @@ nearest name. Files are found and read elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 
 from contextasm.config import values
 from contextasm.config.facts import FIELDS
@@ -52,11 +52,17 @@ def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
         if isinstance(document, Problem):
             raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")
         if document:
-            rules += parse_rules(load_config(document.data, path), path, env)
+            rules += _rules_of_file(document.data, path, env)
     if "rules" in file:
         rules += parse_rules(file["rules"], file.path, env, file.lines["rules"])
     refuse_twins(rules)
     return tuple(rules)
+
+
+@lru_cache(maxsize=16)
+def _rules_of_file(data: bytes, path: str, env: Sequence[str]) -> tuple[Rule, ...]:
+    # By content, for the next build of the process.
+    return parse_rules(load_config(data, path), path, env)
 
 
 def parse_rules(data: object, path: str, env: Collection[str] = (), line: int = 1) -> tuple[Rule, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Callable, Collection
 from datetime import date
 from typing import TypeGuard
@@ -273,6 +272,8 @@ def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
 def parse_command(value: object, where: str) -> tuple[str, ...]:
     """Program and arguments: a list, or one text that is taken apart as a shell would."""
     if isinstance(value, str):
+        import shlex  # here: few settings name a program
+
         try:
             words = tuple(shlex.split(value))
         except ValueError as error:

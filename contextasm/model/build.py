@@ -8,7 +8,7 @@ from contextasm.model.document import Parse, Workspace
 from contextasm.model.errors import Problem
 from contextasm.model.fragment import RetrievalResult
 from contextasm.model.profile import Layer, Profile
-from contextasm.model.protocols import EntryChoice, IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
+from contextasm.model.protocols import EntryChoices, IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
 from contextasm.model.request import Request
 from contextasm.model.rule import RuleEvaluation
 
@@ -49,8 +49,8 @@ class Build(NamedTuple):
     memory_index: IndexedPools | None = None
     """Index of large memory pools. None where every memory needs a decision of its own; with it, memories that are not
     shown are counted by reason."""
-    chosen_memories: EntryChoice | None = None
-    """Memories of a large pool that need decisions of their own, because rules may mean them; None for none."""
+    entry_choices: EntryChoices | None = None
+    """What rules mean among the entries that an index answers for; None where they mean no entry."""
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order

@@ -24,6 +24,11 @@ class Reason(NamedTuple):
         """A reason of a code and named figures."""
         return cls(code, tuple(facts.items()))
 
+    @property
+    def is_count(self) -> bool:
+        """Whether it is the reason of so many entries that are not listed, as its fact `count` says."""
+        return "count" in dict(self.facts)
+
 
 OUTCOME = {
     "required": "included",
@@ -129,6 +134,8 @@ class Labels(NamedTuple):
     dedup: str = ""
     """Name shared by fragments that say the same; empty for none."""
     tags: tuple[str, ...] = ()
+    heading: str = ""
+    """Title of the section that it is, where a rule includes that one; empty for anything else."""
     entities: tuple[str, ...] = ()
     """Ids, names and aliases of the entities of a graph that it is about."""
     confidence: float = 0.5

@@ -105,12 +105,35 @@ Label: TypeAlias = tuple[str, str]
 
 
 class EntryChoice(NamedTuple):
-    """Entries that rules may mean: each needs a decision of its own. It may hold more than they mean."""
+    """Entries that targets of rules mean, by what these call them."""
 
     ids: frozenset[str]
     labels: frozenset[Label]
     has_path: Callable[[str], bool]
     """Whether all entries of a file are chosen."""
+
+
+class EntryOutcome(NamedTuple):
+    """What rules do with the entries that the same targets mean."""
+
+    exclusion: Reason | None
+    """The reason that excludes them; None where they stay."""
+    boost: float
+    """The factor of their totals."""
+
+
+class EntryChoices(NamedTuple):
+    """The entries that rules mean. Those that the same choices mean fare alike."""
+
+    included: EntryChoice
+    """Entries that rules may include: each needs a decision of its own. It may hold more than they mean."""
+    others: tuple[EntryChoice, ...]
+    """For each target of an exclusion or a boost, the entries that it means."""
+    outcome: Callable[[set[int], bool], EntryOutcome]
+    """Outcome of entries that no rule includes, by the places in `others` of the choices that mean them.
+
+    The flag says whether their layer is required.
+    """
 
 
 class ChosenEntry(NamedTuple):
@@ -175,8 +198,11 @@ class EntryPool(Protocol[EntryT_co]):
 class MemoryPool(EntryPool[Memory], Protocol):
     """The memories of some files."""
 
-    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
-        """The memories that a choice may mean, in the order of the pool; None where there are more than `most`."""
+    def meant_rows(self, choice: EntryChoice) -> set[int]:
+        """Rows of the active memories that a choice means."""
+
+    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
+        """The inactive memories that a choice means, in any order."""
 
 
 class IndexedPools(Protocol):
@@ -204,14 +230,30 @@ class FileTexts(NamedTuple):
     """Whether the file has the word, so that a memory of it may supersede another one."""
 
 
-class StoredTexts(Protocol):
-    """Texts of the memories of a folder, stored by an earlier run."""
+class FileIds(NamedTuple):
+    """Ids of the memories of one file, in their order, as they stand or follow from the text: some may be equal."""
 
-    def load(self, paths: Sequence[str]) -> Mapping[str, FileTexts]:
-        """The texts of those files among `paths` that have not changed since they were stored."""
+    ids: Sequence[str]
 
-    def store(self, texts: Mapping[str, FileTexts]) -> None:
-        """Store the texts of these files, read since `load` was called, in place of all others, if that can be done."""
+
+FactsT = TypeVar("FactsT")
+
+
+class StoredFacts(Protocol[FactsT]):
+    """What an earlier run found in each file of a folder."""
+
+    def load(self, paths: Sequence[str]) -> Mapping[str, FactsT]:
+        """The facts of those files among `paths` that have not changed since they were stored."""
+
+    def store(self, facts: Mapping[str, FactsT]) -> None:
+        """Store the facts of these files, read since `load` was called, in place of all others, if that can be done."""
+
+
+class FolderFacts(NamedTuple):
+    """What earlier runs found in the files of memories in one folder."""
+
+    texts: StoredFacts[FileTexts]
+    ids: StoredFacts[FileIds]
 
 
 class TokenCounter(NamedTuple):

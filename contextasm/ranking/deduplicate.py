@@ -6,8 +6,6 @@ turns their meaning. The copy that stays is one that is pinned or of a required
 layer, else one of a document, else the surest. Where it is not shown in the end, the next one stands in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 A paragraph stands by itself: list items, tables and code are parts of something, and a few words are no statement.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -42,7 +42,7 @@ def decision_table(
 
 
 def _row_group(decision: Decision) -> tuple[bool, str, str]:
-    unopened = decision.lines == (0, 0) and "count" not in dict(decision.reason.facts)
+    unopened = decision.lines == (0, 0) and not decision.reason.is_count
     return unopened, decision.layer, decision.reason.code
 
 

@@ -53,6 +53,8 @@ NUMBERS: Mapping[str, str] = {
     "merged": "{count:,} more {what} are the same as one of their day that matches as well or better",
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
+    "future": "{count:,} memories dated after the day of the build",
+    "rule": "{count:,} more memories that rule {rule} excludes",
 }
 """Wording of reasons that many memories share, with their number."""
 
@@ -60,7 +62,7 @@ NUMBERS: Mapping[str, str] = {
 def reason_words(reason: Reason) -> str:
     """The reason of a decision in words."""
     facts = {"what": "memories"} | dict(reason.facts)
-    return (NUMBERS if "count" in facts else REASONS)[reason.code].format(**facts)
+    return (NUMBERS if reason.is_count else REASONS)[reason.code].format(**facts)
 
 
 RULE_TRACES: Mapping[str, str] = {

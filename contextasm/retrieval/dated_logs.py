@@ -1,14 +1,12 @@
 """Dated logs: the files of a layer whose names are days. Nothing is read but the names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Problem, SourceQuery
 from contextasm.retrieval.reading import template_paths
-from contextasm.text.dates import parse_date, split_dated_name
+from contextasm.text.dates import dated_name
 
 
 class DatedLog(NamedTuple):
@@ -26,13 +24,13 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
     """The logs of a layer's paths, the newest day first, and the problems of files whose names are no dates."""
     logs: list[DatedLog] = []
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
-    own = query.layer.query
+    own, today = query.layer.query, query.build.request.date.toordinal()
     for number, template in enumerate(own.paths):
         for path in template_paths(query, template):
             written, day, rest = dated_parts(path, own.dates)
             if day:
-                age = (query.build.request.date - day).days
-                logs.append(DatedLog(path, day, age, (-day.toordinal(), number, rest)))
+                ordinal = day.toordinal()
+                logs.append(DatedLog(path, day, today - ordinal, (-ordinal, number, rest)))
             elif isinstance(read := query.build.workspace.read(path), Problem):
                 problems[read] = None
             elif not problems or not own.dates:
@@ -46,8 +44,7 @@ def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]
         from contextasm.text.date_forms import split_dated_path  # here: most names are YYYY-MM-DD
 
         return split_dated_path(path, forms) or ("", None, "")
-    parts = split_dated_name(path.rpartition("/")[2])
-    return (parts[0], parse_date(parts[0]), parts[1]) if parts else ("", None, "")
+    return dated_name(path) or ("", None, "")
 
 
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:

@@ -8,70 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from contextasm.model import Document, Problem, Reason, ScoreInputs, Workspace
+from contextasm.model import Document, Problem, ScoreInputs, Workspace
+from contextasm.retrieval.read_entries import ReadEntries, ReadFiles, read_files
 from contextasm.text.dates import split_dated_name
 from contextasm.text.log_parser import LogLine, long_log_problem, parse_log
 
 if TYPE_CHECKING:
-    from contextasm.retrieval.search.inverted_index import IndexEntry
+    from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex
 
 
-class ReadLogs(NamedTuple):
-    """The lines of some logs, as just read (`model.EntryPool`)."""
+class ReadLogs(ReadEntries[LogLine]):
+    """The lines of some logs, as just read (`model.EntryPool`); the mark is that of a heading."""
 
-    lines: tuple[LogLine, ...]
-    """The position of each is its row."""
-    documents: tuple[Document, ...]
-    problems: tuple[Problem, ...]
-    excluded: tuple[Reason, ...] = ()
-    days: Mapping[str, str] = MappingProxyType({})
-    """Day of each log by path, where its name does not begin with it."""
+    def __init__(self, files: ReadFiles[LogLine], days: Mapping[str, str]) -> None:
+        """`days` has the day of each log whose name does not begin with it."""
+        super().__init__(files.entries, files.documents, files.problems)
+        self._days = days
 
-    @property
-    def size(self) -> int:
-        """Number of lines, headings included."""
-        return len(self.lines)
+    def inputs(self, entry: LogLine) -> ScoreInputs:
+        """Score inputs of a line."""
+        return line_inputs(self._day(entry))
 
-    @property
-    def rows(self) -> int:
-        """Number of lines, headings included."""
-        return len(self.lines)
+    def is_marked(self, entry: LogLine) -> bool:
+        """Whether a line is a heading."""
+        return entry.is_heading
 
     def later(self, _today: date) -> Collection[int]:
         """No rows: a log of a later day is not read."""
         return ()
 
-    def similar(self, topic: str, min_match: float, _today: date) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1."""
-        from contextasm.retrieval.search.bm25 import similarities
+    def inverted_index(self, entries: tuple[LogLine, ...]) -> MemoryIndex:
+        """Lines as an inverted index."""
         from contextasm.retrieval.search.inverted_index import build_index
 
-        return similarities(topic, build_index([line_entry(line, self._day(line)) for line in self.lines]), min_match)
-
-    def newest(self, count: int) -> Sequence[int]:
-        """Rows of the newest lines, those of one day by path, then the later in the file; all for a count of 0."""
-        rows = sorted(range(self.rows), key=lambda row: (self.lines[row].location.path, -self.lines[row].location.line))
-        rows.sort(key=lambda row: self._day(self.lines[row]), reverse=True)
-        return rows[: count or None]
-
-    def marked(self) -> Sequence[int]:
-        """Rows of the headings."""
-        return [row for row, line in enumerate(self.lines) if line.is_heading]
-
-    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
-        """Score inputs of each row: its log's day, and no importance."""
-        return [line_inputs(self._day(self.lines[row])) for row in rows]
-
-    def entries(self, rows: Sequence[int]) -> Sequence[LogLine]:
-        """The line of each row."""
-        return [self.lines[row] for row in rows]
+        return build_index([line_entry(line, self._day(line)) for line in entries])
 
     def _day(self, line: LogLine) -> str:
-        path = line.location.path
-        return self.days.get(path) or log_day(path)
+        return self._days.get(line.path) or log_day(line.path)
 
 
 def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str]) -> ReadLogs:
@@ -88,20 +63,13 @@ def read_logs_up_to(
     workspace: Workspace, days: Mapping[str, str], paths: Iterable[str], most: int | None
 ) -> ReadLogs | None:
     """As `read_logs`; None as soon as there are more lines than `most`, which is None for no limit."""
-    lines: list[LogLine] = []
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    for path in paths:
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            lines += parse_log(read)
-            problems += long_log_problem(read)
-        elif read:
-            problems.append(read)
-        if most is not None and len(lines) > most:
-            return None
-    return ReadLogs(tuple(lines), tuple(documents), tuple(problems), days=days)
+    files = read_files(workspace, paths, parse_lines, most)
+    return ReadLogs(files, days) if files else None
+
+
+def parse_lines(document: Document) -> tuple[Sequence[LogLine], Sequence[Problem]]:
+    """The lines of a log, headings among them, and the problem of one that is too long."""
+    return parse_log(document), long_log_problem(document)
 
 
 def line_entry(line: LogLine, day: str) -> IndexEntry:

@@ -6,22 +6,18 @@ A pool that is stored between builds is in `memory_index`, behind the same inter
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
-from heapq import nlargest
-from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from contextasm.model import (
     ChosenEntry,
-    Document,
     EntryChoice,
-    EntryPool,
     Layer,
     Memory,
     MemoryPool,
-    Problem,
     Reason,
     Request,
     Score,
@@ -31,25 +27,14 @@ from contextasm.model import (
     recency,
     weighted_total,
 )
-from contextasm.retrieval.entry_choice import means_entry, memory_labels
+from contextasm.retrieval.entry_choice import means_memory
+from contextasm.retrieval.read_entries import ReadEntries, ReadFiles, first_rows, is_later, read_files
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories
 from contextasm.text.templates import fill_template, placeholders
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex
-
-
-class PlacedEntry(Protocol):
-    """An entry with its place in the workspace."""
-
-    @property
-    def path(self) -> str:
-        """Path of its file."""
-
-    @property
-    def line(self) -> int:
-        """Line of the file at which it begins."""
 
 
 KERNEL = 0.5
@@ -64,102 +49,66 @@ memories).
 """
 
 
-class ReadPool(NamedTuple):
+NO_BOOSTS: Mapping[int, float] = MappingProxyType({})
+
+
+class ReadMemories(ReadEntries[Memory]):
     """The memories of some files, as just read (`model.MemoryPool`)."""
 
-    all_memories: tuple[Memory, ...]
-    exclusions: tuple[Reason | None, ...]
-    """Reason that excludes a memory, for each of `all_memories`; None for an active one."""
-    documents: tuple[Document, ...]
-    problems: tuple[Problem, ...]
-    active: tuple[Memory, ...]
-    """Memories that are not excluded; the position of each is its row."""
+    def __init__(self, files: ReadFiles[Memory]) -> None:
+        """Memories of one id keep the first one's; the others get ids of their own, and a problem."""
+        self.all_memories, duplicates = distinct_memories(files.entries)
+        states = ((memory.id, memory.status, memory.supersedes) for memory in self.all_memories)
+        self.exclusions = exclusion_reasons(states)
+        """Reason that excludes a memory, for each of `all_memories`; None for an active one."""
+        active = [memory for memory, reason in self._with_reasons() if reason is None]
+        super().__init__(active, files.documents, (*files.problems, *duplicates))
+        self.excluded = count_reasons(self.exclusions)
 
     @property
     def size(self) -> int:
         """Number of all memories, excluded ones included."""
         return len(self.all_memories)
 
-    @property
-    def rows(self) -> int:
-        """Number of active memories."""
-        return len(self.active)
+    def inputs(self, entry: Memory) -> ScoreInputs:
+        """Score inputs of a memory."""
+        return score_inputs(entry)
 
-    @property
-    def excluded(self) -> Sequence[Reason]:
-        """Reasons of the excluded memories, each once with its count."""
-        return count_reasons(self.exclusions)
+    def is_marked(self, entry: Memory) -> bool:
+        """Whether a memory pins itself."""
+        return entry.pin
 
-    def later(self, today: date) -> Collection[int]:
-        """Rows of the active memories of days after `today`."""
-        return {row for row, memory in enumerate(self.active) if is_later(memory.created, today)}
+    def inverted_index(self, entries: tuple[Memory, ...]) -> MemoryIndex:
+        """Memories as an inverted index; the last one is kept."""
+        return _memory_index(entries)
 
-    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
-        from contextasm.retrieval.search.bm25 import similarities
+    def meant_rows(self, choice: EntryChoice) -> set[int]:
+        """Rows of the active memories that a choice means."""
+        return {row for row, memory in enumerate(self.active) if means_memory(choice, memory)}
 
-        later = self.later(today)
-        rows = [row for row in range(self.rows) if row not in later]
-        found = similarities(topic, _memory_index(tuple(self.active[row] for row in rows)), min_match)
-        return {rows[place]: similarity for place, similarity in found.items()}
-
-    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
-        """The memories that a choice means, in their order; None where there are more than `most`."""
-        rows = count()
-        entries = [
-            ChosenEntry(memory, next(rows) if reason is None else None, reason)
-            for memory, reason in zip(self.all_memories, self.exclusions, strict=True)
+    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
+        """The excluded memories that a choice means, in their order, each with its reason."""
+        return [
+            ChosenEntry(memory, None, reason)
+            for memory, reason in self._with_reasons()
+            if reason and means_memory(choice, memory)
         ]
-        found = [
-            each for each in entries if means_entry(choice, each.entry.id, each.entry.path, memory_labels(each.entry))
-        ]
-        return found if len(found) <= most else None
 
-    def newest(self, count: int) -> Sequence[int]:
-        """Rows of the newest memories, newest first; all for a count of 0."""
-        days = [memory.created for memory in self.active]
-        return first_rows(self, dict(enumerate(days)), count)
-
-    def marked(self) -> Sequence[int]:
-        """Rows of the memories that pin themselves."""
-        return [row for row, memory in enumerate(self.active) if memory.pin]
-
-    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
-        """Score inputs of each row."""
-        return [score_inputs(self.active[row]) for row in rows]
-
-    def entries(self, rows: Sequence[int]) -> Sequence[Memory]:
-        """The memory of each row."""
-        return [self.active[row] for row in rows]
+    def _with_reasons(self) -> Iterator[tuple[Memory, Reason | None]]:
+        return zip(self.all_memories, self.exclusions, strict=True)
 
 
-def read_pool(workspace: Workspace, paths: Iterable[str]) -> ReadPool:
+def read_pool(workspace: Workspace, paths: Iterable[str]) -> ReadMemories:
     """Read the memories of files, in the order of the paths."""
     pool = read_pool_up_to(workspace, paths, None)
     assert pool
     return pool
 
 
-def read_pool_up_to(workspace: Workspace, paths: Iterable[str], most: int | None) -> ReadPool | None:
-    """Read the memories of files, in the order of the paths; None as soon as there are more than `most`."""
-    memories: list[Memory] = []
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    for path in paths:
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            file_memories, file_problems = parse_memories(read)
-            memories += file_memories
-            problems += file_problems
-        elif read:
-            problems.append(read)
-        if most is not None and len(memories) > most:
-            return None
-    all_memories, duplicates = distinct_memories(memories)
-    exclusions = exclusion_reasons((memory.id, memory.status, memory.supersedes) for memory in all_memories)
-    active = tuple(memory for memory, reason in zip(all_memories, exclusions, strict=True) if reason is None)
-    return ReadPool(all_memories, exclusions, tuple(documents), (*problems, *duplicates), active)
+def read_pool_up_to(workspace: Workspace, paths: Iterable[str], most: int | None) -> ReadMemories | None:
+    """As `read_pool`; None as soon as there are more than `most`, which is None for no limit."""
+    files = read_files(workspace, paths, parse_memories, most)
+    return ReadMemories(files) if files else None
 
 
 def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tuple[Reason | None, ...]:
@@ -167,11 +116,6 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
     rows = [*memories]
     successors = {old: new for new, status, supersedes in rows if status in ACTIVE_STATUSES for old in supersedes}
     return tuple(exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows)
-
-
-def is_later(created: str, today: date) -> bool:
-    """Whether a memory of a day counts for nothing yet, as it is after `today`. An empty day is before every other."""
-    return created > today.isoformat()
 
 
 def future_reason(created: str, today: date) -> Reason | None:
@@ -242,24 +186,18 @@ def score_rows(pool: MemoryPool, similar: Mapping[int, float], today: date) -> d
     return scores
 
 
-def best_rows(pool: MemoryPool, scores: Mapping[int, Score], layer: Layer) -> list[int]:
-    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates alone (`least_similarity`)."""
+def best_rows(
+    pool: MemoryPool, scores: Mapping[int, Score], layer: Layer, boosts: Mapping[int, float] = NO_BOOSTS
+) -> list[int]:
+    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates alone (`least_similarity`).
+
+    `boosts` has factors of totals by row; a row without one has 1.
+    """
     similarity_of = {row: dict(score)["similarity"] for row, score in scores.items()}
     least = least_similarity(similarity_of.values(), layer.ranking.top)
     rows = [row for row, similarity in similarity_of.items() if similarity >= least]
     keys = {
-        row: (weighted_total(scores[row], layer.ranking.weights), inputs.created)
+        row: (boosts.get(row, 1.0) * weighted_total(scores[row], layer.ranking.weights), inputs.created)
         for row, inputs in zip(rows, pool.score_inputs(rows), strict=True)
     }
     return first_rows(pool, keys, layer.ranking.top)
-
-
-def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:
-    """Rows with the largest keys, largest first; among equals by path, then the later in its file. All for 0."""
-    limit = count or len(keys)
-    smallest = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
-    candidates = [row for row, key in keys.items() if key >= smallest]  # type: ignore[operator]
-    entries = dict(zip(candidates, pool.entries(candidates), strict=True))
-    candidates.sort(key=lambda row: (entries[row].path, -entries[row].line))
-    candidates.sort(key=lambda row: keys[row], reverse=True)  # type: ignore[arg-type,return-value]
-    return candidates[:limit]

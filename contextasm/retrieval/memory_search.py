@@ -3,7 +3,7 @@
 A large pool is indexed, so that later builds need not open the files again. Ranks nothing but the memories of one pool.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -26,8 +26,9 @@ from contextasm.model import (
     weighted_total,
 )
 from contextasm.retrieval.indexed_pools import query_pool
+from contextasm.retrieval.meant_entries import MeantEntries, find_meant
 from contextasm.retrieval.memory_pool import (
-    ReadPool,
+    ReadMemories,
     best_rows,
     pool_patterns,
     read_pool,
@@ -43,9 +44,6 @@ MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
 
 MakeFragment = Callable[[Memory, Layer, Score, Reason | None], Fragment]
 """Makes a fragment of a memory, as the layer shows it, with its score and the reason that excludes it, if any."""
-
-MOST_CHOSEN = 5000
-"""Memories of a layer that rules may mean, up to which they are fragments beside the best; with more, all are."""
 
 INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}
 """Parts of a score that an indexed pool can compute."""
@@ -83,23 +81,31 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         hidden = (problem for document in pool.documents for problem in hidden_problems(document))
         return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *hidden))
 
-    return _query_memories(query, hits, hits)
+    return _query_memories(query, [*query_paths(query)], hits, hits)
 
 
 def can_use_index(query: SourceQuery) -> bool:
-    """Whether an indexed pool can order and score the layer's memories."""
-    layer = query.layer
+    """Whether an indexed pool can order and score the layer's memories.
+
+    Where the profile merges copies or settles conflicts, any memory may be one that takes the place of another.
+    """
+    layer, profile = query.layer, query.build.profile
     needs_memories = layer.memories != MemoryScope() or layer.display.group_template or layer.ranking.order != "best"
     return not (
         query.build.memory_index is None
         or query.build.semantics
+        or profile.merge
+        or profile.conflicts
         or needs_memories
         or {name for name, _ in layer.ranking.weights} - INDEXED_SCORE_PARTS
     )
 
 
 def search_pool(
-    query: SourceQuery, list_all: Callable[[ReadPool], RetrievalResult], match: MatchRows, make_fragment: MakeFragment
+    query: SourceQuery,
+    list_all: Callable[[ReadMemories], RetrievalResult],
+    match: MatchRows,
+    make_fragment: MakeFragment,
 ) -> RetrievalResult:
     """The layer's memories as fragments; above `MANY`, the best ones and a count of the others for each reason.
 
@@ -107,43 +113,45 @@ def search_pool(
     """
     if not can_use_index(query):
         return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
-    use = partial(_best_and_counts, query, list_all, match, make_fragment)
-    return _query_memories(query, use, list_all)
+    paths = [*query_paths(query)]
+
+    def use(pool: MemoryPool) -> RetrievalResult:
+        choices, is_required = query.build.entry_choices, query.layer.limits.required
+        meant = find_meant(pool, choices, paths, is_required=is_required) if choices else MeantEntries()
+        if meant is None:
+            return list_all(read_pool(query.build.workspace, paths))
+        return _best_and_counts(query, PoolMatches(pool, query, match(query, pool), meant), pool, make_fragment)
+
+    return _query_memories(query, paths, use, list_all)
 
 
-def _query_memories(query: SourceQuery, use: Callable[[MemoryPool], T], use_small: Callable[[ReadPool], T]) -> T:
+def _query_memories(
+    query: SourceQuery, paths: Sequence[str], use: Callable[[MemoryPool], T], use_small: Callable[[ReadMemories], T]
+) -> T:
     def use_memories(pool: EntryPool[Memory]) -> T:
         return use(cast("MemoryPool", pool))
 
-    paths, read = [*query_paths(query)], partial(read_pool_up_to, query.build.workspace)
+    read = partial(read_pool_up_to, query.build.workspace)
     return query_pool(query, "memories", paths, read, use_memories, use_small)
 
 
 def _best_and_counts(
-    query: SourceQuery,
-    list_all: Callable[[ReadPool], RetrievalResult],
-    match: MatchRows,
-    make_fragment: MakeFragment,
-    pool: MemoryPool,
+    query: SourceQuery, found: PoolMatches, pool: MemoryPool, make_fragment: MakeFragment
 ) -> RetrievalResult:
-    choice = query.build.chosen_memories
-    chosen = pool.chosen(choice, MOST_CHOSEN) if choice else ()
-    if chosen is None:
-        return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
-    found = PoolMatches(pool, match(query, pool), chosen, query.build.request.date)
-    rows = found.listed(query.layer)
-    listed = [*zip(rows, pool.entries(rows), strict=True)]
-    best = [make_fragment(memory, query.layer, found.score(row), None) for row, memory in listed]
-    own = [make_fragment(each.entry, query.layer, found.score(each.row), found.exclusion(each)) for each in chosen]
-    counts = [_count_fragment(query, reason) for reason in found.uncounted(query, rows)]
-    return RetrievalResult((*best, *own, *counts), tuple(pool.documents), tuple(pool.problems))
+    memories = zip(found.best, pool.entries(found.best), strict=True)
+    best = [make_fragment(memory, query.layer, found.score(row), None) for row, memory in memories]
+    for_rules = [
+        make_fragment(each.entry, query.layer, found.score(each.row), found.exclusion(each)) for each in found.for_rules
+    ]
+    counts = [_count_fragment(query, reason) for reason in found.uncounted()]
+    return RetrievalResult((*best, *for_rules, *counts), tuple(pool.documents), tuple(pool.problems))
 
 
 def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
     patterns = " ".join(pool_patterns(query.layer, query.build.request))
-    status = "".join(f" {value}" for name, value in reason.facts if name == "status")
+    named = "".join(f" {value}" for name, value in reason.facts if name in {"status", "rule"})
     return Fragment(
-        f"{patterns} {reason.code}{status}",
+        f"{patterns} {reason.code}{named}",
         Location(patterns, 0),
         "",
         FragmentDisplay(query.layer.heading[0]),

@@ -4,8 +4,6 @@ A source is one module in `sources` and one line here. The fields stand here and
 the settings check them for every layer, and a build imports only the sources that it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple
@@ -28,8 +26,6 @@ class _SourceEntry(NamedTuple):
     """Whether the open files of a request decide what is found, whatever the layer's paths."""
     shows_text: bool = False
     """Whether files are shown as text, so that a managed block in one leaves no trace."""
-    uses_index: bool = False
-    """Whether the memory index answers in place of the files."""
 
 
 def _import_on_call(module: str, function: str) -> Source:
@@ -53,10 +49,10 @@ _ENTRIES: Mapping[str, _SourceEntry] = {
         _import_on_call("instructions", "instructions"), group_fields=("path",), uses_open=True, shows_text=True
     ),
     "log-search": _SourceEntry(
-        _import_on_call("log_search", "log_search"), ("text",), ("date",), score_parts=("similarity",), uses_index=True
+        _import_on_call("log_search", "log_search"), ("text",), ("date",), score_parts=("similarity",)
     ),
-    "recent": _SourceEntry(recent_memories, _MEMORY, _KEY, uses_index=True),
-    "search": _SourceEntry(search_memories, _MEMORY, _KEY, ("similarity", *_WEIGHED), uses_index=True),
+    "recent": _SourceEntry(recent_memories, _MEMORY, _KEY),
+    "search": _SourceEntry(search_memories, _MEMORY, _KEY, ("similarity", *_WEIGHED)),
     "weighed": _SourceEntry(weighed_memories, _MEMORY, _KEY, _WEIGHED),
     "events": _SourceEntry(
         _import_on_call("events", "events"), ("type", "text"), ("session",), ("similarity", "importance", "recency")
@@ -106,6 +102,3 @@ OPEN_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.uses_
 
 TEXT_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.shows_text)
 """Sources that show files as text, which may hold a managed block."""
-
-INDEXED_SOURCES = frozenset(name for name, entry in _ENTRIES.items() if entry.uses_index)
-"""Sources that the memory index answers in place of the files: of a large pool it gives the best entries alone."""

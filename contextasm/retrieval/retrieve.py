@@ -6,7 +6,7 @@ sources are run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from contextasm.model import (
@@ -21,9 +21,8 @@ from contextasm.model import (
     SourceQuery,
     SourceTask,
 )
-from contextasm.retrieval.memory_pool import pool_patterns
-from contextasm.retrieval.reading import query_paths, with_cleaning
-from contextasm.retrieval.registry import INDEXED_SOURCES, SOURCES
+from contextasm.retrieval.reading import with_cleaning
+from contextasm.retrieval.registry import SOURCES
 from contextasm.text.cleaning import HIDDEN_TEXT, hidden_problems
 from contextasm.text.templates import placeholders
 
@@ -59,16 +58,6 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
         if layer.hidden == "fail":
             _refuse_hidden(layer, results[layer.id])
     return {layer.id: results[layer.id] for layer in build.profile.layers}
-
-
-def unlisted_paths(build: Build) -> Iterator[str]:
-    """Paths of logs that an index may answer for, and of the fragments that count what an index leaves out."""
-    for layer in build.profile.layers:
-        if INDEXED_SOURCES & {*layer.query.sources}:
-            if "log-search" in layer.query.sources:
-                yield from query_paths(SourceQuery(build, layer))
-            if patterns := pool_patterns(layer, build.request):
-                yield " ".join(patterns)
 
 
 def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:

@@ -17,11 +17,12 @@ from contextasm.model import (
     Profile,
     Reason,
     RetrievalResult,
+    Rule,
     RuleEvaluation,
     RuleTrace,
     Workspace,
 )
-from contextasm.rules.evaluate import boost_factor, effects_on, is_target
+from contextasm.rules.evaluate import boost_factor, effects_of_rule, effects_on, is_target, winning_claim
 from contextasm.rules.pins import PINS, is_pinnable, pin_rank, pins_outside_layers, split_at_headings
 from contextasm.text.archived_paths import known_ids, known_paths
 
@@ -82,10 +83,24 @@ def _traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect]) -> tuple[Ru
             rule.line,
             reason.code == "fired",
             reason,
-            tuple(dict.fromkeys(cause for name, cause in lost if name == rule.name)),
+            _causes(rule, lost),
         )
         for rule, reason in evaluation.verdicts
     )
+
+
+def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
+    """The reasons why effects of a rule came to nothing, in its order, whichever fragment told first."""
+    causes = dict.fromkeys(cause for name, cause in lost if name == rule.name)
+    if len(causes) < 2:
+        return tuple(causes)
+    places = {(effect.action, str(effect.target)): place for place, effect in enumerate(effects_of_rule(rule))}
+
+    def sort_key(cause: Reason) -> tuple[int, str]:
+        facts = dict(cause.facts)
+        return places.get((str(facts["action"]), str(facts["target"])), len(places)), str(cause)
+
+    return tuple(sorted(causes, key=sort_key))
 
 
 def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEffect]) -> Layer:
@@ -120,7 +135,7 @@ def _apply_to_fragment(
     """The fragment excluded, pinned or boosted. Effects that are overridden for it are added to `lost`."""
     effects = effects_on(evaluation, item_facts(fragment), protected=layer.limits.required)
     lost += _overridden_effects(effects)
-    claim = next((effect for effect in effects if effect.action != "boost" and effect.rules), None)
+    claim = winning_claim(effects)
     if claim and claim.action == "exclude":
         return fragment if fragment.verdict.excluded else fragment.exclude(Reason.of("rule", rule=claim.rules[0]))
     verdict = fragment.verdict
@@ -146,12 +161,17 @@ def _name_entity(boosts: Iterable[Effect]) -> bool:
 
 
 def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
-    """The facts of a fragment that targets of rules are compared with; an archived one has those of before, too."""
+    """The facts of a fragment that targets of rules are compared with; an archived one has those of before, too.
+
+    What counts entries that are not shown is none of them, and has no facts.
+    """
+    if fragment.verdict.excluded and fragment.verdict.excluded.is_count:
+        return {}
     path = fragment.location.path
     facts: dict[str, str | tuple[str, ...]] = {"path": known_paths(path), "id": known_ids(fragment.id, path)}
-    if fragment.labels.kind == "section":
-        return facts | {"heading": fragment.labels.tags}
     labels = fragment.labels
+    if labels.heading:
+        return facts | {"heading": labels.heading}
     return facts | {"type": labels.kind, "tag": labels.tags, "entity": labels.entities}
 
 

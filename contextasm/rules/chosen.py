@@ -1,38 +1,43 @@
-"""Chosen memories: what the effects of rules may mean among entries that an index answers for.
+"""Chosen entries: what the effects of rules mean among entries that an index answers for, and what they do with them.
 
-An index finds entries by what they are called; `apply` decides what is done with them.
+An index finds entries by what they are called. Those that rules include need decisions of their own (`apply`); the
+others fare alike where the same targets mean them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from contextasm.model import LABEL_KINDS, EntryChoice, RuleEvaluation, Target
-from contextasm.rules.evaluate import is_target
+from contextasm.model import LABEL_KINDS, EntryChoice, EntryChoices, EntryOutcome, Reason, RuleEvaluation, Target
+from contextasm.rules.evaluate import boost_factor, effects_of_targets, is_target, winning_claim
 from contextasm.text.archived_paths import known_paths
 
 
-def targets_in_pools(evaluation: RuleEvaluation) -> Sequence[Target]:
-    """The targets of all effects, each once, without layers."""
-    return [*dict.fromkeys(effect.target for effect in evaluation.effects if effect.target.kind != "layer")]
+def choose_entries(evaluation: RuleEvaluation) -> EntryChoices | None:
+    """The entries that the targets of all effects mean; None where no effect has such a target.
 
-
-def choose_entries(targets: Iterable[Target]) -> EntryChoice:
-    """The entries that the targets may mean. An entity is none: no memory has entities."""
-    every = [*targets]
-    return EntryChoice(
-        ids=frozenset(target.value for target in every if target.kind == "id"),
-        labels=frozenset((target.kind, target.value) for target in every if target.kind in LABEL_KINDS),
-        has_path=partial(_is_path_of, [target for target in every if target.kind in {"path", "heading-path"}]),
+    No entry that an index answers for has an entity, or is a section, unless a rule includes it.
+    """
+    included = [effect.target for effect in evaluation.of("always_include")]
+    effects = (*evaluation.of("exclude"), *evaluation.of("boost"))
+    others = tuple(
+        dict.fromkeys(effect.target for effect in effects if effect.target.kind in {"path", "id", *LABEL_KINDS})
+    )
+    if not (included or others):
+        return None
+    return EntryChoices(
+        included=_choice(included),
+        others=tuple(_choice([target]) for target in others),
+        outcome=partial(_outcome, evaluation, others),
     )
 
 
-def mean_part_of(targets: Sequence[Target], path: str) -> bool:
-    """Whether one of the targets may be a file, or a fragment whose id begins with its path."""
-    starts = tuple(known_paths(path))
-    return _is_path_of(targets, path) or any(
-        target.kind == "id" and target.value.startswith(starts) for target in targets
+def _choice(targets: Sequence[Target]) -> EntryChoice:
+    return EntryChoice(
+        ids=frozenset(target.value for target in targets if target.kind == "id"),
+        labels=frozenset((target.kind, target.value) for target in targets if target.kind in LABEL_KINDS),
+        has_path=partial(_is_path_of, [target for target in targets if target.kind in {"path", "heading-path"}]),
     )
 
 
@@ -41,5 +46,14 @@ def _is_path_of(targets: Sequence[Target], path: str) -> bool:
     return any(
         target.value in paths if target.kind == "heading-path" else is_target(target, {"path": paths})
         for target in targets
-        if target.kind in {"path", "heading-path"}
     )
+
+
+def _outcome(
+    evaluation: RuleEvaluation, targets: Sequence[Target], meant: set[int], is_protected: bool
+) -> EntryOutcome:
+    """The outcome of an entry that no rule includes, and these of the targets mean, by their places."""
+    means = {targets[place] for place in meant}.__contains__
+    effects = effects_of_targets(evaluation, means, protected=is_protected)
+    claim = winning_claim(effects)
+    return EntryOutcome(Reason.of("rule", rule=claim.rules[0]) if claim else None, boost_factor(effects))

@@ -6,7 +6,8 @@ that is overridden keep their reason, as data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import prod
 
 from contextasm.model import Effect, Facts, Reason, Rule, RuleEvaluation, Target
@@ -71,7 +72,8 @@ def _field_values(facts: Facts, field: str) -> tuple[str, ...]:
 # --- Conflicts between effects ---------------------------------------------------------------------------------------
 
 
-def _effects_of(rule: Rule) -> Iterator[Effect]:
+def effects_of_rule(rule: Rule) -> Iterator[Effect]:
+    """The effects that a rule asks for, in its order."""
     # Inclusions come first: a rule that excludes a folder may spare a file of it.
     rules = (rule.name,)
     yield from (Effect("always_include", target, 1, rules) for target in rule.include)
@@ -83,7 +85,7 @@ def _effects_of(rule: Rule) -> Iterator[Effect]:
 
 def _merge_by_target(rules: Iterable[Rule]) -> Iterable[Effect]:
     merged: dict[tuple[str, Target], Effect] = {}
-    for effect in (effect for rule in rules for effect in _effects_of(rule)):
+    for effect in (effect for rule in rules for effect in effects_of_rule(rule)):
         key = effect.action, effect.target
         merged[key] = _merge(merged[key], effect) if key in merged else effect
     return merged.values()
@@ -139,9 +141,14 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
     The item has the facts `path`, `heading`, `tag`, `type`, `id` and `entity`. A protected item (of L1, say) can't be
     excluded: exclusions of it are returned without a rule.
     """
-    effects = [
-        effect for effect in evaluation.effects if effect.target.kind != "layer" and is_target(effect.target, item)
-    ]
+    return effects_of_targets(evaluation, partial(_means, item), protected=protected)
+
+
+def effects_of_targets(
+    evaluation: RuleEvaluation, means: Callable[[Target], bool], *, protected: bool = False
+) -> tuple[Effect, ...]:
+    """The effects on an item of which `means` says whether a target means it (`effects_on`)."""
+    effects = [effect for effect in evaluation.effects if effect.target.kind != "layer" and means(effect.target)]
     claims = [effect for effect in effects if effect.action != "boost"]
     boosts = [effect for effect in effects if effect.action == "boost"]
     refused = [_refuse(effect) for effect in claims if protected and effect.action == "exclude"]
@@ -156,6 +163,11 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
     return (*refused, winner, *boosts)
 
 
+def winning_claim(effects: Iterable[Effect]) -> Effect | None:
+    """The inclusion or exclusion that holds among the effects on one item; None where neither does."""
+    return next((effect for effect in effects if effect.action != "boost" and effect.rules), None)
+
+
 def _refuse(exclusion: Effect) -> Effect:
     reason = Reason.of("protected", action=exclusion.action, target=str(exclusion.target))
     return exclusion._replace(rules=(), lost=exclusion.lost + tuple((name, reason) for name in exclusion.rules))
@@ -164,6 +176,10 @@ def _refuse(exclusion: Effect) -> Effect:
 def boost_factor(effects: Iterable[Effect]) -> float:
     """The product of all boosts, `MOST_WEIGHT` at most; 1 without any."""
     return min(prod(effect.value for effect in effects if effect.action == "boost"), MOST_WEIGHT)
+
+
+def _means(item: Facts, target: Target) -> bool:
+    return is_target(target, item)
 
 
 def is_target(target: Target, item: Facts) -> bool:

@@ -61,7 +61,7 @@ def split_at_headings(fragment: Fragment, layer: Layer, evaluation: RuleEvaluati
                 text=text,
                 location=fragment.location._replace(line=line),
                 display=fragment.display._replace(place=(*fragment.display.place, number)),
-                labels=fragment.labels._replace(tags=(title[1],) if title else (), kind="section" if title else ""),
+                labels=fragment.labels._replace(tags=(), kind="", heading=title[1] if title else ""),
             )
 
 
@@ -132,8 +132,8 @@ def included_file(workspace: Workspace, path: str) -> Document | Problem | None:
 
 def _is_included(target: Target, fragment: Fragment) -> bool:
     if target.kind in {"path", "heading-path"}:
-        titles = map(str.casefold, fragment.labels.tags)
-        holds_section = fragment.labels.kind != "section" or target.heading.casefold() in titles
+        title = fragment.labels.heading.casefold()
+        holds_section = not title or target.heading.casefold() == title
         return target.value in known_paths(fragment.location.path) and holds_section
     if target.kind == "id":
         return target.value in known_ids(fragment.id, fragment.location.path)
@@ -186,7 +186,7 @@ def _pins_of(document: Document, effect: Effect, evaluation: RuleEvaluation, pla
 
 def _pinned(part: Fragment, effect: Effect, evaluation: RuleEvaluation) -> Fragment:
     names = [effect.rules[0]]
-    if part.labels.kind == "section":
+    if part.labels.heading:
         names += [
             other.rules[0]
             for other in evaluation.of("always_include")

@@ -3,8 +3,6 @@
 Of files, of values that their escapes spell, of arguments and of names alike. Nothing is decoded here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -3,8 +3,6 @@
 A comment that is never closed is text, and so is one inside code.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -39,10 +39,16 @@ def split_dated_name(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
+def dated_name(path: str) -> tuple[str, date | None, str] | None:
+    """As `split_dated_name` of the name of a file, with its day in between: None for one that no calendar has."""
+    match = _DATED_NAME.fullmatch(path, path.rfind("/") + 1)
+    return (match[1], _calendar_date(match[1]), match[2]) if match else None
+
+
 def day_of_name(path: str) -> date | None:
     """The day that the name of a file begins with; None for a name without a day of the calendar."""
-    parts = split_dated_name(path.rpartition("/")[2])
-    return parse_date(parts[0]) if parts else None
+    parts = dated_name(path)
+    return parts[1] if parts else None
 
 
 def parse_date(text: str) -> date | None:

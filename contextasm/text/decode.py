@@ -23,7 +23,8 @@ from contextasm.model import (
     Problem,
     Span,
 )
-from contextasm.text.cleaning import CleanText, clean_text, clean_value
+from contextasm.text.cleaning import clean_text, clean_value
+from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.front_matter import front_matter
 from contextasm.text.json_reader import load_json
 from contextasm.text.managed_block import without_block
@@ -36,16 +37,22 @@ _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\x
 _GZIP_STEP = 4096
 """Bytes of a compressed file that are taken at a time, so that one of many small members takes no longer."""
 
-_MOST_CACHED = 1 << 16
-"""Characters of a text whose clean form is cached for the next build of the process."""
-
 
 def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
     """The document in a file's bytes; a problem that names the byte where the bytes are no text.
 
     Lines of a managed block are blank in its text: no build reads what a build wrote. The bytes of a `.gz` file are
-    decompressed, up to `MAX_FILE`.
+    decompressed, up to `MAX_FILE`. Documents of up to `MOST_CACHED` bytes are kept by content for the next build of
+    the process, but for compressed ones, which may be of any size.
     """
+    if len(data) > MOST_CACHED or path.endswith(".gz"):
+        return _decoded(path, data, cleaning)
+    document = _cached_document(path, data, cleaning)
+    # A mapping can be changed by whoever gets it.
+    return document._replace(front={**document.front}) if isinstance(document, Document) else document
+
+
+def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
     content = _decompressed(path, data) if path.endswith(".gz") else data
     if isinstance(content, Problem):
         return content
@@ -55,7 +62,7 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
     except UnicodeDecodeError as error:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
-    clean = _cached_clean(text, cleaning) if len(text) <= _MOST_CACHED else clean_text(text, cleaning)
+    clean = clean_text(text, cleaning)
     text, block = without_block(clean.text)
     document = Document(
         path,
@@ -81,8 +88,8 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
 
 
 @lru_cache(maxsize=256)
-def _cached_clean(text: str, cleaning: Cleaning) -> CleanText:
-    return clean_text(text, cleaning)
+def _cached_document(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
+    return _decoded(path, data, cleaning)
 
 
 def _decompressed(path: str, data: bytes) -> bytes | Problem:

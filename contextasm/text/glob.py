@@ -12,8 +12,6 @@ Three forms of pattern exist, each as its users know it elsewhere:
   keys of memories use it.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 Finding, decoding and removing only: no severity. Characters that a script or an emoji needs stay, and are not reported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations

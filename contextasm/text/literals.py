@@ -5,8 +5,6 @@ wherever an excerpt begins: its lines are indented as its opening is, or it open
 that).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from contextasm.model import Document, Location, Problem
+from contextasm.text.content_cache import cached_by_content
 from contextasm.text.markdown import TextBlock, blocks, list_mark
 from contextasm.text.passage import passage
 
@@ -41,6 +42,7 @@ class LogLine(NamedTuple):
         return self.location.line
 
 
+@cached_by_content
 def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.
 

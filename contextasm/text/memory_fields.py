@@ -68,25 +68,37 @@ class _WrittenFields:
         self._line = line
         self._report = report
 
+    # A memory states few of its fields: each method first looks whether there is one at all.
+
     def word(self, name: str, default: str = "") -> str:
-        value = self._fields.get(name, default)
+        if name not in self._fields:
+            return default
+        value = self._fields[name]
         return (value if isinstance(value, str) else ", ".join(value)).strip() or default
 
     def words(self, name: str) -> tuple[str, ...]:
-        value = self._fields.get(name, ())
+        if name not in self._fields:
+            return ()
+        value = self._fields[name]
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip() for part in parts if part.strip())
 
     def day(self, name: str) -> str:
+        if name not in self._fields:
+            return ""
         parsed = self._parsed(name, parse_leading_date, "a date, YYYY-MM-DD", "bad-memory-date")
         return str(parsed) if parsed else ""
 
     def share(self, name: str, in_words: Mapping[str, float]) -> float:
         """A number from 0 to 1, or the word for one; 0.5 for none."""
+        if name not in self._fields:
+            return 0.5
         parsed = self._parsed(name, lambda value: _share_or_word(value, in_words), _share_form(in_words))
         return 0.5 if parsed is None else parsed
 
     def is_set(self, name: str) -> bool:
+        if name not in self._fields:
+            return False
         return bool(self._parsed(name, lambda value: YES.get(value.casefold()), "true or false"))
 
     def _parsed(self, name: str, parse: Callable[[str], T | None], form: str, code: str = "bad-memory") -> T | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 
 from contextasm.model import Memory, Problem
+
+_NUMBERS = re.compile(r"(?:~\d+)+\Z")
 
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
@@ -34,6 +37,11 @@ def unique_ids(ids: Iterable[str]) -> list[str]:
         next_number[name] = number
         unique[free] = None
     return [*unique]
+
+
+def id_root(name: str) -> str:
+    """An id without the numbers that make it another than an earlier one. Ids of different roots never meet."""
+    return _NUMBERS.sub("", name) if "~" in name else name
 
 
 def duplicate_id_problem(name: str, path: str, line: int) -> Problem:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.comments import without_block_comments
+from contextasm.text.content_cache import cached_by_content
 from contextasm.text.dates import parse_leading_date
 from contextasm.text.front_matter import Value, attributes, broken_attributes
 from contextasm.text.literals import closes_fence, fence_opening
@@ -35,6 +36,7 @@ class _Bullet(NamedTuple):
     """The date of the heading above it; empty for none."""
 
 
+@cached_by_content
 def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories of one file, in file order, and the problems in them.
 

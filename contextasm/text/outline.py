@@ -4,12 +4,12 @@
 is a heading for some readers only, or in another excerpt, loses what could make it one. Fenced code stays as it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.literals import Literal, fence_opening, indent_of, literal_at
 from contextasm.text.markdown import heading, is_rule, is_underline
 
@@ -44,6 +44,10 @@ def nest(text: str, level: int, only_above: bool = False) -> NestedText:
     """
     if not ("#" in text or "```" in text or "~~~" in text or _SUSPECT.search(text)):
         return NestedText(text)
+    return (_cached_nested if len(text) <= MOST_CACHED else _nested)(text, level, only_above)
+
+
+def _nested(text: str, level: int, only_above: bool) -> NestedText:
     lines = text.split("\n")
     outline = _Outline(lines)
     offset = 0 if only_above else outline.offset(level)
@@ -54,6 +58,11 @@ def nest(text: str, level: int, only_above: bool = False) -> NestedText:
         lines[line] = words
     removed = tuple(outline.underlines)
     return NestedText("\n".join(line for n, line in enumerate(lines) if n not in outline.underlines), removed)
+
+
+@lru_cache(maxsize=1024)
+def _cached_nested(text: str, level: int, only_above: bool) -> NestedText:
+    return _nested(text, level, only_above)
 
 
 def _with_level(line: str, level: int) -> str:

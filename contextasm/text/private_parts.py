@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
+from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.literals import closes_fence, fence_opening
 from contextasm.text.markdown import heading
@@ -26,9 +27,6 @@ _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
 _FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
 _FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
 _BEHIND_BRACES = " \t\r.,;:!?*_)]'\"\u3002\uff01\uff1f"
-_MOST_CACHED = 1 << 16
-"""Characters of a text whose private lines are cached for the next build of the process."""
-
 _DATA_NAMES = (".yaml", ".yml", ".json")
 
 
@@ -42,7 +40,7 @@ def withhold(document: Document, parse: Parse | None) -> Document:
     if says_private_in_front(lines, len(lines) if document.head else 0) or _is_private_data(document, parse):
         return withhold_file(document)
     text = document.text
-    numbers = _cached_private_lines(text) if len(text) <= _MOST_CACHED else _private_lines(text.split("\n"))
+    numbers = _cached_private_lines(text) if len(text) <= MOST_CACHED else _private_lines(text.split("\n"))
     return _without_lines(document, {document.line + number for number in numbers})
 
 

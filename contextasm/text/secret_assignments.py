@@ -91,13 +91,16 @@ def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
 
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
-_WORD = r"(?:(?i:bearer|token|basic|api-?key)\s{1,3})?[A-Za-z0-9+/_.~=\\\"'-]{16}"
-_VALUE = rf"{_BEFORE_VALUE}{_WORD}"
+_LONG = r"[A-Za-z0-9+/_.~=\\\"'-]{16}"
+_TOKEN = rf"(?i:bearer|token|basic|api-?key)\s{{1,3}}{_LONG}"
+_WORD = rf"(?:{_LONG}|{_TOKEN})"
+_VALUE = rf"[*`]{{0,2}}+\s{{0,3}}+(?=\S{{5}})[\\'\"`*]{{0,5}}{_WORD}"
+"""`_BEFORE_VALUE` and a long word. No word begins with what its first two parts take, so they give nothing back."""
 _COLON = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
 _EQUALS_SIGN = f"=>?{_VALUE}"
-_COMMA = rf",(?<=['\"],)\s{{0,3}}['\"]{_WORD}"
+_COMMA = rf",(?:(?<=['\"],)\s{{0,3}}['\"]{_LONG}|\s{{0,3}}[\\'\"]{{0,4}}{_TOKEN})"
 _TAG = r">[^\s<>]{16,256}</"
-_ARGUMENT = r"-(?:(?<=--)[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|key)[ \t]|u(?<=\s-u)|(?<=--)user[ =])"
+_ARGUMENT = r"-(?:(?<=--)(?:[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|key)[ \t]|user[ =])|u(?<=\s-u))"
 
 
 def has_assignment(text: str) -> bool:
@@ -113,4 +116,4 @@ def has_assignment(text: str) -> bool:
 
 def has_argument(text: str) -> bool:
     """Whether a text may hold a secret as an argument of a command."""
-    return has("-", _ARGUMENT, text) or ("login " in text and "password" in text)
+    return has("-", _ARGUMENT, text) or ("password" in text and "login " in text)

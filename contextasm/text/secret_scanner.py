@@ -4,8 +4,6 @@ Nobody is asked whether a key works. A secret is never handed on: a result holds
 and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its secrets, and they are not reported.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -13,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Secret, Span
-from contextasm.text.secret_families import FAMILIES
-from contextasm.text.secret_shapes import SecretSpan, shape_spans
+from contextasm.text.secret_families import shapes_to_search
+from contextasm.text.secret_shapes import SecretSpan, has, shape_spans
 
 _MASK = re.compile(r"\[masked:([a-z0-9-]+)\]")
 
@@ -140,7 +138,7 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 def _spans(text: str) -> list[SecretSpan]:
     """The secrets, none of which overlap, without those that a comment allows."""
-    shapes = [shape for may_hold, family in FAMILIES if may_hold(text) for shape in family()]
+    shapes = shapes_to_search(text)
     spans = list[SecretSpan]()
     if _may_hold_block(text):
         from contextasm.text.secret_blocks import block_spans  # here: few texts hold one
@@ -149,11 +147,13 @@ def _spans(text: str) -> list[SecretSpan]:
     if shapes:
         folded_text = _fold(text)
         spans += [span for shape in shapes for span in shape_spans(text, folded_text, shape)]
+    if not spans:
+        return []
     return _without_allowed(text, _merge(spans))
 
 
 def _may_hold_block(text: str) -> bool:
-    return ("-" in text and ("-----BEGIN" in text or "Private-Lines:" in text)) or (":" in text and "Secret" in text)
+    return ("-" in text and ("-----BEGIN" in text or "Private-Lines:" in text)) or has(":", r"kind:\s*Secret", text)
 
 
 def _fold(text: str) -> str:
@@ -181,7 +181,7 @@ _ALLOWED = r"(?:<!--\s*ctxasm: allow-secret\s*-->|#\s*ctxasm: allow-secret)\s*\Z
 
 def _without_allowed(text: str, spans: Sequence[SecretSpan]) -> list[SecretSpan]:
     """The spans but for those whose last line ends in the comment."""
-    if not spans or "ctxasm: allow-secret" not in text:
+    if "ctxasm: allow-secret" not in text:
         return list(spans)
     kept, stop, allowed = [], -1, False
     for span in spans:

@@ -4,8 +4,6 @@ A shape is *common* or *wider*. Everything of a common shape is a secret, and a 
 wider shape also fits other texts, so placeholders of it are no secrets.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -82,7 +82,7 @@ def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str])
 def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
     logs = read_logs(workspace, {}, _paths(workspace, owners, LOG_ARCHIVES))
     problems += logs.problems
-    for line in logs.lines:
+    for line in logs.active:
         entry = line_entry(line, log_day(line.path))
         yield _Entry(entry, ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0), line.is_heading)
 

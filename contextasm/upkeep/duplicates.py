@@ -58,8 +58,8 @@ class SimilarMemories:
 
     def alike(self, name: str) -> Mapping[str, float]:
         """Similarity, from `LIKE` to 1, of the classes that are like this one, itself first, the most similar first."""
-        shares = self._shares.get(name, {})
-        return {name: 1.0, **dict(sorted(shares.items(), key=lambda item: -item[1]))}
+        shares = self._shares.get(name)
+        return {name: 1.0, **dict(sorted(shares.items(), key=lambda item: -item[1]))} if shares else {name: 1.0}
 
 
 class DuplicateGroup(NamedTuple):
@@ -88,7 +88,8 @@ def group_duplicates(
     firsts: dict[str, list[str]] = {}
     for memory in memories:
         own = similar.class_of(memory)
-        for id_ in _groups_to_join(similar, own, firsts) if edits.can_archive(memory) else ():
+        candidates = [*_groups_to_join(similar, own, firsts)]
+        for id_ in candidates if candidates and edits.can_archive(memory) else ():
             group = groups[id_]
             if edits.can_change(group.kept) and can_merge(group.merged, memory):
                 merged = merge_memories(group.merged, memory)

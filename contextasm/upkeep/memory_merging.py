@@ -59,4 +59,6 @@ def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
 
 def changed_fields(old: Memory, new: Memory) -> dict[str, str]:
     """The fields in which two states of a memory differ, as they are written."""
+    if old == new:
+        return {}
     return {name: field_text(value) for name, value in new._asdict().items() if value != getattr(old, name)}

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.matching import list_names
 from contextasm.workspace.editing.files import locked, save_file
-from contextasm.workspace.editing.memories import MemoryEditor, find_memories
+from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
 
 
@@ -40,15 +41,20 @@ class StatusChange(NamedTuple):
     """Its status before; the same where nothing has changed."""
 
 
-def change_status(workspace: Folder, names: Sequence[str], action: str, owner: str = "") -> list[StatusChange]:
+def change_status(
+    workspace: Folder, names: Sequence[str], action: str, owner: str = "", stored_ids: FolderOfIds | None = None
+) -> list[StatusChange]:
     """Make the step `action` with each memory that is named by its id; all of them, or none.
 
-    `owner` is the folder of one owner; empty for all owners. Raises `ContextasmError` for an unknown id, for one that
-    several owners use, and for a memory that can't make the step.
+    `owner` is the folder of one owner; empty for all owners. `stored_ids` spares reading files.
+
+    Raises `ContextasmError` for an unknown id, for one that several owners use, and for a memory that can't make the
+    step.
     """
     step = STEPS[action]
     with locked(workspace):
-        memories = [_only_memory(workspace, name, owner) for name in dict.fromkeys(names)]
+        ids = WorkspaceIds(workspace, owner, stored_ids)
+        memories = [_only_memory(ids, name) for name in dict.fromkeys(names)]
         for memory in memories:
             _refuse_other_status(memory, step)
         editors: dict[str, MemoryEditor] = {}
@@ -86,8 +92,8 @@ def _changed_in_store(workspace: Folder, memories: Sequence[Memory], step: Statu
     return [StatusChange(after, before.status) for before, after in pairs]
 
 
-def _only_memory(workspace: Folder, name: str, owner: str) -> Memory:
-    memories = find_memories(workspace, name, owner)
+def _only_memory(ids: WorkspaceIds, name: str) -> Memory:
+    memories = ids.find(name)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         hint = "name one with -a NAME or -t NAME; nothing has been changed"

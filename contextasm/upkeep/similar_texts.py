@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from heapq import nsmallest
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -90,11 +89,9 @@ class _RareParts:
     def __init__(self, texts: Sequence[str]) -> None:
         """Find the rarest parts of each text, but for those that no other has."""
         all_parts = [_parts(text) for text in texts]
-        counts = Counter(part for parts in all_parts for part in parts)
-        shared = {part: count for part, count in counts.items() if count > 1}
-        self._rarest = [
-            nsmallest(2 * _RAREST, ((shared[part], part) for part in parts if part in shared)) for parts in all_parts
-        ]
+        counts = Counter(chain.from_iterable(all_parts))
+        shared = {part for part, count in counts.items() if count > 1}
+        self._rarest = [sorted([(counts[part], part) for part in parts & shared])[: 2 * _RAREST] for parts in all_parts]
         self._postings: dict[str, list[int]] = {}
 
     def candidates(self, number: int) -> Sequence[int]:
@@ -108,7 +105,9 @@ class _RareParts:
                 posting.append(number)
         hits = Counter(chain.from_iterable(lists))
         hits.pop(number, None)
-        return sorted(other for other, _ in hits.most_common(_MAX_CANDIDATES))
+        if len(hits) <= _MAX_CANDIDATES:
+            return sorted(hits)
+        return sorted(sorted(hits, key=hits.__getitem__, reverse=True)[:_MAX_CANDIDATES])
 
 
 def _parts(text: str) -> set[str]:

@@ -18,7 +18,7 @@ from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories, superseded_by
 from contextasm.text.similarity import fold_text, is_same
 from contextasm.upkeep.similar_texts import similar_pairs
-from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
 
 PROJECT = "project"
 """Owner of the files that are no agent's and no team's."""

@@ -15,7 +15,7 @@ from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.private_parts import withheld_lines
 from contextasm.upkeep.tidy_files import TidyFiles
-from contextasm.workspace.editing.memories import MEMORY_FOLDERS
+from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
 

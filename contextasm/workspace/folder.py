@@ -125,7 +125,7 @@ class Folder:
     def stamp(self, path: str) -> FileStamp | None:
         """Times, size and inode of a file; None for a link, and for anything but a regular file of the workspace."""
         try:
-            if not self.holds(os.path.dirname(path)):
+            if not self.holds(path.rpartition("/")[0]):
                 return None
             status = os.lstat(self._full(path))
         except OSError:

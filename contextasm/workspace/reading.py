@@ -4,8 +4,6 @@ A pipe, a socket, a device or a folder is never opened for its content, so nothi
 decided in `text/decode.py`.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -30,8 +30,8 @@ HOMES = {
     "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
     "rapidfuzz": "text.similarity text.matching retrieval.search.spelling ranking.deduplicate",
     "regex": "text rules.operators config.patterns",
-    # Tables of commands and of sources.
-    "importlib.import_module": "cli.app retrieval.registry",
+    # Tables of commands and of sources, and imports that wait for their use.
+    "importlib.import_module": "cli.app cli.deferred_imports retrieval.registry",
 }
 HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich", "psycopg2")
 WORLD = "os sys io time random locale socket subprocess logging pathlib shutil tempfile asyncio threading".split()

@@ -98,6 +98,16 @@ def test_a_field_that_decides_is_not_said_to_decide_nothing(key: str) -> None:
     assert not re.search(rf"{denial}[^.]*\b{key}\b", fields)
 
 
+@pytest.mark.parametrize("page", ["man/ctxasm.yaml.5", "docs/store.md"])
+def test_the_papers_have_every_problem_of_a_store(page: str) -> None:
+    """Each id that the code has, `store-unreachable` and its like, so that a line of a log can be looked up."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "contextasm").rglob("*.py"))
+    ids = {*re.findall(r'"(store-[a-z-]+)"', code)}
+    written = (ROOT / page).read_text(encoding="utf-8").replace("\\-", "-")
+    assert {"store-unreachable", "store-files"} < ids
+    assert [each for each in sorted(ids) if each not in written] == []
+
+
 @pytest.mark.parametrize("key", SETTINGS)
 def test_the_manual_page_has_every_variable(key: str) -> None:
     """Each setting may be set by one."""

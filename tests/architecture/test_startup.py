@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.cli.deferred_imports import UNUSED
 from tests.command import COMMAND, LUNA, fill, inside, python
 
 HEAVY = (
@@ -88,6 +89,42 @@ def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     unneeded = {"json", "tempfile", "unittest", "urllib.request", "http.client", "ssl", "socket", "zoneinfo"}
     assert others == set()
     assert modules & unneeded == set()
+    assert modules & set(UNUSED) == set()
+
+
+def test_deferred_module_is_there_when_a_library_uses_it() -> None:
+    """What typer holds answers as the module does, and everybody else gets the module."""
+    script = (
+        "import sys\n"
+        "from contextasm.cli.deferred_imports import UNUSED, deferred_imports\n"
+        "with deferred_imports(UNUSED):\n"
+        "    import typer.main\n"
+        "held = typer.main.subprocess\n"
+        "print('subprocess' in sys.modules)\n"
+        "print(held.run([sys.executable, '-c', ''], check=True).returncode)\n"
+        "import subprocess\n"
+        "print(held is subprocess, held.run is subprocess.run, hasattr(held, 'nothing'))\n"
+    )
+    assert python(script).out.split("\n") == ["False", "0", "False True False", ""]
+
+
+def test_module_that_is_loaded_or_asked_for_is_not_deferred() -> None:
+    """`from NAME import` gets the real thing at once, and no module is loaded a second time."""
+    script = (
+        "import sys, textwrap\n"
+        "from contextasm.cli.deferred_imports import deferred_imports\n"
+        "before = textwrap\n"
+        "with deferred_imports(['textwrap', 'bisect', 'no_such_module']):\n"
+        "    import textwrap, no_such_module\n"
+        "    from bisect import insort\n"
+        "import bisect\n"
+        "print(textwrap is before, insort is bisect.insort, 'no_such_module' in sys.modules)\n"
+        "try:\n"
+        "    no_such_module.anything\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    assert python(script).out == "True True False\nNo module named 'no_such_module'\n"
 
 
 def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path: Path) -> None:

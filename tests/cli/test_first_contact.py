@@ -119,21 +119,25 @@ def test_check_groups_findings_by_file_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_slow_build_shows_its_progress_on_a_terminal_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line that is erased in the end; a pipe sees nothing of it."""
-    screen, pipe = _Screen(), io.StringIO()
+    """In one line that is erased in the end; a pipe and a dumb terminal see nothing of it."""
+    screen, pipe, dumb = _Screen(), io.StringIO(), _Screen()
+    monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys, "stderr", screen)
     with progress_line(lambda: "building", quiet=False, after=0.02):
         assert screen.shown.wait(TIMEOUT)
     assert re.fullmatch(r"(\r\x1b\[Kctxasm: building \(\d+ s\))+\r\x1b\[K", screen.getvalue())
-    monkeypatch.setattr(sys, "stderr", pipe)
-    with progress_line(lambda: "building", quiet=False, after=0.0):
-        pass
-    assert pipe.getvalue() == ""
+    for stream, term in ((pipe, "xterm-256color"), (dumb, "dumb"), (dumb, "")):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("TERM", term) if term else monkeypatch.delenv("TERM")
+        with progress_line(lambda: "building", quiet=False, after=0.0):
+            pass
+    assert (pipe.getvalue(), dumb.getvalue()) == ("", "")
 
 
 def test_a_first_index_shows_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says how much of the index is made, for a build and a search alike; without an index, files are counted."""
     monkeypatch.setattr(progress, "SILENT_SECONDS", 0.02)
+    monkeypatch.setenv("TERM", "xterm-256color")
     root = fill(tmp_path, {"agents/a/memories/m.md": "- banning\n"})
     prepared = prepare_build(Options(workspace=str(root)), process_environment())
     indexes = prepared.build.memory_index
@@ -144,7 +148,8 @@ def test_a_first_index_shows_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: py
     indexes.steps.step()
     with build_progress(prepared, "searching"):
         assert screen.shown.wait(TIMEOUT)
-    assert re.search(r"\r\x1b\[Kctxasm: searching: indexing memories .*━.* 25% \(\d+ s\)\r\x1b\[K", screen.getvalue())
+    line = r"\r\x1b\[Kctxasm: searching: indexing memories [━╸]+ +25% \(\d+ s\)\r\x1b\[K"
+    assert re.search(line, screen.getvalue()), "codes of colour would be left of it as letters"
     again = _Screen()
     monkeypatch.setattr(sys, "stderr", again)
     indexes.steps.begin(0)

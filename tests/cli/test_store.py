@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import socketserver
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.command import COMMAND, clean
-from tests.postgres import TEAM, Database, Server, mirrored, new_database, running_server, wait_for
+from contextasm.workspace.editing.files import hold_lock_file
+from contextasm.workspace.store import mirror
+from tests.command import COMMAND, clean, fill, inside
+from tests.postgres import FILES, TEAM, Database, Server, mirrored, new_database, running_server, wait_for
 
 pytestmark = pytest.mark.postgres
 
@@ -51,6 +57,112 @@ def test_status(database: Database, root: Path) -> None:
     assert json.loads(database.ctxasm(root, "store", "--json", role="reader").out)["homes"][0]["access"] == "read"
     refused = database.ctxasm(root, "store", role="outsider")
     assert "store-refused" in refused.err
+
+
+@pytest.mark.parametrize("action", ["init", "status", "pull", "import", "export", "migrate"])
+def test_no_hint_names_the_command_that_was_just_run(
+    database: Database, root: Path, tmp_path: Path, action: str
+) -> None:
+    """While the server is away, and where it lets nobody in."""
+    words = ("store", action, *(("--to", str(tmp_path / "out")) if action == "export" else ()))
+    for result in (database.ctxasm(root, *words, **AWAY), database.ctxasm(root, *words, role="nobody_knows")):
+        assert result.code in {1, 2}
+        assert f"ctxasm store {action}`" not in result.err
+
+
+class FakeServer(NamedTuple):
+    """What answers every connection with one error of the server, as its protocol has it."""
+
+    port: int
+
+
+@pytest.fixture
+def refusing(request: pytest.FixtureRequest) -> Iterator[FakeServer]:
+    """A server that refuses in the words of the parameter: severity and message."""
+    severity, message = request.param
+    fields = f"S{severity}\0VFATAL\0C28P01\0M{message}\0\0".encode()
+    answer = b"E" + (4 + len(fields)).to_bytes(4, "big") + fields
+
+    class Refusal(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            while len(head := self.request.recv(8)) == 8:
+                if int.from_bytes(head[4:], "big") in {80877103, 80877104}:  # whether it takes TLS or GSSAPI
+                    self.request.sendall(b"N")
+                else:
+                    self.request.recv(int.from_bytes(head[:4], "big") - 8)
+                    self.request.sendall(answer)
+                    return
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Refusal) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        yield FakeServer(listening.server_address[1])
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("refusing", "problem"),
+    [
+        (("FATAL", 'password authentication failed for user "luna"'), "store-login"),
+        (("FATAL", 'database "agents" does not exist'), "store-login"),
+        (("SCHWERWIEGEND", "Passwort-Authentifizierung für Benutzer »luna« fehlgeschlagen"), "store-login"),
+        (("致命的エラー", 'ロール"luna"は存在しません'), "store-login"),
+        (("ÖLÜMCÜL (FATAL)", '"luna" kullanıcısı için şifre doğrulaması başarısız oldu'), "store-login"),
+        (("FATAL", "the database system is starting up"), "store-busy"),
+        (("FATAL", "sorry, too many clients already"), "store-busy"),
+    ],
+    indirect=["refusing"],
+)
+def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
+    tmp_path: Path, refusing: FakeServer, problem: str
+) -> None:
+    """It speaks its own before it knows who asks; that it may have no room yet is understood in English alone."""
+    address = f"memories:\n  store: postgresql://luna@127.0.0.1:{refusing.port}/agents\n  homes: [{TEAM}]\n"
+    root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"date: 2025-03-14\n{address}"}, base={})
+    result = inside(*BUILD[:1], "-a", "luna", "-t", "q1", "--strict", "-w", root, env={"CTXASM_TRUST": str(root)})
+    assert (result.code, f"[{problem}]" in result.err) == (1, True), result.err
+    assert "can't be reached" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')", "store-version"),
+        ("DELETE FROM ctxasm.migration WHERE number > 1", "store-version"),
+        ("DROP SCHEMA ctxasm CASCADE", "store-missing"),
+        ("REVOKE SELECT ON ctxasm.memory FROM PUBLIC", "store-failed"),
+    ],
+)
+def test_each_reason_why_a_mirror_is_not_brought_up_to_date_has_its_own_id(
+    database: Database, root: Path, statement: str, problem: str
+) -> None:
+    """The mirror is read, `--strict` fails, and `status` exits with 1."""
+    assert database.ctxasm(root, *BUILD).code == 0
+    database.run(statement)
+    result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
+    assert (result.code, "The launch is on Friday" in result.out) == (0, True)
+    assert f"[{problem}]" in result.err
+    assert database.ctxasm(root, *BUILD, "--strict").code == 1
+    assert (database.ctxasm(root, "store").code, "not available" in database.ctxasm(root, "store").out) == (1, True)
+
+
+def test_a_missing_driver_is_told_as_that(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that installs it."""
+    monkeypatch.setitem(sys.modules, "psycopg2", None)
+    result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
+    assert ("[store-driver]" in result.err, "contextasm[postgres]" in result.err) == (True, True)
+
+
+def test_a_mirror_that_another_pull_holds_is_busy(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read as it is."""
+    assert database.ctxasm(root, *BUILD).code == 0
+    monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.05)
+    with hold_lock_file(root.resolve() / ".ctxasm/store.lock", patience=None):
+        result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
+    assert ("[store-busy]" in result.err, "The launch" in result.out) == (True, True)
 
 
 @pytest.mark.parametrize(

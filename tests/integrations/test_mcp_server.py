@@ -586,6 +586,11 @@ def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None
     root = copytree(SAMPLE, tmp_path / "w")
     memories, log = root / "agents/luna/memories/fresh.md", root / "teams/q1/daily/2025-03-10.md"
     memories.write_text("- [fact] The demo runs on a red lamp {id=red}\n")
+    rule, profile = root / "rules/30-own.yaml", root / "own.yaml"
+    settings = root / "ctxasm.yaml"
+    settings.write_text(settings.read_text().replace("profile: default", "profile: own.yaml"))
+    profile.write_text("extends: default\n")
+    rule.write_text("name: own\nthen: {exclude: [teams/q1/daily/2025-03-10.md]}\n")
     draw = random.Random(seed)
 
     def same_size_and_time() -> None:
@@ -594,7 +599,6 @@ def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None
         os.utime(memories, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def budget() -> None:
-        settings = root / "ctxasm.yaml"
         settings.write_text(re.sub(r"(?m)^budget:.*\n", "", settings.read_text()) + f"budget: {draw.choice([3, 5])}k\n")
 
     edits: list[Callable[[], object]] = [
@@ -607,11 +611,14 @@ def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None
         lambda: (root / f"agents/luna/memories/{draw.randrange(9)}.md").write_text("- [fact] A new demo file\n"),
         lambda: (root / "agents/luna/GOALS.md").write_text(f"Finish {draw.randrange(99)} demos.\n"),
         lambda: next(root.glob("teams/q1/memories/*.md"), memories).write_text("- [fact] The demo is all\n"),
+        lambda: rule.write_text(rule.read_text().replace("03-10.md", f"03-1{draw.randrange(1, 5)}.md")),
+        lambda: profile.write_text(f"extends: default\nlayers: [{{id: L7, max_tokens: {draw.randrange(200, 900)}}}]\n"),
+        lambda: log.write_text(f"# {'#' * draw.randrange(3)} Demo\n\nAll of it moves.\n"),
     ]
     served = ServedWorkspace(str(root), agent="luna", team="q1")
 
     async def rounds(client: Any) -> None:
-        for step in range(10):
+        for step in range(len(edits) + 1):
             topic = draw.choice(["the demo", "boats and the lamp", ""])
             built = (await client.call_tool("build_context", {"topic": topic})).content[0].text
             words: list[str | Path] = ["build", "-q", "-w", root, "-a", "luna", "-t", "q1", "--audience", "shared"]

@@ -9,7 +9,7 @@ import pytest
 
 from contextasm.model import Build, Context, IndexedPools, Request, Rule, RuleEvaluation, Target
 from contextasm.pipeline import assemble
-from contextasm.retrieval import indexed_pools
+from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
@@ -25,11 +25,10 @@ ELSEWHERE = (
     Target("heading-path", "docs/harbor.md", "Tides"),
     Target("path", "agents/a/INSTRUCTIONS.md"),
     Target("layer", "L5"),
+    Target("path", "**/archive/**"),
+    Target("path", "agents/a/memories/*.md/*"),
 )
-"""Targets that no memory is."""
-
-ARCHIVE = Target("path", "**/archive/**")
-"""With a topic, the path of what counts lines of logs, where none is archived; without one, no log is searched."""
+"""Targets that no memory is, some of them like the patterns of layers."""
 
 FEW = (
     Target("path", "agents/a/memories/003.md"),
@@ -40,8 +39,13 @@ FEW = (
 )
 """Targets that no memory is, or a few are."""
 
-MANY_OR_LOGS = (Target("path", "agents/**"), ARCHIVE, Target("type", "fact"))
-"""Targets that all memories are, or that lines of logs may be."""
+ALL = (
+    Target("path", "agents/**"),
+    Target("path", "agents/a/memories/*.md"),
+    Target("path", "**/0*.md"),
+    Target("type", "fact"),
+)
+"""Targets that all memories are."""
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +77,15 @@ def built(folder: Path, topic: str, rules: RuleEvaluation, used: IndexedPools | 
 
 @pytest.mark.parametrize("topic", ["", "banning dors", "kars bani"])
 @pytest.mark.parametrize("action", ["include", "exclude", "boost"])
-@pytest.mark.parametrize("target", [*ELSEWHERE, *FEW, *MANY_OR_LOGS], ids=str)
+@pytest.mark.parametrize("target", [*ELSEWHERE, *FEW, *ALL], ids=str)
 def test_same_result_under_rules_with_and_without_an_index(
     folder: Path, monkeypatch: pytest.MonkeyPatch, target: Target, action: str, topic: str
 ) -> None:
     """The document, its problems and the traces of the rules; without an index, every memory is listed."""
     monkeypatch.setattr(indexed_pools, "MANY", 100)
     monkeypatch.setattr(index, "MANY", 100)
+    monkeypatch.setattr(meant_entries, "FEW", 30)
+    monkeypatch.setattr(meant_entries, "MOST_INCLUDED", 100)
     rules = rules_on(target, action)
     with_index, listed = (built(folder, topic, rules, used) for used in (indexes(Folder(folder)), None))
     assert (with_index.text, with_index.problems, with_index.rule_traces) == (
@@ -88,6 +94,5 @@ def test_same_result_under_rules_with_and_without_an_index(
         listed.rule_traces,
     )
     assert same(with_index) == same(built(folder, topic, rules, NO_INDEXES))
-    is_used = target in {*ELSEWHERE, *FEW} or (target == ARCHIVE and not topic)
-    assert (len(with_index.decisions) < 100) == is_used
+    assert (len(with_index.decisions) < 100) == (action != "include" or target not in ALL)
     assert pools(folder)

@@ -163,7 +163,7 @@ class ChangingPool(RuleBasedStateMachine):
         """End a process that updates the index, after so many memories."""
 
         def die_at_a_memory() -> None:
-            self.patches.setattr(writer, "count_terms", _dying(inverted_index.count_terms, after))
+            self.patches.setattr(writer, "text_words", _dying(inverted_index.text_words, after))
 
         self.ask_in_another_process(die_at_a_memory)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -110,7 +114,7 @@ def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch:
 
 def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More of them are done each time, and none are left to show in the end."""
-    monkeypatch.setattr(updater, "_BATCH", 300)
+    monkeypatch.setattr(updater, "_BATCH", 100)
     shares: list[float] = []
     used = indexes(Folder(medium))
     assert used.steps.share is None
@@ -118,6 +122,42 @@ def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.Mo
     used.store("memories", ["agents/a/memories/*.md"], Folder(medium).list("agents/a/memories/*.md"))
     assert 0 < shares[0] < shares[1] < shares[2] < 1
     assert used.steps.share is None
+
+
+def test_parts_of_a_first_index_are_stored_whenever_they_have_doubled(
+    medium: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So what is written of a large one is no more than twice the index; what is whole is not stored as a part."""
+    monkeypatch.setattr(updater, "_BATCH", 100)
+    sizes: list[int] = []
+
+    def note_size() -> None:
+        with closing(sqlite3.connect(pools(medium)[0])) as store:
+            sizes.append(store.execute("SELECT count(*) FROM rows").fetchone()[0])
+
+    after_each(monkeypatch, note_size)
+    built(medium)
+    assert len(sizes) == 4
+    assert all(1.9 < later / earlier < 2.1 for earlier, later in pairwise(sizes))
+
+
+def test_files_with_new_times_alone_are_not_held(medium: Path) -> None:
+    """A build after a checkout reads each of them, and holds none of them until the end."""
+    for number in range(12):
+        long = f"- [fact] {'harbor lantern ' * 2000}{number}\n"
+        page(medium, number).write_text("".join((f"- [fact] dors {number}\n" * 100, long * 20)))
+    used = indexes(Folder(medium))
+    patterns = ["agents/a/memories/*.md"]
+    paths = Folder(medium).list(patterns[0])
+    used.store("memories", patterns, paths)
+    for path in paths[1:]:  # of an index that knows no file, nothing is believed
+        os.utime(medium / path, (1_700_000_000, 1_700_000_000))
+    tracemalloc.start()
+    try:
+        assert used.query("memories", patterns, paths, lambda pool: pool.size) == 12 * 120
+        assert tracemalloc.get_traced_memory()[1] < 12 * 600_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("least", [0, 100_000])

@@ -16,8 +16,12 @@ from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
 from contextasm.pipeline import assemble
-from contextasm.retrieval import indexed_pools, memory_search
+from contextasm.rendering.wording import reason_words
+from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
+from contextasm.retrieval.memory_index.index import INDEX_FOLDER
+from contextasm.retrieval.memory_pool import read_pool
+from contextasm.retrieval.sources import log_search
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -69,7 +73,7 @@ def rules(draw: st.DrawFn) -> Sequence[Rule]:
 
 def memory(chance: Random) -> str:
     """A bullet, some of them with a state, a tag, or an id that others may have, too."""
-    words = chance.choices(SYLLABLES, k=chance.randrange(7, 12))
+    words = chance.choices(SYLLABLES, k=chance.choice((3, 3, 3, 7, 9, 11)))
     words += [word for word in TOPIC_WORDS for _ in range(chance.choice((0, 0, 0, 1, 2)))]
     chance.shuffle(words)
     stated = [f"importance=0.{chance.randrange(10)}"]
@@ -100,6 +104,7 @@ class Setting(NamedTuple):
     top: int
     min_score: float
     budget: int
+    merge: tuple[str, ...] = ()
 
     @property
     def profile(self) -> Profile:
@@ -113,7 +118,7 @@ class Setting(NamedTuple):
             else layer
             for layer in DEFAULT.layers
         )
-        return DEFAULT._replace(layers=tuple(layers))
+        return DEFAULT._replace(layers=tuple(layers), merge=self.merge)
 
 
 SETTINGS = st.builds(
@@ -122,6 +127,7 @@ SETTINGS = st.builds(
     st.sampled_from([0, 1, 3, 8]),
     st.sampled_from([0.0, 0.0, 0.5]),
     st.sampled_from([300, 16_000]),
+    st.sampled_from([(), (), (), ("content",)]),
 )
 
 
@@ -148,13 +154,23 @@ def _every_pool_is_large() -> Iterator[None]:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, most=st.sampled_from([5000, 5000, 5000, 10]))
+@given(
+    seed=st.integers(0, 10**6),
+    fired=rules(),
+    setting=SETTINGS,
+    most=st.sampled_from([5000, 5000, 5000, 10]),
+    few=st.sampled_from([0, 0, 5, 256]),
+)
 def test_a_build_under_rules_is_that_of_all_memories(
-    seed: int, fired: Sequence[Rule], setting: Setting, most: int
+    seed: int, fired: Sequence[Rule], setting: Setting, most: int, few: int
 ) -> None:
     """Document, problems, traces of rules, and decisions; after a change of a file, too."""
     chance = Random(seed)
-    with tempfile.TemporaryDirectory() as name, patch.object(memory_search, "MOST_CHOSEN", most):
+    with (
+        tempfile.TemporaryDirectory() as name,
+        patch.object(meant_entries, "MOST_INCLUDED", most),
+        patch.object(meant_entries, "FEW", few),
+    ):
         folder = fill(Path(name), {path: page(chance, 0) for path in PATHS})
         for _ in range(2):
             listed = built(folder, setting, fired, None)
@@ -166,18 +182,20 @@ def test_a_build_under_rules_is_that_of_all_memories(
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS)
+@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, few=st.sampled_from([0, 0, 5, 256]))
 def test_what_is_counted_is_the_same_with_and_without_an_index(
-    seed: int, fired: Sequence[Rule], setting: Setting
+    seed: int, fired: Sequence[Rule], setting: Setting, few: int
 ) -> None:
-    """Every decision and count, where memories of later days are among them."""
+    """Every decision and count, where memories of later days are among them; each memory is counted once."""
     chance = Random(seed)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, patch.object(meant_entries, "FEW", few):
         folder = fill(Path(name), {path: page(chance, 40) for path in PATHS})
         for _ in range(2):
             found, read = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), NO_INDEXES))
             assert same(found) == same(read)
             assert found.rule_traces == read.rule_traces
+            counts = [int(dict(each.reason.facts).get("count", 1)) for each in found.decisions if each.layer == "L5"]
+            assert sum(counts) == len(read_pool(Folder(folder), PATHS).all_memories)
             path = chance.choice(PATHS)
             text = (folder / path).read_text(encoding="utf-8")
             fill(folder, {path: text + memory(chance)}, base={})
@@ -195,3 +213,257 @@ def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
     )
     assert "oars are dry" in found.text
     assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+
+
+def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> None:
+    """Two important memories that match equally badly are no candidates beside an included one and a better match."""
+    pages = {
+        PATHS[0]: "- [fact] harbor lantern winch\n",
+        PATHS[1]: (
+            "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord hotel gamma {importance=0.9}\n"
+            "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord hotel gamma {importance=0.9}\n"
+            "- [fact] lantern alpha cedar fjord gamma gamma cedar cedar gamma hotel {importance=0.1}\n"
+            "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma {importance=0.1}\n"
+            "- [fact] lantern alpha cedar fjord gamma gamma cedar cedar gamma hotel {importance=0.9}\n"
+            "- [fact] winch delta hotel cedar fjord ember delta {importance=0.1 id=kept}\n"
+        ),
+    }
+    folder = fill(tmp_path, pages)
+    fired = [
+        Rule("one", "ctxasm.yaml", 1, include=(Target("id", "kept"),), exclude=(Target("path", PATHS[0]),)),
+    ]
+    setting = Setting("harbor lantern winch", 2, 0.0, 16_000)
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith(
+        "- [fact] winch delta hotel cedar fjord ember delta\n"
+        "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma\n"
+    )
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+def test_places_of_merged_memories_go_to_the_next_ones(tmp_path: Path, topic: str) -> None:
+    """Where the profile merges memories that say the same, as many different ones are shown with an index."""
+    copies = "- [fact] harbor same\n" * 6
+    others = "".join(f"- [fact] harbor {number}\n" for number in range(9))
+    folder = fill(tmp_path, {PATHS[0]: f"## 2025-03-01\n\n{others}\n## 2025-03-10\n\n{copies}"})
+    setting = Setting(topic, 3, 0.0, 16_000, ("content",))
+    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith("- [fact] harbor same\n- [fact] harbor 8\n- [fact] harbor 7\n")
+
+
+def test_a_memory_that_reaches_the_least_score_is_shown(tmp_path: Path) -> None:
+    """Better matches that do not reach it take no place from it, though it is no candidate beside them."""
+    old = "".join(f"- [fact] harbor lantern {number} {{importance=0.0}}\n" for number in range(4))
+    new = "- [fact] harbor and so many other words about the long quay wall {importance=1.0}\n"
+    folder = fill(tmp_path, {PATHS[0]: f"## 2020-01-01\n\n{old}", PATHS[1]: f"## {DAY}\n\n{new}"})
+    setting = Setting("harbor lantern", 2, 0.5001, 16_000)
+    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert "the long quay wall" in found.text
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+@pytest.mark.parametrize("action", ["exclude", "boost"])
+def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, action: str) -> None:
+    """The type is a word as any other, with and without an index."""
+    folder = fill(tmp_path, {PATHS[0]: "- [section] harbor one {tags=tide}\n- [fact] harbor two\n"})
+    meant = (Target("type", "section"), Target("tag", "tide"))
+    rule = Rule("one", "ctxasm.yaml", 1)
+    rule = (
+        rule._replace(exclude=meant) if action == "exclude" else rule._replace(boost=((meant[0], 2.0), (meant[1], 3)))
+    )
+    for used in (indexes(Folder(folder)), None):
+        context = built(folder, Setting(topic, 3, 0.0, 16_000), [rule], used)
+        assert ("harbor one" in context.text) == (action == "boost")
+        (decision,) = (each for each in context.decisions if each.layer == "L5" and each.lines == (1, 1))
+        if action == "boost" and topic:
+            assert dict(decision.score)["boost"] == 6
+
+
+def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -> None:
+    """Of many, one is listed; those of later days, drafts and the others are counted as without a rule."""
+    fact = "".join(f"- [fact] harbor {number}\n" for number in range(40))
+    note = "".join(f"- [note] harbor {number}\n" for number in range(20))
+    later = f"\n## {DAY + timedelta(days=1)}\n\n- [fact] harbor later\n- [note] harbor later\n"
+    drafts = "- [fact] harbor {status=draft}\n" * 3
+    folder = fill(tmp_path, {PATHS[0]: f"{fact}{note}{drafts}{later}", PATHS[1]: "- [note] winch\n"})
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
+    with patch.object(meant_entries, "FEW", 0):
+        found = {
+            topic: built(folder, Setting(topic, 3, 0.0, 16_000), fired, indexes(Folder(folder)))
+            for topic in ("harbor", "")
+        }
+    counted = {
+        topic: {reason_words(each.reason) for each in context.decisions if each.layer == "L5" and each.reason.is_count}
+        for topic, context in found.items()
+    }
+    common = {
+        "3 memories whose status is draft",
+        "2 memories dated after the day of the build",
+        "39 more memories that rule one excludes",
+    }
+    assert counted["harbor"] == common | {
+        "1 memories do not match the topic, or much less well than the best",
+        "17 more memories, and 3 are shown",
+    }
+    assert counted[""] == common | {"18 more memories, and 3 are shown"}
+
+
+def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Path) -> None:
+    """One that the boost reaches stands for them, though a newer one that does not match is meant, too."""
+    facts = "".join(f"- [fact] harbor and many other words {number} {{importance=0.1}}\n" for number in range(5))
+    notes = "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(3))
+    newest = f"## {DAY}\n\n- [fact] winch\n"
+    folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{facts}{notes}", PATHS[1]: newest})
+    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 0.5),))]
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert [trace.lost for trace in found.rule_traces] == [trace.lost for trace in listed.rule_traces] == [()]
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Path, topic: str) -> None:
+    """The others that the boost means are shown, as many as there is room for."""
+    tagged = "".join(f"- [fact] harbor {number} {{importance=0.9 tags=tide}}\n" for number in range(5))
+    others = "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5, 9))
+    folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"})
+    rule = Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
+    setting = Setting(topic, 2, 0.0, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, [rule], used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith("- [fact] harbor 8\n- [fact] harbor 7\n")
+
+
+def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> None:
+    """In the order of the files, whether it is a draft or of a later day."""
+    later = f"## {DAY + timedelta(days=1)}\n\n- [fact] harbor later {{tags=tide}}\n"
+    draft = "- [fact] harbor draft {status=draft tags=tide}\n"
+    folder = fill(tmp_path, {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"})
+    fired = [Rule("one", "ctxasm.yaml", 1, include=(Target("tag", "tide"),))]
+    found, listed = (
+        built(folder, Setting("", 3, 0.0, 16_000), fired, used) for used in (indexes(Folder(folder)), None)
+    )
+    assert found.problems == listed.problems
+    assert [problem.message for problem in found.problems] == ["rule one: its status is draft, so it can't be shown"]
+
+
+@pytest.mark.parametrize("topic", ["", "harbor"])
+def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str) -> None:
+    """Of many memories, too; the rule is told."""
+    folder = fill(tmp_path, {PATHS[0]: "".join(f"- [fact] harbor {number}\n" for number in range(5))})
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
+    profile = Setting(topic, 2, 0.9, 16_000).profile
+    layers = (
+        layer._replace(limits=layer.limits._replace(required=True)) if layer.id == "L5" else layer
+        for layer in profile.layers
+    )
+    profile = profile._replace(layers=tuple(layers))
+    request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
+    build = Build(Folder(folder), profile, request, ESTIMATE, rules=evaluate(fired, {}))
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (assemble(build._replace(memory_index=used)) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
+    assert [problem.code for problem in found.problems] == ["rule-protected"]
+
+
+@pytest.mark.parametrize(("few", "single"), [(3, 3), (2, 1)])
+def test_few_memories_that_a_rule_excludes_are_listed_one_by_one(tmp_path: Path, few: int, single: int) -> None:
+    """More are counted, but for one."""
+    folder = fill(tmp_path, {PATHS[0]: "- [fact] harbor\n- [fact] quay\n- [fact] tide\n- [note] crew\n"})
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
+    with patch.object(meant_entries, "FEW", few):
+        context = built(folder, Setting("", 3, 0.0, 16_000), fired, indexes(Folder(folder)))
+    excluded = [each.reason for each in context.decisions if each.reason.code == "rule"]
+    assert sum(not reason.is_count for reason in excluded) == single
+    assert sum(int(dict(reason.facts).get("count", 1)) for reason in excluded) == 3
+
+
+def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
+    """A memory is no section, so its score stays."""
+    folder = fill(
+        tmp_path,
+        {
+            PATHS[0]: "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5)),
+            PATHS[1]: "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(5)),
+        },
+    )
+    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))]
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.rule_traces) == (listed.text, listed.rule_traces)
+    assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
+
+
+FACTS_AND_NOTES = {
+    PATHS[0]: "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5)),
+    PATHS[1]: "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(5)),
+}
+
+
+@pytest.mark.parametrize("min_score", [0.0, 0.6])
+def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_score: float) -> None:
+    """As many as there is room for, and some that reach the least score by the boost."""
+    folder = fill(tmp_path, FACTS_AND_NOTES)
+    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 3.0),))]
+    setting = Setting("harbor", 2, min_score, 16_000)
+    with patch.object(meant_entries, "FEW", 0):
+        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert found.text == listed.text
+    assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
+
+
+def test_a_layer_without_a_memory_of_the_least_score_says_so(tmp_path: Path) -> None:
+    """A best match that does not reach it is looked at."""
+    folder = fill(tmp_path, FACTS_AND_NOTES)
+    setting = Setting("harbor", 2, 0.99, 16_000)
+    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems) == (listed.text, listed.problems)
+    assert [problem.code for problem in found.problems] == ["low-quality"]
+
+
+def test_a_rule_means_no_count_of_what_is_not_listed(tmp_path: Path) -> None:
+    """The patterns of a layer are no path of a memory: a rule on an empty archive changes nothing, and says so."""
+    folder = fill(tmp_path, FACTS_AND_NOTES)
+    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("path", "agents/**/archive/*"),))]
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert any(each.reason.is_count for each in found.decisions)
+    assert found.rule_traces == listed.rule_traces
+    assert [reason.code for reason in found.rule_traces[0].lost] == ["no-match-found"]
+
+
+OLD_LOG = f"agents/a/daily/{DAY - timedelta(days=40)}.md"
+
+
+@pytest.mark.parametrize("many", [0, 1000])
+@pytest.mark.parametrize("action", ["include", "exclude", "boost"])
+@pytest.mark.parametrize(
+    "target", [Target("path", OLD_LOG), Target("path", "**/daily/*"), Target("id", f"{OLD_LOG}:2")]
+)
+def test_rules_on_logs_leave_the_index_in_use(tmp_path: Path, target: Target, action: str, many: int) -> None:
+    """Of logs, too: the context is that without an index, of few lines and of many."""
+    logs = {
+        f"agents/a/daily/{DAY - timedelta(days=age)}.md": f"- harbor {age}\n- crew {age}\n" for age in range(30, 50)
+    }
+    logs[OLD_LOG] = "- quay\n- winch\n"
+    folder = fill(tmp_path, {**FACTS_AND_NOTES, **logs})
+    rule = Rule("one", "ctxasm.yaml", 1)
+    fired = {
+        "include": rule._replace(include=(target,)),
+        "exclude": rule._replace(exclude=(target,)),
+        "boost": rule._replace(boost=((target, 3.0),)),
+    }
+    setting = Setting("harbor", 2, 0.0, 16_000)
+    with patch.object(log_search, "MANY", many):
+        found, listed = (built(folder, setting, [fired[action]], used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    counts = {each.layer for each in found.decisions if each.reason.is_count}
+    assert counts == ({"L5"} if many else {"L5", "related"})
+    assert len(list((folder / INDEX_FOLDER).glob("*.sqlite"))) == 2

@@ -1,4 +1,4 @@
-"""Remembering in a large folder: stored texts spare reading its files, and decide nothing."""
+"""Remembering and finding in a large folder: stored texts and ids spare reading its files, and decide nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -14,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextasm.model import Document, Problem
-from contextasm.retrieval.memory_index.folded_texts import FoldedTexts
-from contextasm.workspace.editing import memories
+from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
+from contextasm.retrieval.memory_index.file_facts import folder_facts
+from contextasm.workspace.editing import known_ids, memories
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.state import state_folder
@@ -36,9 +38,9 @@ STATED = (
 )
 
 
-def texts(root: Path) -> FoldedTexts:
-    """The stored texts, by a clock for which every file is old."""
-    return FoldedTexts(Folder(root), FOLDER, lambda: time.time() + 60, lambda: state_folder(root, "memories"))
+def facts(root: Path, kind: type[Folder] = Folder) -> FolderFacts:
+    """The stored texts and ids, by a clock for which every file is old."""
+    return folder_facts(kind(root), FOLDER, lambda: time.time() + 60, lambda: state_folder(root, "memories"))
 
 
 def stored(root: Path) -> list[Path]:
@@ -48,7 +50,7 @@ def stored(root: Path) -> list[Path]:
 
 def remember(root: Path, text: str, *, with_texts: bool = True, **fields: object) -> RememberOutcome:
     """Remember one text in the file of the month."""
-    place = MemoryPlace(FOLDER, f"{FOLDER}/2025-03.md", texts(root) if with_texts else None)
+    place = MemoryPlace(FOLDER, f"{FOLDER}/2025-03.md", facts(root) if with_texts else None)
     entry = NewMemory(text, **fields)  # type: ignore[arg-type]
     return store_memories(Folder(root), place, [entry], DAY, force=False)[0]
 
@@ -79,7 +81,7 @@ def test_law_stored_texts_change_no_outcome(
     """Outcomes and files are the same with and without, whatever is edited in between."""
     one, other = (tmp_path_factory.mktemp("w") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memories, "_MANY", 0)
+        patch.setattr(memories, "MANY", 0)
         for root in (one, other):
             (root / FOLDER).mkdir(parents=True)
         for number, seed, text in steps:
@@ -91,6 +93,40 @@ def test_law_stored_texts_change_no_outcome(
             assert remember(one, text) == remember(other, text, with_texts=False)
             assert content(one) == content(other)
     assert not stored(other)
+
+
+def found(root: Path, name: str, *, with_ids: bool = True) -> list[Memory] | str:
+    """The memories with an id, or the message where there is none."""
+    try:
+        return WorkspaceIds(Folder(root), "", (lambda _: facts(root).ids) if with_ids else None).find(name)
+    except ContextasmError as error:
+        return str(error)
+
+
+NAMES = ("x1", "x2", "x1~2", "x2~3", "x3")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 10**6), st.sampled_from(NAMES)), min_size=2, max_size=8))
+def test_law_stored_ids_change_nothing_that_is_found(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
+) -> None:
+    """Memories, their places and messages are the same with and without, whatever is edited in between."""
+    root = tmp_path_factory.mktemp("w")
+    (root / FOLDER).mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_ids, "MANY", -1)
+        for step, (number, seed, name) in enumerate(steps):
+            if seed % 5 == 0:
+                (root / FOLDER / f"{number}.md").unlink(missing_ok=True)
+            else:
+                write_page(root, number, seed)
+            memories_found = found(root, name)
+            assert memories_found == found(root, name, with_ids=False)
+            if isinstance(memories_found, list):
+                remember(root, f"step {step}", supersedes=(name,), with_texts=seed % 2 == 0)
+                (memory,) = WorkspaceIds(Folder(root)).find(name)
+                assert (memory[:3], memory.status != "active") == (memories_found[0][:3], True)
 
 
 def statement(page: int, number: int) -> str:
@@ -135,6 +171,46 @@ def test_files_that_did_not_change_are_not_opened(large: Path, monkeypatch: pyte
     assert opened_by(monkeypatch, lambda: remember(large, statement(7, 42))) == [*("2025-03.md", "03.md", "07.md")]
 
 
+def test_a_memory_is_found_in_the_one_file_that_has_it(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the ids are stored. A file that changed is opened, too, and one that changes while it is looked up."""
+    page = large / FOLDER / "07.md"
+    page.write_text(page.read_text() + "- the quay is green {id=quay}\n")
+    assert len(opened_by(monkeypatch, lambda: found(large, "quay"))) == 15
+    assert opened_by(monkeypatch, lambda: found(large, "quay")) == ["07.md"]
+    (large / FOLDER / "03.md").write_text("- the quay is red {id=quay}\n")
+    assert opened_by(monkeypatch, lambda: found(large, "quay~2")) == ["03.md", "07.md"]
+
+    class Changing(Folder):
+        """A folder in which a file changes as soon as it is known to be as before."""
+
+        def stamp(self, path: str) -> FileStamp | None:
+            stamp = super().stamp(path)
+            if path.endswith("/14.md"):
+                page.write_text("- nothing else {id=other}\n- moved {id=quay}\n")
+            return stamp
+
+    (memory,) = WorkspaceIds(Folder(large), "", lambda _: facts(large, Changing).ids).find("quay~2")
+    assert (memory.text, memory.line) == ("moved", 2)
+
+
+@pytest.mark.parametrize("with_texts", [True, False])
+def test_of_a_large_folder_its_texts_alone_are_held(tmp_path: Path, *, with_texts: bool) -> None:
+    """Not the files as well, and no second form of all texts."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for number in range(12):
+        lines = "".join(f"- {'harbor lantern ' * 20}{line}\n" for line in range(2000))
+        (tmp_path / FOLDER / f"{number:02}.md").write_text(lines)
+    size = 12 * len(lines)
+    remember(tmp_path, "the quay is green", with_texts=False)  # loads modules
+    tracemalloc.start()
+    try:
+        assert remember(tmp_path, "a bell rings at noon", with_texts=with_texts).what == "stored"
+        assert tracemalloc.get_traced_memory()[1] < 2 * size
+    finally:
+        tracemalloc.stop()
+    assert len(stored(tmp_path)) == with_texts
+
+
 def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:
     """The copy has other inodes: texts that came with it hide no memory."""
     remember(large, "the first lantern is lit")
@@ -154,9 +230,9 @@ def test_texts_with_another_schema_are_not_read(large: Path) -> None:
     (path,) = stored(large)
     with sqlite3.connect(path) as texts_file:
         endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
-        texts_file.execute("DROP TABLE texts")
-        row = "SELECT i AS path, i AS stamp, 0 AS supersedes, i AS held FROM n"
-        texts_file.execute(f"CREATE VIEW texts AS {endless} {row}")
+        texts_file.execute("DROP TABLE files")
+        row = "SELECT i AS path, i AS stamp, i AS held FROM n"
+        texts_file.execute(f"CREATE VIEW files AS {endless} {row}")
     assert remember(large, statement(4, 4)).what == "reinforced"
 
 

@@ -30,16 +30,17 @@ def edit(
     name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
-    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.editable_owner import find_owner, ids_of_folders
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
     from contextasm.text.matching import list_names
     from contextasm.workspace.editing.files import refuse_store
-    from contextasm.workspace.editing.memories import find_memories
+    from contextasm.workspace.editing.known_ids import WorkspaceIds
 
-    owner = find_owner(options, process_environment(), needed=False, reads_memories=True)
+    process = process_environment()
+    owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
-    memories = find_memories(owner.workspace, name, owner.path)
+    memories = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process)).find(name)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")

@@ -38,7 +38,7 @@ def memory(
 
     Only active and approved memories are shown. All memories change, or none; the rest of their files stays as it is.
     """
-    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.editable_owner import find_owner, ids_of_folders
     from contextasm.config.resolve import process_environment
     from contextasm.config.values import require_known
     from contextasm.upkeep.memory_status import change_status
@@ -46,10 +46,11 @@ def memory(
     require_known(action, ACTIONS, "memory", "action")
     if json or not quiet:
         require_stdout()
-    owner = find_owner(options, process_environment(), needed=False, reads_memories=True)
+    process = process_environment()
+    owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     recover_first(owner.workspace)
-    changes = change_status(owner.workspace, names, action, owner.path)
+    changes = change_status(owner.workspace, names, action, owner.path, ids_of_folders(owner, process))
     if json:
         memories = [{**change.memory._asdict(), "status_before": change.before} for change in changes]
         write_receipt(format_json({"schema": "ctxasm.memory-status/1", "memories": memories}))

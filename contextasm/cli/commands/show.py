@@ -22,13 +22,14 @@ def show(
     json: JsonOption = False,
 ) -> int:
     """Print a memory: its place, fields and text. Where several owners use the id, the memory of each is printed."""
-    from contextasm.config.editable_owner import find_owner
+    from contextasm.config.editable_owner import find_owner, ids_of_folders
     from contextasm.config.resolve import process_environment
-    from contextasm.workspace.editing.memories import find_memories
+    from contextasm.workspace.editing.known_ids import WorkspaceIds
 
-    owner = find_owner(options, process_environment(), needed=False, reads_memories=True)
+    process = process_environment()
+    owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
-    memories = find_memories(owner.workspace, name, owner.path)
+    memories = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process)).find(name)
     if json:
         write_stdout(
             format_json({"schema": "ctxasm.memories/1", "memories": [memory._asdict() for memory in memories]})

@@ -66,7 +66,7 @@ def store(
         require_stdout()
     overlay = _open_store(options)
     homes = _homes(overlay, home)
-    data, lines = _actions()[action](overlay, homes, flags)
+    data, lines, code = _actions()[action](overlay, homes, flags)
     if flags.json:
         write_stdout(format_json({"schema": "ctxasm.store/1", "action": action, **data}))
     elif action == "status":
@@ -74,7 +74,7 @@ def store(
     elif not flags.quiet:
         for line in lines:
             write_stderr(f"ctxasm: {line}")
-    return int(action == "status" and not data["reachable"])
+    return code
 
 
 run = takes_options(store, ("offline", "workspace"))
@@ -93,8 +93,8 @@ def _refuse_odd(action: str, home: str | None, target: str | None) -> None:
         raise ContextasmError("--to", what, "write ctxasm store export --to DIR")
 
 
-_Result = tuple[Mapping[str, object], Sequence[str]]
-"""Values for JSON, and lines for people."""
+_Result = tuple[Mapping[str, object], Sequence[str], int]
+"""Values for JSON, lines for people, and the exit code."""
 
 
 def _open_store(options: Options) -> StoreOverlay:
@@ -142,7 +142,7 @@ def _init(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> 
     join_homes(overlay.config)
     homes = ", ".join(overlay.config.homes)
     done = "made" if applied else "is there already"
-    return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes in {homes}"]
+    return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes in {homes}"], 0
 
 
 def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
@@ -152,14 +152,14 @@ def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) 
     require_store(overlay.config)
     applied = migrate_store(overlay.config)
     lines = [f"{overlay.config.address}: applied {each.number:03} {each.name}" for each in applied]
-    return {"applied": [each.number for each in applied]}, lines or [f"{overlay.config.address}: nothing to apply"]
+    return {"applied": [each.number for each in applied]}, lines or [f"{overlay.config.address}: nothing to apply"], 0
 
 
 def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
     changed = overlay.pull().changed
     show_problems(overlay.refresh())
     pages = sum(len(home.pages) for home in overlay.state().homes.values())
-    return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"]
+    return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"], 0
 
 
 def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) -> _Result:
@@ -180,7 +180,7 @@ def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) ->
     ]
     if any(sum(result) for result in results.values()):
         lines.append("the files are no longer read; take them away")
-    return {"homes": {home: result._asdict() for home, result in results.items()}}, lines
+    return {"homes": {home: result._asdict() for home, result in results.items()}}, lines, 0
 
 
 def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> _Result:
@@ -191,13 +191,16 @@ def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> 
     show_problems(overlay.refresh())
     target = Path(flags.to or "")
     count = export_pages(overlay, homes, target)
-    return {"files": count}, [f"{target}: {count:,} files of memories"]
+    return {"files": count}, [f"{target}: {count:,} files of memories"], 0
 
 
 def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
     """The state of the store and of its mirror; the server is asked, unless it must not be."""
+    from contextasm.workspace.store.errors import PULL_PROBLEMS, UNWRITABLE
+
     problems = [*overlay.renew()[1]]
-    reachable = not {"store-not-trusted", "store-unreachable"} & {problem.code for problem in problems}
+    failed = {problem.code for problem in problems} & {*PULL_PROBLEMS, "store-not-trusted"}
+    reachable = failed <= {UNWRITABLE}
     state = overlay.state()
     show_problems(problems)
     homes = [
@@ -218,4 +221,4 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
         "",
         *format_table(("home", "access", "pages"), [tuple(map(str, home.values())) for home in homes]).splitlines(),
     ]
-    return data, lines
+    return data, lines, int(bool(failed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from contextasm.cli.options import LockedOption, QuietOption, takes_options
-from contextasm.cli.output import show_problems, show_taken, shown_line, write_stderr
+from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_stderr
 from contextasm.config.options import Options
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
 
 def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
     """Where messages and the latest build go: the build has the last line of a terminal, else a line of its own."""
-    if quiet or not sys.stderr or not sys.stderr.isatty():
+    if quiet or not has_live_line():
         return nullcontext(_Lines())
     return _LiveLines()
 

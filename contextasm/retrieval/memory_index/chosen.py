@@ -13,8 +13,9 @@ from contextasm.retrieval.entry_choice import means_entry
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import label_term, read_postings
 from contextasm.retrieval.memory_index.schema import load_blob
-from contextasm.retrieval.memory_index.states import id_root, stored_exclusion
+from contextasm.retrieval.memory_index.states import stored_exclusion
 from contextasm.text.archived_paths import known_paths
+from contextasm.text.memory_ids import id_root
 
 _LIVING = "SELECT row FROM current_rows WHERE row >= ? AND row < ?"
 

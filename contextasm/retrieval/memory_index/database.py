@@ -102,12 +102,21 @@ class _CurrentFiles:
         self.steps = inputs.steps
         self._inputs = inputs
         self._files: dict[str, _CurrentFile] = {}
+        self._digests: dict[str, str] = {}
 
     def read(self, path: str) -> _CurrentFile:
         """The content of a file; it is opened once at most until it is forgotten."""
         if path not in self._files:
             self._files[path] = _CurrentFile(self._inputs, path)
         return self._files[path]
+
+    def has_changed(self, path: str, digest: str) -> bool:
+        """Whether a file has another digest than this one; only then is its content held."""
+        if path not in self._digests:
+            self._digests[path] = self.read(path).digest
+        if is_same := self._digests[path] == digest:
+            self.forget(path)
+        return not is_same
 
     def forget(self, path: str) -> None:
         """Hold the content of a file no longer."""
@@ -278,14 +287,15 @@ def _is_outdated(connection: sqlite3.Connection, files: _CurrentFiles) -> bool:
         return True
     # Only a file whose stamp differs is opened.
     doubtful = [path for path, stamp in files.stamps.items() if not stamp or stored[path][0] != stamp]
-    return any(files.stamps[path] or files.read(path).digest != stored[path][1] for path in doubtful)
+    return any(files.stamps[path] or files.has_changed(path, stored[path][1]) for path in doubtful)
 
 
 def settled_stamps(workspace: StampedWorkspace, now: float, paths: Sequence[str]) -> dict[str, str]:
     """Stamp of each file; empty where an equal stamp would not prove it unchanged. `now` is in seconds since 1970."""
     stamps = {}
+    newest = (now - _YOUNG) * 10**9
     for path in paths:
         stamp = workspace.stamp(path)
-        is_settled = stamp is not None and max(stamp.modified, stamp.changed) < (now - _YOUNG) * 10**9
+        is_settled = stamp is not None and stamp.modified < newest and stamp.changed < newest
         stamps[path] = " ".join(map(str, stamp)) if stamp and is_settled else ""
     return stamps

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from contextasm.model import Document, Label, Location, Memory, Problem, ScoreInputs
 from contextasm.retrieval.entry_choice import memory_labels
-from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day
+from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day, parse_lines
 from contextasm.retrieval.memory_pool import index_entry, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
-from contextasm.text.log_parser import LogLine, long_log_problem, parse_log
+from contextasm.text.log_parser import LogLine
 from contextasm.text.memory_ids import memory_id
 from contextasm.text.memory_parser import parse_memories
 
@@ -68,7 +68,7 @@ KINDS: Mapping[str, EntryKind] = {
         parse=parse_memories,
         state=_memory_state,
         is_given=lambda memory: memory.id != memory_id(memory.path, memory.text),
-        finish=lambda memory, final_id: memory._replace(id=final_id),
+        finish=lambda memory, final_id: memory if memory.id == final_id else memory._replace(id=final_id),
         restore=_restored_memory,
         index_entry=index_entry,
         score_inputs=score_inputs,
@@ -76,7 +76,7 @@ KINDS: Mapping[str, EntryKind] = {
         labels=memory_labels,
     ),
     "log-lines": EntryKind(
-        parse=lambda document: (parse_log(document), long_log_problem(document)),
+        parse=parse_lines,
         state=_line_state,
         is_given=lambda _line: False,
         finish=lambda line, _id: line,

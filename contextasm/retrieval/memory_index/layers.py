@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
-from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION, load_list, save_list
+from contextasm.retrieval.memory_index.schema import SCHEMA, VERSION, load_list, save_list, select_among
 
 _OVER: dict[str, str] = {
     "entries": "WHERE file NOT IN (SELECT file FROM main.rewritten)",
@@ -69,10 +70,16 @@ def begin_changes(connection: sqlite3.Connection) -> None:
         connection.execute(f"INSERT INTO main.{table} SELECT * FROM base.{table}")
 
 
-def own_terms(connection: sqlite3.Connection, terms: list[str]) -> None:
-    """Have the small file hold these terms, with the number of its blocks alone."""
-    query = "INSERT OR IGNORE INTO main.terms SELECT id, term, holders, 0 FROM base.terms WHERE term = ?"
-    connection.executemany(query, [(term,) for term in terms])
+def stored_terms(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, Sequence[int]]:
+    """Number, holders and blocks of those of these terms that a layer has; blocks are those of `main` alone."""
+    query = "SELECT term, id, holders, {} FROM {}.terms WHERE term IN ({{}})"
+    own = select_among(connection, query.format("blocks", "main"), names)
+    terms: dict[str, Sequence[int]] = {name: facts for name, *facts in own}
+    if has_base(connection):
+        others = [name for name in names if name not in terms]
+        under = select_among(connection, query.format("0", "base"), others)
+        terms |= {name: facts for name, *facts in under}
+    return terms
 
 
 def last_term(connection: sqlite3.Connection) -> int:

@@ -11,9 +11,11 @@ import sqlite3
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from contextasm.retrieval.memory_index.layers import has_base, last_term, own_terms
+from contextasm.retrieval.memory_index.layers import last_term, stored_terms
 from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
+from contextasm.retrieval.search.analyzer import term
 
 _MOST_BLOCKS = 24
 """Blocks of a term that are made one when another is added; up to half as many more, so that not all are at once."""
@@ -23,21 +25,22 @@ FIRST_WORD = "\x01"
 """No term of a text comes before it; what `label_term` gives does."""
 
 
+@lru_cache(maxsize=1 << 14)
 def label_term(kind: str, value: str) -> str:
     """The term that stands for a label of an entry, such as its type: no text has it, and every character is ASCII."""
     return "\0" + json.dumps([kind, value])
 
 
-def read_postings(connection: sqlite3.Connection, term: str) -> tuple[Numbers, Numbers]:
+def read_postings(connection: sqlite3.Connection, name: str) -> tuple[Numbers, Numbers]:
     """Rows that hold or held a term, and its number in each of them."""
-    row = connection.execute("SELECT id FROM current_terms WHERE term = ?", (term,)).fetchone()
+    row = connection.execute("SELECT id FROM current_terms WHERE term = ?", (name,)).fetchone()
     return _joined_blocks(connection, row[0]) if row else (array("I"), array("I"))
 
 
 def terms_between(connection: sqlite3.Connection, first: str, last: str) -> list[str]:
     """Terms from `first` to `last` that a row holds, in order."""
     query = "SELECT term FROM current_terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
-    return [term for (term,) in connection.execute(query, (first, last))]
+    return [name for (name,) in connection.execute(query, (first, last))]
 
 
 def _joined_blocks(
@@ -45,12 +48,40 @@ def _joined_blocks(
 ) -> tuple[Numbers, Numbers]:
     query = f"SELECT held FROM {table} WHERE place >= ? AND place < ? ORDER BY place"
     rows, counts = array("I"), array("I")
-    for (held,) in connection.execute(query, (number << 32, (number + 1) << 32)):
-        numbers = unseal(held)
-        middle = len(numbers) // 2
-        rows.frombytes(numbers[:middle])
-        counts.frombytes(numbers[middle:])
+    for (held,) in connection.execute(query, _places(number)):
+        numbers = array("I", unseal(held))
+        behind = numbers[0] + 1
+        rows += numbers[1:behind]
+        counts += numbers[behind:] or array("I", [1]) * numbers[0]
     return rows, counts
+
+
+class _Term:
+    """A term as it is in its table, and as a change has it there."""
+
+    __slots__ = ("blocks", "holders", "id")
+
+    def __init__(self, number: int, holders: int = 0, blocks: int = 0) -> None:
+        self.id = number
+        self.holders = holders
+        self.blocks = blocks
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether its blocks are to be made one."""
+        return self.blocks > _MOST_BLOCKS + self.id % (_MOST_BLOCKS // 2)
+
+
+class _RowsOfWords(dict[str, list[int]]):
+    """The rows of each word; words of one term have one list."""
+
+    def __init__(self, rows_of: defaultdict[str, list[int]]) -> None:
+        super().__init__()
+        self._rows_of = rows_of
+
+    def __missing__(self, word: str) -> list[int]:
+        rows = self[word] = self._rows_of[term(word)]
+        return rows
 
 
 class AddedPostings:
@@ -58,69 +89,85 @@ class AddedPostings:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._added: defaultdict[str, tuple[Numbers, Numbers]] = defaultdict(_no_postings)
+        self._added: defaultdict[str, list[int]] = defaultdict(list)
+        self._of_words = _RowsOfWords(self._added)
         self._lost: Counter[str] = Counter()
 
-    def add_row(self, row: int, counts: Mapping[str, int]) -> None:
-        """Add the terms of a row, which lies behind all others."""
-        for term, count in counts.items():
-            rows, row_counts = self._added[term]
-            rows.append(row)
-            row_counts.append(count)
+    def add_rows(self, first: int, rows: Iterable[tuple[Iterable[str], Iterable[str]]]) -> None:
+        """Add the words, each as often as it is there, and the labels of the rows from `first` on; none lies behind."""
+        of_words, added = self._of_words, self._added
+        for row, (words, labels) in enumerate(rows, first):
+            for word in words:
+                of_words[word].append(row)
+            for label in labels:
+                added[label].append(row)
 
-    def lose_row(self, counts: Mapping[str, int]) -> None:
-        """Count a row that is emptied off its terms."""
-        self._lost.update(counts.keys())
+    def lose_row(self, words: Iterable[str], labels: Iterable[str]) -> None:
+        """Count a row that is emptied off the terms of its words and labels."""
+        self._lost.update({*map(term, words), *labels})
 
     def save(self, is_empty: Callable[[int], bool]) -> None:
-        """Write the blocks, and the numbers of holders. `is_empty` says whether a row holds no entry."""
-        if has_base(self._connection):
-            own_terms(self._connection, [*{*self._lost, *self._added}])
-        lost = [(holders, term) for term, holders in self._lost.items()]
-        self._connection.executemany("UPDATE terms SET holders = holders - ? WHERE term = ?", lost)
-        ids = self._ids_of_added()
-        blocks = ((_place(ids[term], rows), _sealed(rows, counts)) for term, (rows, counts) in self._added.items())
+        """Write the blocks, and the numbers of holders. `is_empty` says whether a row holds no entry.
+
+        Nothing is added after that.
+        """
+        terms = self._stored_terms()
+        blocks = []
+        for name, rows in self._added.items():
+            facts = terms[name]
+            holders, block = _block(rows)
+            blocks.append((_place(facts.id, rows), block))
+            facts.holders += holders
+            facts.blocks += 1
+        for name, lost in self._lost.items():
+            terms[name].holders -= lost
+        blocks.sort()
         self._connection.executemany("INSERT INTO postings VALUES (?, ?)", blocks)
-        more = ((len(rows), ids[term]) for term, (rows, _) in self._added.items())
-        self._connection.executemany("UPDATE terms SET holders = holders + ?, blocks = blocks + 1 WHERE id = ?", more)
-        self._join_blocks(ids.values(), is_empty)
-        self._added.clear()
-        self._lost.clear()
+        for facts in terms.values():
+            if facts.is_crowded:
+                self._join_blocks(facts.id, is_empty)
+                facts.blocks = 1
+        self._save_terms(terms)
 
-    def _ids_of_added(self) -> dict[str, int]:
-        ids: dict[str, int] = {}
-        number = last_term(self._connection)
-        for term in self._added:
-            row = self._connection.execute("SELECT id FROM terms WHERE term = ?", (term,)).fetchone()
-            if row is None:
-                number += 1
-                self._connection.execute("INSERT INTO terms VALUES (?, ?, 0, 0)", (number, term))
-            ids[term] = row[0] if row else number
-        return ids
+    def _stored_terms(self) -> dict[str, _Term]:
+        """The terms that change, as they are stored; a new one has its number alone."""
+        names = [*dict.fromkeys((*self._added, *self._lost))]
+        stored = {name: _Term(*facts) for name, facts in stored_terms(self._connection, names).items()}
+        new = [name for name in names if name not in stored]
+        return stored | {name: _Term(number) for number, name in enumerate(new, last_term(self._connection) + 1)}
 
-    def _join_blocks(self, numbers: Iterable[int], is_empty: Callable[[int], bool]) -> None:
-        for number in numbers:
-            query = "SELECT blocks FROM terms WHERE id = ?"
-            if self._connection.execute(query, (number,)).fetchone()[0] <= _MOST_BLOCKS + number % (_MOST_BLOCKS // 2):
-                continue
-            rows, counts = _joined_blocks(self._connection, number, "main.postings")
-            kept = [at for at, row in enumerate(rows) if not is_empty(row)]
-            rows, counts = array("I", [rows[at] for at in kept]), array("I", [counts[at] for at in kept])
-            span = (number << 32, (number + 1) << 32)
-            self._connection.execute("DELETE FROM postings WHERE place >= ? AND place < ?", span)
-            self._connection.execute(
-                "INSERT INTO postings VALUES (?, ?)", (_place(number, rows), _sealed(rows, counts))
-            )
-            self._connection.execute("UPDATE terms SET blocks = 1 WHERE id = ?", (number,))
+    def _save_terms(self, terms: Mapping[str, _Term]) -> None:
+        facts = [(each.id, name, each.holders, each.blocks) for name, each in terms.items()]
+        change = "ON CONFLICT (id) DO UPDATE SET holders = excluded.holders, blocks = excluded.blocks"
+        self._connection.executemany(f"INSERT INTO terms VALUES (?, ?, ?, ?) {change}", facts)
+
+    def _join_blocks(self, number: int, is_empty: Callable[[int], bool]) -> None:
+        """Make the blocks of a term one, without the rows that hold no entry; one at least holds one."""
+        rows, counts = _joined_blocks(self._connection, number, "main.postings")
+        kept = [row for row, count in zip(rows, counts, strict=True) if not is_empty(row) for _ in range(count)]
+        self._connection.execute("DELETE FROM postings WHERE place >= ? AND place < ?", _places(number))
+        self._connection.execute("INSERT INTO postings VALUES (?, ?)", (_place(number, kept), _block(kept)[1]))
 
 
-def _no_postings() -> tuple[Numbers, Numbers]:
-    return array("I"), array("I")
+def _places(number: int) -> tuple[int, int]:
+    """The place before every block of a term, and the one behind them."""
+    return number << 32, (number + 1) << 32
 
 
 def _place(number: int, rows: Sequence[int]) -> int:
+    """The place of the block of a term with these rows."""
     return number << 32 | rows[0]
 
 
-def _sealed(rows: Numbers, counts: Numbers) -> bytes:
-    return seal(rows.tobytes() + counts.tobytes())
+def _block(rows: Sequence[int]) -> tuple[int, bytearray]:
+    """The number of rows in a block, and what is stored of them; `rows` has each as often as it holds the term.
+
+    Stored are the number of rows, the rows, and how often each one holds the term, if one does more than once.
+    """
+    once = {*rows}
+    if len(once) == len(rows):
+        numbers = array("I", [len(rows), *rows])
+    else:
+        counts = Counter(rows)
+        numbers = array("I", [len(counts), *counts, *counts.values()])
+    return len(once), bytearray(seal(numbers.tobytes()))

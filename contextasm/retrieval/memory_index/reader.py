@@ -19,9 +19,9 @@ from contextasm.model import ChosenEntry, Document, EntryChoice, Problem, Reason
 from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_rows
 from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list
+from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list, select_among
 from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
-from contextasm.retrieval.memory_pool import is_later
+from contextasm.retrieval.read_entries import is_later
 from contextasm.text.cleaning import HIDDEN_TEXT
 
 
@@ -46,6 +46,7 @@ class IndexedPool:
         self.rows = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
         self.documents: Sequence[Document] = ()
         self._later: dict[date, Collection[int]] = {}
+        self._entries: dict[int, Any] = {}
 
     @cached_property
     @_reading()
@@ -116,26 +117,25 @@ class IndexedPool:
 
     @_reading()
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
-        """The entry of each row. Raises `DamagedIndex` for a row that is missing."""
-        query = "SELECT held FROM current_rows WHERE row = ?"
-        stored = [self._connection.execute(query, (row,)).fetchone() for row in rows]
-        if None in stored:
+        """The entry of each row; each is read once. Raises `DamagedIndex` for a row that is missing."""
+        unread = [row for row in dict.fromkeys(rows) if row not in self._entries]
+        query = "SELECT row, held FROM current_rows WHERE row IN ({})"
+        for row, blob in select_among(self._connection, query, unread):
+            self._entries[row] = self._kind.restore(load_blob(blob))
+        if not self._entries.keys() >= {*rows}:
             raise DamagedIndex("a row is missing")
-        return [self._kind.restore(load_blob(blob)) for (blob,) in stored]
+        return [self._entries[row] for row in rows]
 
     @_reading()
-    def chosen(self, choice: EntryChoice, most: int) -> Sequence[ChosenEntry] | None:
-        """The entries that a choice may mean, in the order of the pool; None where there are more than `most`."""
+    def meant_rows(self, choice: EntryChoice) -> set[int]:
+        """Rows of the active entries that a choice means."""
         sections = self._columns["sections"]
-        rows = sorted(row for row in chosen_rows(self._connection, choice) if sections[row])
-        if len(rows) > most:
-            return None
-        active = [ChosenEntry(entry, row, None) for row, entry in zip(rows, self.entries(rows), strict=True)]
-        entries = [*active, *chosen_inactive(self._connection, self._kind, choice)]
-        if len(entries) > most:
-            return None
-        order = {path: place for place, path in enumerate(self._paths)}
-        return sorted(entries, key=lambda each: (order.get(each.entry.path, 0), each.entry.line))
+        return {row for row in chosen_rows(self._connection, choice) if sections[row]}
+
+    @_reading()
+    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
+        """The excluded entries that a choice means, in any order, each with its reason. Raises `DamagedIndex`."""
+        return [*chosen_inactive(self._connection, self._kind, choice)]
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:

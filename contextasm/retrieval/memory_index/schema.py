@@ -10,7 +10,7 @@ import json
 import sqlite3
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -18,7 +18,7 @@ from contextasm import __version__
 from contextasm.model import LABEL_KINDS, Location, Memory
 from contextasm.text.log_parser import LogLine
 
-_FORM = 11
+_FORM = 13
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _FIELDS = (Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)
@@ -74,21 +74,30 @@ Numbers: TypeAlias = "array[Any]"
 """An array of one of the kinds above."""
 
 
+_MOST_PARAMETERS = 500
+"""Values of one query at most; every SQLite takes 999."""
+
+
 class DamagedIndex(sqlite3.DatabaseError):
     """A blob whose check sum is wrong, or a row that is missing."""
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Drop all tables, and make empty ones."""
+    connection.execute("BEGIN")
     for table in TABLES:
         connection.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
 
 
 def seal(data: bytes) -> bytes:
-    """Bytes behind their check sum."""
+    """Bytes behind their check sum.
+
+    Where many are stored at once, as a `bytearray`: for `bytes`, as for None, `sqlite3` looks for an adapter each time.
+    """
     return crc32(data).to_bytes(4, "big") + data
 
 
@@ -99,9 +108,13 @@ def unseal(blob: object) -> bytes:
     return blob[4:]
 
 
+_JSON = json.JSONEncoder(check_circular=False)
+"""No entry holds itself."""
+
+
 def as_blob(values: Sequence[Any]) -> bytes:
     """The values of an entry, or a list of texts, as a sealed blob."""
-    return seal(json.dumps(values).encode())
+    return seal(_JSON.encode(values).encode())
 
 
 def load_blob(blob: object) -> Any:
@@ -118,3 +131,10 @@ def load_list(connection: sqlite3.Connection, name: str, layer: str = "main") ->
 def save_list(connection: sqlite3.Connection, name: str, texts: list[str]) -> None:
     """Store a list of texts under a name."""
     connection.execute("REPLACE INTO lists VALUES (?, ?)", (name, as_blob(texts)))
+
+
+def select_among(connection: sqlite3.Connection, query: str, values: Sequence[str | int]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query with `IN ({})`, for all of these values: so many at a time."""
+    for first in range(0, len(values), _MOST_PARAMETERS):
+        some = values[first : first + _MOST_PARAMETERS]
+        yield from connection.execute(query.format(",".join("?" * len(some))), some)

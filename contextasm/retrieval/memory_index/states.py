@@ -7,19 +7,16 @@ Of a change, only the ids and exclusions that it can reach are decided again: th
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from contextasm.model import Reason
 from contextasm.retrieval.memory_index.kinds import EntryState
+from contextasm.retrieval.memory_index.schema import select_among
 from contextasm.retrieval.memory_pool import exclusion_reason
-from contextasm.text.memory_ids import unique_ids
+from contextasm.text.memory_ids import id_root, unique_ids
 from contextasm.text.memory_parser import ACTIVE_STATUSES
-
-_NUMBERS = re.compile(r"(?:~\d+)+\Z")
-_MOST_PARAMETERS = 500
 
 
 class DecidedState(NamedTuple):
@@ -51,11 +48,6 @@ class _Member(NamedTuple):
     """As stored; empty for an entry of a changed file."""
     exclusion: str = ""
     """As stored, as JSON; empty for an active entry."""
-
-
-def id_root(name: str) -> str:
-    """An id without the numbers that make it another than an earlier one."""
-    return _NUMBERS.sub("", name) if "~" in name else name
 
 
 def exclusion_text(exclusion: Reason | None) -> str:
@@ -116,10 +108,7 @@ class _Pool:
                 yield old, (self._order[path], place), final_id
 
     def _selected(self, query: str, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        every = [*names] if self._unchanged else []
-        for first in range(0, len(every), _MOST_PARAMETERS):
-            some = every[first : first + _MOST_PARAMETERS]
-            yield from self._connection.execute(query.format(",".join("?" * len(some))), some)
+        return select_among(self._connection, query, [*names] if self._unchanged else [])
 
 
 def decide(
@@ -134,8 +123,8 @@ def decide(
     """
     pool = _Pool(connection, order, changed, removed)
     finals = _final_ids(pool)
-    affected = {member.path for member, final_id in finals.items() if member.final_id not in {"", final_id}}
-    own = {member: final_id for member, final_id in finals.items() if not member.final_id}
+    affected = {member.path for member, final_id in finals if member.final_id not in {"", final_id}}
+    own = [(member, final_id) for member, final_id in finals if not member.final_id]
     successors = _successors(pool, own)
     for member in pool.stored({id_root(old) for old in pool.superseded}):
         if member.final_id in pool.superseded:
@@ -144,27 +133,26 @@ def decide(
             if exclusion_text(reason) != member.exclusion:
                 affected.add(member.path)
     states: dict[str, list[DecidedState]] = {path: [] for path in changed}
-    for member in pool.members:
-        final_id, facts = own[member], member.facts
-        reason = exclusion_reason(final_id, facts.status, successors.get(final_id, final_id))
-        states[member.path].append(DecidedState(facts, final_id, reason))
+    for member, final_id in own:
+        reason = exclusion_reason(final_id, member.facts.status, successors.get(final_id, final_id))
+        states[member.path].append(DecidedState(member.facts, final_id, reason))
     return Decisions(states, frozenset(affected))
 
 
-def _final_ids(pool: _Pool) -> dict[_Member, str]:
-    """The final id of each entry with a root that the change can reach."""
-    members = sorted((*pool.members, *pool.stored(pool.roots)), key=lambda member: member[:2])
-    return dict(zip(members, unique_ids([member.facts.id for member in members]), strict=True))
+def _final_ids(pool: _Pool) -> list[tuple[_Member, str]]:
+    """The final id of each entry with a root that the change can reach, in the order of the pool."""
+    members = sorted((*pool.members, *pool.stored(pool.roots)))
+    return [*zip(members, unique_ids([member.facts.id for member in members]), strict=True)]
 
 
-def _successors(pool: _Pool, own: Mapping[_Member, str]) -> dict[str, str]:
+def _successors(pool: _Pool, own: Sequence[tuple[_Member, str]]) -> dict[str, str]:
     """Final id of the last entry that supersedes an id, of those ids that the change can reach."""
-    reached = pool.superseded | {*own.values()}
+    reached = pool.superseded.union(final_id for _, final_id in own)
     found = [*pool.stored_successors(reached)]
     found += (
         (old, (member.order, member.place), final_id)
-        for member, final_id in own.items()
-        if member.facts.status in ACTIVE_STATUSES
+        for member, final_id in own
+        if member.facts.supersedes and member.facts.status in ACTIVE_STATUSES
         for old in member.facts.supersedes
     )
     found.sort(key=lambda each: each[1])

@@ -18,7 +18,7 @@ _HOLES = 1000
 """Rows of removed units stay empty; with more of them than rows in use, and than this, the index is made again."""
 
 _BATCH = 1 << 15
-"""Entries after which the index is whole for the files so far, and may be stored."""
+"""Entries after which the index is whole for the files so far, and can be stored."""
 
 _LEAST_CHANGES = 2000
 """Rows that the small file of an index may hold at least."""
@@ -39,12 +39,11 @@ def update_index(
 
     Of an index in two layers, the small file is written (`layers`).
 
-    `store` is called outside of a transaction, whenever the index is whole for some of the files and others are left.
+    `store` is called outside of a transaction, when the index is whole for some of the files and others are left: after
+    the first batch and whenever twice as many are done, so that all that is stored is no more than twice the index.
     """
     if new:
-        connection.execute("BEGIN")
         create_tables(connection)
-        connection.execute("COMMIT")
     is_whole = not has_base(connection)
     if is_whole:
         mark_base(connection)
@@ -56,13 +55,13 @@ def update_index(
     connection.executemany(query, [(files.stamps[path], path) for path in restamped])
     removed = stored.keys() - files.stamps.keys()
     done = 0
-    for batch in _batches(changed, files):
+    for number, batch in enumerate(_batches(changed, files), 1):
         if done:
             connection.execute("BEGIN")
         done += len(batch)
         FileWriter(connection, kind, files, removed).write(batch)
         connection.execute("COMMIT")
-        if done < len(changed):
+        if done < len(changed) and number.bit_count() == 1:
             store()
         removed = set()
     files.steps.begin(0)
@@ -89,7 +88,7 @@ def _changed_files(stored: Mapping[str, StoredFile], files: CurrentFiles) -> tup
     doubtful = [
         path for path, stamp in files.stamps.items() if path not in stored or not stamp or stored[path].stamp != stamp
     ]
-    restamped = [path for path in doubtful if path in stored and files.read(path).digest == stored[path].digest]
+    restamped = [path for path in doubtful if path in stored and not files.has_changed(path, stored[path].digest)]
     same = {*restamped}
     return [path for path in doubtful if path not in same], restamped
 

@@ -17,12 +17,12 @@ from contextasm.retrieval.memory_index.columns import ColumnBlocks
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import AddedPostings, label_term
 from contextasm.retrieval.memory_index.schema import as_blob, load_blob, load_list, save_list
-from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text, id_root
+from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_pool import count_reasons
 from contextasm.retrieval.search.dates import day_number
-from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, count_terms
-from contextasm.text.memory_ids import duplicate_id_problem
+from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, text_words
+from contextasm.text.memory_ids import duplicate_id_problem, id_root
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 
 _LEAST_UNIT = 32
@@ -58,6 +58,9 @@ class CurrentFiles(Protocol):
 
     def read(self, path: str) -> IndexedFile:
         """The content of a file; it is opened once at most until it is forgotten."""
+
+    def has_changed(self, path: str, digest: str) -> bool:
+        """Whether a file has another digest than this one; only then is its content held."""
 
     def forget(self, path: str) -> None:
         """Hold the content of a file no longer."""
@@ -189,9 +192,9 @@ class FileWriter:
         ]
         self._connection.executemany("INSERT OR IGNORE INTO successions VALUES (?, ?, ?)", successions)
 
-    def _inactive(self, entry: Any, state: DecidedState) -> bytes | None:
-        """An excluded entry as it is stored; None for an active one, which has a row."""
-        return as_blob(self._kind.finish(entry, state.final_id)) if state.exclusion else None
+    def _inactive(self, entry: Any, state: DecidedState) -> bytes | str:
+        """An excluded entry as it is stored; empty for an active one, which has a row."""
+        return as_blob(self._kind.finish(entry, state.final_id)) if state.exclusion else ""
 
     def _write_units(self, number: int, path: str, active: Sequence[tuple[Any, int]]) -> None:
         """Write the units of a file that changed, behind all rows."""
@@ -212,8 +215,8 @@ class FileWriter:
         span = (first, first + rows)
         for (held,) in self._connection.execute("SELECT held FROM current_rows WHERE row >= ? AND row < ?", span):
             entry = self._kind.restore(load_blob(held))
-            counts = count_terms(self._kind.index_entry(entry).text)[2]
-            self._postings.lose_row({**counts, **self._labels(entry)})
+            words = text_words(self._kind.index_entry(entry).text)[2]
+            self._postings.lose_row(words, self._labels(entry))
         self._connection.execute("DELETE FROM rows WHERE row >= ? AND row < ?", span)
         self._columns.clear(first, rows)
 
@@ -221,32 +224,31 @@ class FileWriter:
         index_entry = self._kind.index_entry
         entries = [_ActiveEntry(entry, line, index_entry(entry), as_blob(entry)) for entry, line in active]
         for some in _split_units(entries):
-            digest = blake2b(digest_size=16)
-            for each in some:
-                digest.update(each.held)
-            yield _Unit(digest.digest(), some)
+            held = b"".join(each.held for each in some)
+            yield _Unit(blake2b(held, digest_size=16).digest(), some)
 
     def _add_unit(self, number: int, path: str, unit: _Unit) -> None:
         first = self._columns.end
-        values, rows = [], []
+        values, rows, terms = [], [], []
         sections: dict[str, int] = {}
         for row, (entry, line, indexed, held) in enumerate(unit.entries, first):
-            length, flag, counts = count_terms(indexed.text)
+            length, flag, words = text_words(indexed.text)
             inputs = self._kind.score_inputs(entry)
             section = sections.setdefault(indexed.section, row + 1)
             numbers = (length, section, day_number(indexed.day), self._place("names", indexed.author), flag)
             days = self._place("dates", inputs.last), self._place("dates", inputs.created)
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
-            rows.append((row, inputs.created, path, line, held))
-            self._postings.add_row(row, {**counts, **self._labels(entry)})
+            rows.append((row, inputs.created, path, line, bytearray(held)))
+            terms.append((words, self._labels(entry)))
         insert = "INSERT INTO units VALUES (?, ?, ?, ?)"
         self._connection.execute(insert, (first, number, len(rows), unit.digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         self._columns.extend(values)
+        self._postings.add_rows(first, terms)
 
-    def _labels(self, entry: Any) -> Mapping[str, int]:
-        return {label_term(kind, value): 1 for kind, value in self._kind.labels(entry)}
+    def _labels(self, entry: Any) -> list[str]:
+        return [label_term(kind, value) for kind, value in self._kind.labels(entry)]
 
     def _place(self, name: str, text: str) -> int:
         places = self._places[name]

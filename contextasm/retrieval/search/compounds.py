@@ -27,7 +27,9 @@ _LIMIT: Final = 50
 def compound_terms(word: str, vocabulary: Sequence[str], is_held: Callable[[str], bool]) -> Iterator[tuple[str, float]]:
     """Terms of a vocabulary that hold an unknown word or end it, with weights; at most `_LIMIT`, the shortest first.
 
-    `is_held` says whether a row holds a term; others are left out. A word of four letters is found at the end of a compound, and at the beginning of any term.
+    `is_held` says whether a row holds a term; others are left out.
+
+    A word of four letters is found at the end of a compound, and at the beginning of any term.
     """
     if len(word) < _LEAST_LENGTH:
         return

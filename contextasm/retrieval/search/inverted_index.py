@@ -124,11 +124,11 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     lengths: list[int] = []
     flags: list[int] = []
     for row, entry in enumerate(entries):
-        length, flag, counts = count_terms(entry.text)
+        length, flag, words = text_words(entry.text)
         lengths.append(length)
         flags.append(flag)
-        for word, count in counts.items():
-            rows, row_counts = postings_of.setdefault(word, ([], []))
+        for name, count in Counter(map(term, words)).items():
+            rows, row_counts = postings_of.setdefault(name, ([], []))
             rows.append(row)
             row_counts.append(count)
     authors = sorted({entry.author for entry in entries})
@@ -137,10 +137,10 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     return MemoryIndex(len(entries), average, columns, authors, postings_of, sorted(postings_of))
 
 
-def count_terms(text: str) -> tuple[int, int, Counter[str]]:
-    """A text's length in words, its flags, and the number of each of its terms.
+def text_words(text: str) -> tuple[int, int, list[str]]:
+    """A text's length in words, its flags, and its words in order; `analyzer.term` gives the term of each.
 
-    Stop words have terms, but no part in the length, except where the text holds nothing else.
+    Stop words have no part in the length, except where the text holds nothing else.
     """
     words = analyze(text)
     topical = sum(word not in STOP for word in words)
@@ -149,7 +149,7 @@ def count_terms(text: str) -> tuple[int, int, Counter[str]]:
         flag |= TIMED
     if not COUNTS.isdisjoint(words) or _DIGIT.search(text):
         flag |= COUNTED
-    return topical or len(words), flag, Counter(map(term, words))
+    return topical or len(words), flag, words
 
 
 def index_columns(

@@ -32,19 +32,12 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
         oldest = max(oldest, query.layer.query.fallback_days)
     documents: list[Document] = []
     fragments: list[Fragment] = []
+    display = FragmentDisplay(query.layer.heading[0])
     for place, log in enumerate(logs):
         if not 0 <= log.age <= oldest:
             reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
-            fragments.append(
-                Fragment(
-                    log.path,
-                    Location(log.path, 0),
-                    "",
-                    FragmentDisplay(query.layer.heading[0]),
-                    labels=Labels(day=str(log.day)),
-                    verdict=Verdict(excluded=reason),
-                )
-            )
+            labels, verdict = Labels(day=str(log.day)), Verdict(excluded=reason)
+            fragments.append(Fragment(log.path, Location(log.path, 0), "", display, labels=labels, verdict=verdict))
             continue
         read = query.build.workspace.read(log.path)
         if isinstance(read, Document):

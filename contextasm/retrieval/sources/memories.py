@@ -27,7 +27,7 @@ from contextasm.model import (
     memory_score,
 )
 from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
-from contextasm.retrieval.memory_pool import ReadPool, future_reason, index_entry, read_pool, score_inputs
+from contextasm.retrieval.memory_pool import ReadMemories, future_reason, index_entry, read_pool, score_inputs
 from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores
 from contextasm.retrieval.reading import query_paths
 from contextasm.text.matching import mentions
@@ -54,7 +54,7 @@ def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reas
     return memory_fragment(GroupedMemory(memory, ()), layer, exclusion)._replace(score=score)
 
 
-def _topic_fragments(query: SourceQuery, pool: ReadPool) -> RetrievalResult:
+def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
@@ -133,7 +133,7 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _pool_fragments(query: SourceQuery, pool: ReadPool) -> tuple[RetrievalResult, tuple[Memory, ...]]:
+def _pool_fragments(query: SourceQuery, pool: ReadMemories) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
     today = query.build.request.date
     reasons = (

@@ -214,6 +214,14 @@ class EditableFiles(Mapping[str, EditableFile]):
             return file
         raise KeyError(path)
 
+    def look_at(self, path: str) -> EditableFile | None:
+        """The file at one of the paths, None for one that can't be read. One that is not held yet is not held later."""
+        is_held = path in self._files
+        file = self.get(path)
+        if not is_held:
+            del self._files[path]
+        return file
+
     def __iter__(self) -> Iterator[str]:
         """The paths of the files that can be read."""
         return (path for path in self.paths if path in self)

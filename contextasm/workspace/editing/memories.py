@@ -1,4 +1,4 @@
-"""Memories of one owner, edited in memory; memories found by their id; `accessed` set after a build.
+"""Memories of one owner, edited in memory; `accessed` set after a build.
 
 The memories of a file are parsed only where one of them is needed. `MemoryEditor` writes nothing.
 """
@@ -13,25 +13,21 @@ from contextasm.model import (
     CLEAN,
     Cleaning,
     Context,
-    ContextasmError,
     Decision,
     Document,
     FileTexts,
+    FolderFacts,
     Memory,
-    StoredTexts,
 )
 from contextasm.text.decode import decode_document
-from contextasm.text.matching import nearest
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
 from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
 from contextasm.workspace.editing.files import EditableFiles, locked, save_file, writable_path
+from contextasm.workspace.editing.known_ids import MANY, FolderIds, unknown_id
 from contextasm.workspace.folder import Folder
-
-_MANY = 1000
-"""Texts that are read in one run without being stored."""
 
 PrivateLines = Callable[[Document], Collection[int]]
 """Gives the lines of a file, counted from 1, that are private."""
@@ -46,11 +42,11 @@ class MemoryEditor:
         path: str,
         folder: str = "",
         private_lines: PrivateLines | None = None,
-        stored_texts: StoredTexts | None = None,
+        stored: FolderFacts | None = None,
     ) -> None:
         """Read the file at `path`; the files of `folder` are read when they are asked for.
 
-        Memories that begin in `private_lines` are left out. `stored_texts` spares reading files of `folder`.
+        Memories that begin in `private_lines` are left out. `stored` spares reading files of `folder`.
 
         Raises `ContextasmError` where `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
         is left out: `build` reports it.
@@ -59,7 +55,8 @@ class MemoryEditor:
         self.changed: dict[str, bytes] = {}
         """The new content of each file that is to be written."""
         self._memories: dict[str, tuple[Memory, ...]] = {}
-        self._stored_texts = stored_texts
+        self._stored = stored
+        self._ids: FolderIds | None = None
         self._texts: Mapping[str, FileTexts] | None = None
         self._folded_texts: list[str] = []
         self._paths_of_texts: list[str] = []
@@ -75,22 +72,40 @@ class MemoryEditor:
     def _parsed_memories(self, path: str) -> tuple[Memory, ...]:
         """The memories as written, under the ids that they have where they are read: those of their cleaned texts."""
         cleaned = _parse(path, self.files[path].data, CLEAN)
-        memories = distinct_memories(parse_memories(cleaned)[0])[0]
-        if self._private_lines:
-            private = self._private_lines(cleaned)
-            memories = tuple(memory for memory in memories if memory.line not in private)
+        memories = distinct_memories(self._shown_memories(cleaned))[0]
         if not (cleaned.hidden or cleaned.secrets):
             return memories
         as_written = {memory.line: memory for memory in parse_memories(self._document(path))[0]}
         return tuple(as_written.get(memory.line, memory)._replace(id=memory.id) for memory in memories)
 
+    def _shown_memories(self, cleaned: Document) -> tuple[Memory, ...]:
+        """The memories of a file under the ids that it gives them, some of which may be equal."""
+        memories = parse_memories(cleaned)[0]
+        if not self._private_lines:
+            return memories
+        private = self._private_lines(cleaned)
+        return tuple(memory for memory in memories if memory.line not in private)
+
     def is_one_memory(self, path: str) -> bool:
         """Whether a file is one memory as a whole."""
         return is_one_memory(self._document(path))
 
-    def ids(self) -> list[str]:
-        """The ids of all memories."""
-        return [memory.id for path in self.files for memory in self.memories(path)]
+    def find(self, name: str, where: str) -> Memory:
+        """The memory with an id, as `show` finds it. Raises `ContextasmError` at `where` for an id that none has.
+
+        It is given under the id that its file alone gives it. To be asked before anything is changed.
+        """
+        if self._ids is None:
+            # What may be stored is of all memories, and here some may be hidden.
+            stored = self._stored.ids if self._stored and not self._private_lines else None
+            self._ids = FolderIds(self.files.paths, self._memories_as_named, stored)
+        found = self._ids.find(name)
+        if found is None:
+            raise unknown_id(name, self._ids.names(), where)
+        return next(memory for memory in self.memories(found.path) if memory.line == found.line)
+
+    def _memories_as_named(self, path: str) -> tuple[Memory, ...]:
+        return self._shown_memories(_parse(path, self.files[path].data, CLEAN)) if path in self.files else ()
 
     def change(self, path: str, text: str) -> None:
         """Make `text` the new text of a file; its line ends are taken as they are."""
@@ -131,19 +146,20 @@ class MemoryEditor:
         return max(same, key=lambda pair: pair[1], default=None)
 
     def _load_texts(self) -> dict[str, FileTexts]:
-        """The texts of each file; where many had to be read, all are stored for later runs."""
-        stored = self._stored_texts.load(self.files.paths) if self._stored_texts else {}
+        """The texts of each file; where many had to be read, all are stored for later runs, and few files are held."""
+        stored = self._stored.texts.load(self.files.paths) if self._stored else {}
         texts: dict[str, FileTexts] = {}
         read = 0
         for path in self.files.paths:
             if path in stored:
                 texts[path] = stored[path]
-            elif path in self.files:
-                texts[path] = FileTexts(memory_texts(self._document(path)), "supersedes" in self.files[path].text)
+            elif file := self.files.get(path) if read <= MANY else self.files.look_at(path):
+                document = _parse(path, file.data, AS_WRITTEN)
+                texts[path] = FileTexts(memory_texts(document), "supersedes" in file.text)
                 # The first file is the one that is written to, so what is stored of it would not be believed.
                 read += len(texts[path].texts) if path != self.files.paths[0] else 0
-        if self._stored_texts and read > _MANY:
-            self._stored_texts.store(texts)
+        if self._stored and read > MANY:
+            self._stored.texts.store(texts)
         return texts
 
     def _is_active(self, memory: Memory) -> bool:
@@ -161,36 +177,6 @@ def _parse(path: str, data: bytes, cleaning: Cleaning) -> Document:
     document = decode_document(path, data, cleaning)
     assert isinstance(document, Document)
     return document
-
-
-def refuse_unknown(name: str, ids: Collection[str], where: str) -> None:
-    """Raise `ContextasmError` where `name` is not among the ids; the message names the nearest id."""
-    if name in ids:
-        return
-    near = nearest(name, ids)
-    hint = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
-    raise ContextasmError(where, f"there is no memory {name}", hint)
-
-
-MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")
-"""Folders of memories (docs/architecture.md, Workspace)."""
-
-
-def find_memories(workspace: Folder, name: str, owner: str = "") -> list[Memory]:
-    """The memories with the id `name`, in path order: one for each owner that has one.
-
-    `owner` is the folder of one owner; empty for all owners. Raises `ContextasmError`, with the nearest id, where there
-    is none.
-    """
-    folders = (f"{owner}/memories",) if owner else MEMORY_FOLDERS
-    owners: dict[str, list[Memory]] = {}
-    for path in sorted({path for folder in folders for path in workspace.list(f"{folder}/*.md")}):
-        document = workspace.read(path)
-        if isinstance(document, Document):
-            owners.setdefault(path.rpartition("/")[0], []).extend(parse_memories(document)[0])
-    memories = [memory for of_owner in owners.values() for memory in distinct_memories(of_owner)[0]]
-    refuse_unknown(name, [memory.id for memory in memories], "id")
-    return [memory for memory in memories if memory.id == name]
 
 
 def touch_memories(workspace: Folder, context: Context) -> int:

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, Memory, Problem, StoredTexts
+from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
 from contextasm.workspace.editing.files import locked, save_file
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines, refuse_unknown
+from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 
 STEP = 0.1
@@ -49,8 +49,8 @@ class MemoryPlace(NamedTuple):
     """Folder of the owner's memories; an entry is compared with those of all its files."""
     path: str
     """File that new memories are written to."""
-    stored_texts: StoredTexts | None = None
-    """Texts of the files in the folder, stored between runs; None for none."""
+    stored: FolderFacts | None = None
+    """What earlier runs found in the files of the folder; None where nothing may be stored."""
 
 
 class RememberOutcome(NamedTuple):
@@ -95,11 +95,11 @@ def store_memories(
     list; nothing is written then.
     """
     with locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder, private_lines, place.stored_texts)
-        check_superseded_ids(editor, entries)
+        editor = MemoryEditor(workspace, place.path, place.folder, private_lines, place.stored)
+        replaced = superseded_memories(editor, entries)
         new: list[NewMemory] = []
         outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
-        _mark_superseded(editor, entries)
+        _mark_superseded(editor, replaced)
         stored = _append_memories(editor, place.path, new, day) if new else ()
         for path, data in editor.changed.items():
             save_file(workspace, path, data)
@@ -109,17 +109,16 @@ def store_memories(
     ]
 
 
-def check_superseded_ids(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
-    """Raise `ContextasmError`, with the nearest id, for an id in `supersedes` that no memory has."""
-    superseded = dict.fromkeys(name for entry in entries for name in entry.supersedes)
-    ids = editor.ids() if superseded else []
-    for name in superseded:
-        refuse_unknown(name, ids, "--supersedes")
+def superseded_memories(editor: MemoryEditor, entries: Sequence[NewMemory]) -> list[Memory]:
+    """The memories that entries replace. Raises `ContextasmError`, with the nearest id, for an id that none has."""
+    names = dict.fromkeys(name for entry in entries for name in entry.supersedes)
+    return [editor.find(name, "--supersedes") for name in names]
 
 
-def _mark_superseded(editor: MemoryEditor, entries: Sequence[NewMemory]) -> None:
-    for name in dict.fromkeys(name for entry in entries for name in entry.supersedes):
-        memory = next(memory for path in editor.files for memory in editor.memories(path) if memory.id == name)
+def _mark_superseded(editor: MemoryEditor, replaced: Sequence[Memory]) -> None:
+    for before in replaced:
+        # It may have been reinforced since.
+        memory = next(memory for memory in editor.memories(before.path) if memory.id == before.id)
         if memory.status in ACTIVE_STATUSES:
             editor.set_fields(memory, {"status": "superseded"}, memory._replace(status="superseded"))
 

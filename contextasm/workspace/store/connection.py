@@ -1,6 +1,6 @@
 """Connections to the database of a store. The one module that knows the driver, by nothing beyond the DB-API.
 
-Every error of the driver becomes a `ContextasmError` in words of ours, without the values that a row holds.
+Every error of the driver becomes a `StoreError` in words of ours, without the values that a row holds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from contextasm.model import ContextasmError
+from contextasm.workspace.store.errors import (
+    CommitUnknownError,
+    DriverMissingError,
+    LoginRefusedError,
+    StatementError,
+    StoreBusyError,
+    StoreError,
+    StoreUnreachableError,
+    TransactionLostError,
+)
 from contextasm.workspace.store.settings import StoreConfig
 
 CONNECT_SECONDS = 5
@@ -27,11 +36,22 @@ _BUSY = {
 }
 """Words by the state of a statement that waited for too long."""
 
-_LOGIN_REFUSED = re.compile(r"password authentication failed|no password supplied|role .* does not exist|no pg_hba")
-"""What a server that answers says to a role that may not connect. The driver names no state for that."""
+_SERVER_SAYS = re.compile(r"(?:^|: )[^:\n]+:  (\S.*)$", re.MULTILINE)
+"""What a server that answers says to who may not connect: behind a word such as FATAL, a colon and two blanks.
 
-_TRY_AGAIN = {"40001", "40P01"}
-"""States of a transaction that lost against another one: a serialization failure and a deadlock."""
+The driver names no state for that, and the server speaks its own language before it knows who asks; only the blanks are
+the same in all of them.
+"""
+
+_NOTHING_GIVEN = "no password supplied"
+"""What libpq says where the server wants a password and nothing gives one."""
+
+_NOT_NOW = re.compile(r"starting up|shutting down|recovery|accepting connections|too many|connection slots")
+"""What a server says that has no room, or will have some soon. One of another language seems to refuse the login."""
+
+_TRY_AGAIN = {"40001", "40P01", "23505", "42P07"}
+"""States of a transaction that lost against another one: a serialization failure, a deadlock, and a key or a table that
+the other one made first."""
 
 _HINTS = {
     "3F000": "make it with `ctxasm store init`",
@@ -39,22 +59,6 @@ _HINTS = {
     "42501": "ask the owner of the store for the right (docs/store.md)",
 }
 """Hints by the state of an error: no such schema, no such table, no right."""
-
-
-class StoreUnreachableError(ContextasmError):
-    """The server can't be reached, or the connection to it is lost."""
-
-
-class StoreBusyError(ContextasmError):
-    """The server did not finish a statement within the longest wait."""
-
-
-class CommitUnknownError(ContextasmError):
-    """The connection broke in the moment of storing, and whether that worked can't be told."""
-
-
-class TransactionLostError(ContextasmError):
-    """A transaction was undone in favour of another one, and can be tried again."""
 
 
 class Session:
@@ -66,13 +70,13 @@ class Session:
         self._where = f"store {config.address}"
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows that a statement gives; empty for one that gives none. Raises `ContextasmError`."""
+        """The rows that a statement gives; empty for one that gives none. Raises `StoreError`."""
         # Without values the driver reads no placeholders, so a script may hold any per cent sign.
         self._run(lambda: self._cursor.execute(statement, values or None))
         return self._cursor.fetchall() if self._cursor.description else []
 
     def insert_rows(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Insert rows in their order, with as few statements as needed. Raises `ContextasmError`."""
+        """Insert rows in their order, with as few statements as needed. Raises `StoreError`."""
         from psycopg2.extras import execute_values
 
         names = ", ".join(columns)
@@ -106,12 +110,12 @@ class Session:
             raise StoreBusyError(self._where, _BUSY[state], "try again later (docs/store.md, Waits)") from error
         if not state or state.startswith(("08", "57P")):
             raise StoreUnreachableError(self._where, _words(error), "try again once the server is back") from error
-        raise ContextasmError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
+        raise StatementError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
 
 
 @contextmanager
 def open_session(config: StoreConfig, *, snapshot: bool = False) -> Iterator[Session]:
-    """A transaction that is undone unless it is committed. Raises `ContextasmError`.
+    """A transaction that is undone unless it is committed. Raises `StoreError`.
 
     With `snapshot` it reads alone, and all its statements see one state of the database.
     """
@@ -131,7 +135,7 @@ def _connect(config: StoreConfig) -> Any:
         import psycopg2
     except ImportError as error:
         hint = "install it with `pip install 'contextasm[postgres]'`"
-        raise ContextasmError(where, "the driver psycopg2 is not installed", hint) from error
+        raise DriverMissingError(where, "the driver psycopg2 is not installed", hint) from error
     waits = {} if os.environ.get("PGCONNECT_TIMEOUT") else {"connect_timeout": CONNECT_SECONDS}
     # A server that has gone without a word is noticed within half a minute.
     alive = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
@@ -145,11 +149,20 @@ def _connect(config: StoreConfig) -> Any:
             client_encoding="UTF8",
         )
     except psycopg2.Error as error:
-        if refused := next((line for line in str(error).splitlines() if _LOGIN_REFUSED.search(line)), ""):
-            what = f"the server does not let you in: {refused.rpartition('FATAL:')[2].strip()}"
-            hint = "see PGUSER, and the password in ~/.pgpass or PGPASSWORD"
-            raise ContextasmError(where, what, hint) from error
-        raise StoreUnreachableError(where, f"can't be reached: {_words(error)}", "see `ctxasm store status`") from error
+        raise _connect_error(where, error) from error
+
+
+def _connect_error(where: str, error: Any) -> StoreError:
+    """Why there is no connection: the server refuses it, has no room for it now, or does not answer."""
+    said = _SERVER_SAYS.search(str(error))
+    if said and _NOT_NOW.search(said[1]):
+        return StoreBusyError(where, f"takes no connection: {said[1]}", "try again later")
+    if said or _NOTHING_GIVEN in str(error):
+        what = f"the server does not let you in: {said[1] if said else _NOTHING_GIVEN}"
+        hint = "see PGUSER, the name of the database, and the password in ~/.pgpass or PGPASSWORD"
+        return LoginRefusedError(where, what, hint)
+    hint = "see that the server runs, and that `store:` and PGHOST name it"
+    return StoreUnreachableError(where, f"can't be reached: {_words(error)}", hint)
 
 
 def _words(error: Any) -> str:

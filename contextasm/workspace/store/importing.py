@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,26 +22,32 @@ from contextasm.workspace.editing.import_memories import (
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.errors import StatementError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import (
     COLUMNS,
     FIELDS,
+    PageName,
+    as_shown,
     memory_of_row,
     page_of_name,
     row_of_memory,
     storable_memory,
+    superseded_ids,
 )
-from contextasm.workspace.store.rows import in_transaction, update_row
+from contextasm.workspace.store.rows import in_transaction, own_private_ids, update_row
 
 
 class IncomingMemory(NamedTuple):
     """A memory to be stored under its id."""
 
     id: str
+    where: str
+    """Its place and its id, as messages name it."""
     memory: Callable[[Memory | None], Memory]
     """The memory, fit for the store, out of the one that the store has; None where it has none."""
-    page: str | None = None
-    """The page that it comes from; None leaves that to the store."""
+    page: PageName | None = None
+    """The page that it is to be on; None leaves that to the store."""
     private: bool | None = None
     """Whether it is a private one, where that is known: of two rows with its id, this tells which is meant."""
 
@@ -51,6 +57,9 @@ class _FoundRow(NamedTuple):
 
     seq: int
     memory: Memory
+    """As the pages show it to the role of this connection."""
+    masked: tuple[str, ...]
+    """Ids that it supersedes, and that the pages do not show."""
     deleted: bool
     is_own: bool
     """Whether the role of this connection stored it."""
@@ -72,35 +81,51 @@ def import_files(overlay: StoreOverlay, home: str, private_lines: PrivateLines) 
     Those that are there already get the files' fields, and the files stay. Memories that begin in `private_lines` are
     private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
-    memories = _file_memories(overlay.root, home, private_lines)
-    incoming = [
-        IncomingMemory(name, partial(_as_given, each[0]), each[1], each[0].private) for name, each in memories.items()
-    ]
+    incoming = _file_memories(overlay.root, home, private_lines)
     before = _store_by_id(overlay, home, incoming, update=True)
     new = sum(known is None for known in before)
-    unchanged = sum(known == each[0] for known, each in zip(before, memories.values(), strict=True))
+    unchanged = sum(known == each.memory(known) for known, each in zip(before, incoming, strict=True))
     return ImportResult(new, len(before) - new - unchanged, unchanged)
 
 
-def _file_memories(root: str, home: str, private_lines: PrivateLines) -> Mapping[str, tuple[Memory, str | None]]:
-    """The memories of a home's own files by id, in the order of their paths, with their pages.
+def _file_memories(root: str, home: str, private_lines: PrivateLines) -> list[IncomingMemory]:
+    """The memories of a home's own files, in the order of their paths.
 
-    Raises `ContextasmError`.
+    Two may have one id where one of them is private, as in an export. Raises `ContextasmError`.
     """
     workspace, folder = Folder(Path(root)), f"{home}/memories"
     editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
-    memories: dict[str, tuple[Memory, str | None]] = {}
+    pages = _pages_of_files(editor.files)
+    memories: dict[tuple[str, bool], IncomingMemory] = {}
     for path in sorted(editor.files):
-        page = page_of_name(os.path.basename(path))
         document = decode_document(path, editor.files[path].data, CLEAN)
         private = private_lines(document) if isinstance(document, Document) else frozenset()
         for memory in editor.memories(path):
-            where = f"{path}:{memory.line}"
-            if memory.id in memories:
-                raise ContextasmError(where, f"the id {memory.id} is taken by another memory", "give it another id")
-            as_read = memory._replace(private=memory.private or memory.line in private)
-            memories[memory.id] = storable_memory(as_read, where), page
-    return memories
+            where = f"{path}:{memory.line}: {memory.id}"
+            stored = storable_memory(memory._replace(private=memory.private or memory.line in private), where)
+            if first := memories.get((memory.id, stored.private)):
+                place = first.where.removesuffix(f": {memory.id}")
+                raise ContextasmError(where, f"the id is taken by another memory, at {place}", "give it another id")
+            new = IncomingMemory(memory.id, where, partial(_as_given, stored), pages[path], stored.private)
+            memories[memory.id, stored.private] = new
+    return [*memories.values()]
+
+
+def _pages_of_files(paths: Iterable[str]) -> Mapping[str, PageName | None]:
+    """The page in the store that each file becomes; None for a file that is none by its name.
+
+    Pages of several roles, which all become this role's, get new numbers in the order of their names, so that each is a
+    page again.
+    """
+    pages = {path: page_of_name(os.path.basename(path)) for path in sorted(paths)}
+    numbered: dict[str, list[str]] = {}
+    for path, page in pages.items():
+        if page:
+            numbered.setdefault(page.stem, []).append(path)
+    for stem, of_stem in numbered.items():
+        if len({pages[path] for path in of_stem}) < len(of_stem):
+            pages |= {path: PageName(stem, f"{number:06}") for number, path in enumerate(of_stem)}
+    return pages
 
 
 def import_entries(
@@ -124,7 +149,7 @@ def import_entries(
         for entry, known in zip(entries, before, strict=True):
             _stated(entry, known)  # raises for one that can't be stored
     else:
-        incoming = [IncomingMemory(entry.id, partial(_stated, entry)) for entry in entries]
+        incoming = [IncomingMemory(each.id, f"{each.where}: {each.id}", partial(_stated, each)) for each in entries]
         before = _store_by_id(overlay, home, incoming, update=update)
     new = [entry for entry, known in zip(entries, before, strict=True) if known is None]
     alike = alike_memories(new, mirrored.values())
@@ -146,7 +171,7 @@ def _as_given(memory: Memory, _known: Memory | None) -> Memory:
 
 def _stated(entry: CheckedEntry, known: Memory | None) -> Memory:
     memory = known._replace(text=entry.text, **entry.fields) if known else entry_memory(entry)
-    return storable_memory(memory, entry.where)
+    return storable_memory(memory, f"{entry.where}: {entry.id}")
 
 
 def _mirrored_memories(workspace: Folder, home: str) -> dict[str, Memory]:
@@ -174,49 +199,102 @@ def _store_by_id(
     overlay.require_server()
 
     def work(session: Session) -> list[Memory | None]:
-        condition = "home = %s AND id = ANY(%s) ORDER BY seq FOR UPDATE"
-        statement = (
-            f"SELECT deleted, seq, role = current_user, role::text, {COLUMNS} FROM ctxasm.memory WHERE {condition}"
-        )
-        rows = session.rows(statement, home, [each.id for each in incoming])
-        found = [_FoundRow(seq, memory_of_row(row), deleted, own, role) for deleted, seq, own, role, *row in rows]
-        held = _rows_by_id(found, {each.id: each.private for each in incoming})
-        before = [None if each.id not in held or held[each.id].deleted else held[each.id].memory for each in incoming]
+        held = _held_rows(session, home, incoming)
+        before = [None if row is None or row.deleted else row.memory for row in held]
         stated = [each.memory(known) for each, known in zip(incoming, before, strict=True)]
-        new = [
-            [home, each.page, *row_of_memory(memory)]
-            for each, memory in zip(incoming, stated, strict=True)
-            if each.id not in held
-        ]
-        session.insert_rows("ctxasm.memory", ("home", "page", *FIELDS), new)
-        for each, known, memory in zip(incoming, before, stated, strict=True):
-            if each.id in held and known != memory and (update or known is None):
-                _change(session, home, held[each.id], memory)
+        _insert(
+            session, home, [(each, memory) for each, memory, row in zip(incoming, stated, held, strict=True) if not row]
+        )
+        for each, row, known, memory in zip(incoming, held, before, stated, strict=True):
+            if row and known != memory and (update or known is None):
+                _change(session, each.where, row, memory)
         return before
 
     return in_transaction(overlay.config, work)
 
 
-def _rows_by_id(rows: Sequence[_FoundRow], private: Mapping[str, bool | None]) -> dict[str, _FoundRow]:
-    """The row that each id means: of several, the one that is as private as the incoming one, then the role's own."""
-    held: dict[str, _FoundRow] = {}
-    for row in sorted(rows, key=lambda row: (row.memory.private is private[row.memory.id], row.is_own)):
-        held[row.memory.id] = row  # the last one stays: the best
+def _held_rows(session: Session, home: str, incoming: Sequence[IncomingMemory]) -> list[_FoundRow | None]:
+    """The row that each incoming memory means, locked; None for one that is new.
+
+    Raises `ContextasmError` for one that the store has as a private memory and not as an open one, or the other way
+    round, unless both come in: whoever changes that in a file does not mean a second memory.
+    """
+    found = _rows_by_id(session, home, [each.id for each in incoming])
+    both = {(each.id, each.private) for each in incoming}
+    held: list[_FoundRow | None] = []
+    for each in incoming:
+        namesakes = found.get(each.id, [])
+        meant = _meant_row(namesakes, each.private)
+        held.append(meant)
+        if meant is None and (each.id, not each.private) not in both and not all(row.deleted for row in namesakes):
+            what = f"is {'not ' if each.private else ''}private in the store, and that can't be changed"
+            raise ContextasmError(each.where, what, "give the memory in the file another id")
     return held
 
 
-def _change(session: Session, home: str, row: _FoundRow, memory: Memory) -> None:
-    where = f"store: {home}"
-    before = row.memory
+def _rows_by_id(session: Session, home: str, names: Sequence[str]) -> Mapping[str, Sequence[_FoundRow]]:
+    """The rows with these ids, deleted ones as well, locked."""
+    columns = f"deleted, seq, role = current_user, role::text, {COLUMNS}"
+    statement = f"SELECT {columns} FROM ctxasm.memory WHERE home = %s AND id = ANY(%s) ORDER BY seq FOR UPDATE"
+    rows = [
+        (deleted, seq, is_own, role, memory_of_row(row))
+        for deleted, seq, is_own, role, *row in session.rows(statement, home, [*names])
+    ]
+    private = own_private_ids(session, home, superseded_ids(row[-1] for row in rows if not row[2]))
+    found: dict[str, list[_FoundRow]] = {}
+    for deleted, seq, is_own, role, whole in rows:
+        memory = whole if is_own else as_shown(whole, private)
+        masked = tuple(name for name in whole.supersedes if name not in memory.supersedes)
+        found.setdefault(memory.id, []).append(_FoundRow(seq, memory, masked, deleted, is_own, role))
+    return found
+
+
+def _meant_row(rows: Sequence[_FoundRow], private: bool | None) -> _FoundRow | None:
+    """The row that is as private as the incoming memory; the role's own where that is not known."""
+    fitting = [row for row in rows if private in (None, row.memory.private)]
+    return max(fitting, key=lambda row: (not row.deleted, row.is_own, not row.memory.private), default=None)
+
+
+def _insert(session: Session, home: str, new: Sequence[tuple[IncomingMemory, Memory]]) -> None:
+    """Add rows, with few statements. Raises `ContextasmError`, which names the first memory that is refused."""
+    rows = [_new_row(home, each, memory) for each, memory in new]
+    names = ("home", "page", *FIELDS)
+    session.rows("SAVEPOINT before_new")
+    try:
+        session.insert_rows("ctxasm.memory", names, rows)
+    except StatementError:
+        session.rows("ROLLBACK TO before_new")
+        for (each, _), row in zip(new, rows, strict=True):  # one by one, to find it
+            try:
+                session.insert_rows("ctxasm.memory", names, [row])
+            except StatementError as error:
+                raise ContextasmError(each.where, f"can't be stored: {error.what}", error.hint) from error
+        raise
+
+
+def _new_row(home: str, each: IncomingMemory, memory: Memory) -> list[object]:
+    page = each.page.page if each.page and each.page.private == memory.private else None
+    return [home, page, *row_of_memory(memory)]
+
+
+def _change(session: Session, where: str, row: _FoundRow, memory: Memory) -> None:
+    """Make a row hold a memory. Raises `ContextasmError` at `where` for what the role may not change."""
+    before, another = row.memory, "give the memory in the file another id"
     if row.deleted and not row.is_own:
-        what = f"{memory.id} was deleted by the role {row.role}, which stored it, and only that role can store it again"
-        raise ContextasmError(where, what, "give the memory in the file another id")
+        what = f"was deleted by the role {row.role}, which stored it, and only that role can store it again"
+        raise ContextasmError(where, what, another)
     if memory.private != before.private:
-        what = f"{memory.id} is {'' if before.private else 'not '}private in the store, and that can't be changed"
-        raise ContextasmError(where, what, "give the memory in the file another id")
+        what = f"is {'' if before.private else 'not '}private in the store, and that can't be changed"
+        raise ContextasmError(where, what, another)
     if memory.writer != before.writer:
-        what = f"{memory.id} has the writer {before.writer or 'none'} in the store, and that can't be changed"
+        what = f"has the writer {before.writer or 'none'} in the store, and that can't be changed"
         raise ContextasmError(where, what, "give the memory in the file that writer, or another id")
-    if not update_row(session, row.seq, memory):
-        what = f"the memory {memory.id} can't be changed"
-        raise ContextasmError(where, what, "ask for the right to write in this home")
+    if memory.text != before.text and not row.is_own:
+        what = f"was stored by the role {row.role}, and only the role that stored it changes its text"
+        raise ContextasmError(where, what, another)
+    try:
+        is_changed = update_row(session, row.seq, memory._replace(supersedes=(*memory.supersedes, *row.masked)))
+    except StatementError as error:
+        raise ContextasmError(where, f"can't be changed: {error.what}", another) from error
+    if not is_changed:
+        raise ContextasmError(where, "can't be changed", "ask for the right to write in this home")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.errors import StoreMissingError, StoreVersionError
+from contextasm.workspace.store.rows import in_transaction
 from contextasm.workspace.store.settings import StoreConfig
 
 SCRIPTS = Path(__file__).parent / "sql"
 """Folder of the scripts; `NNN_NAME.sql` takes a store from version NNN - 1 to NNN."""
-
-_LOCK = 0x637478  # `ctx`
-"""Key of the advisory lock that one migration at a time holds, whichever machine it runs on."""
 
 
 class Migration(NamedTuple):
@@ -35,7 +34,7 @@ def load_migrations(folder: Path = SCRIPTS) -> list[Migration]:
         data = file_bytes(str(path))
         match = re.fullmatch(r"([0-9]{3})_(\w+)\.sql", file)
         if not isinstance(data, bytes) or not match or int(match[1]) != number:
-            raise ContextasmError(str(path), "is not the next migration", "install ctxasm again")
+            raise StoreVersionError(str(path), "is not the next migration", "install ctxasm again")
         migrations.append(Migration(number, match[2], data.decode()))
     return migrations
 
@@ -59,7 +58,7 @@ def require_version(session: Session, config: StoreConfig) -> None:
         raise _missing_store(config)
     if version < newest:
         what = f"is of version {version}, and this ctxasm needs {newest}"
-        raise ContextasmError(where, what, "have its owner run `ctxasm store migrate`")
+        raise StoreVersionError(where, what, "have its owner run `ctxasm store migrate`")
 
 
 def require_store(config: StoreConfig) -> None:
@@ -69,14 +68,14 @@ def require_store(config: StoreConfig) -> None:
             raise _missing_store(config)
 
 
-def _missing_store(config: StoreConfig) -> ContextasmError:
+def _missing_store(config: StoreConfig) -> StoreMissingError:
     what = "the database holds no store"
-    return ContextasmError(f"store {config.address}", what, "make it with `ctxasm store init`")
+    return StoreMissingError(f"store {config.address}", what, "make it with `ctxasm store init`")
 
 
-def _too_new(where: str, version: int, newest: int) -> ContextasmError:
+def _too_new(where: str, version: int, newest: int) -> StoreVersionError:
     what = f"is of version {version}, and this ctxasm knows versions up to {newest}"
-    return ContextasmError(where, what, "install a newer ctxasm")
+    return StoreVersionError(where, what, "install a newer ctxasm")
 
 
 def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration]:
@@ -86,23 +85,25 @@ def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration
     steps before the failed one then stand.
     """
     migrations = load_migrations(folder)
-    applied: list[Migration] = []
-    for migration in migrations:
-        with open_session(config) as session:
-            if _apply(session, config, migration, len(migrations)):
-                session.commit()
-                applied.append(migration)
-    return applied
+    newest = len(migrations)
+    return [
+        each
+        for each in migrations
+        if in_transaction(config, partial(_apply, config=config, migration=each, newest=newest))
+    ]
 
 
-def _apply(session: Session, config: StoreConfig, migration: Migration, newest: int) -> bool:
-    session.rows("SELECT pg_advisory_xact_lock(%s)", _LOCK)
+def _apply(session: Session, *, config: StoreConfig, migration: Migration, newest: int) -> bool:
     version = store_version(session)
+    if version and version < migration.number:
+        # Only who may change the table can hold it, so no other role keeps a migration waiting.
+        session.rows("LOCK TABLE ctxasm.migration IN SHARE ROW EXCLUSIVE MODE")
+        version = store_version(session)
     if version > newest:
         raise _too_new(f"store {config.address}", version, newest)
     if version >= migration.number:
         return False
-    if not version:
+    if not version:  # of two that make the table at once, the later one is undone and done again
         session.rows("CREATE SCHEMA IF NOT EXISTS ctxasm")
         session.rows(
             "CREATE TABLE ctxasm.migration (number integer PRIMARY KEY, name text NOT NULL,"

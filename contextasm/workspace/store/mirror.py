@@ -13,16 +13,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError, FileStamp, Memory
+from contextasm.model import ContextasmError, FileStamp
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.state import STATE_FOLDER, private_folder, state_folder
 from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.difference import (
+    StoreState,
+    all_pages,
+    changed_pages,
+    page_texts,
+    store_state,
+)
 from contextasm.workspace.store.migrations import require_version
-from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
+from contextasm.workspace.store.pages import page_name
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import (
     NO_FILE,
+    NO_MIRROR,
     REFUSED,
     HomeState,
     MirrorState,
@@ -50,8 +58,8 @@ class PullResult(NamedTuple):
     """Paths of the pages that were written or removed, as the workspace names them."""
 
 
-class _HomePull(NamedTuple):
-    """The difference of one home."""
+class _HomeDifference(NamedTuple):
+    """What a pull has to do for one home."""
 
     horizon: int
     writes: bool
@@ -88,7 +96,7 @@ def _pull_locked(root: str, config: StoreConfig, now: Callable[[], float], max_a
             return PullResult(state, ())
         with open_session(config, snapshot=True) as session:
             require_version(session, config)
-            return _pull(session, config, root, state, now())
+            return _pull_homes(session, config, root, state, now())
 
 
 def is_fresh(state: MirrorState, config: StoreConfig, now: float, max_age: float) -> bool:
@@ -105,60 +113,47 @@ def _locked_mirror(root: str) -> Iterator[Path]:
         yield folder
 
 
-def _pull(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
-    # The numbers of transactions mean something within one database and one history of its server alone.
-    ((system, timeline, database, role, horizon),) = session.rows(
-        "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
-        " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
-    )
-    access, source = access_key(config), f"{system}/{timeline}/{database} {role}"
-    known = state.homes if (state.access, state.source) == (access, source) else {}
-    known = {home: entry for home, entry in known.items() if entry.horizon <= int(horizon)}
-    rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
+def _pull_homes(session: Session, config: StoreConfig, root: str, state: MirrorState, now: float) -> PullResult:
+    store = store_state(session)
+    known = state.homes if state.source == store.source else {}
+    known = {home: entry for home, entry in known.items() if entry.horizon <= store.horizon}
+    if state.access and not known:  # pages of this store must not be read as those of another one
+        save_state(mirror_folder(root), NO_MIRROR)
     homes: dict[str, HomeState] = {}
     changed: list[str] = []
     for home in config.homes:
-        if home in rights:
-            before = known.get(home) or REFUSED
-            found = page_stamps(mirror_folder(root, home))
-            intact = {name: stamp for name, stamp in before.pages.items() if found.get(name) == stamp}
-            stale = _stale_pages(session, home, before, intact)
-            pulled = _HomePull(int(horizon), rights[home], intact, stale)
-            homes[home], paths = _pull_home(session, root, home, pulled)
+        if home in store.rights:
+            difference = _home_difference(session, root, home, store, known.get(home) or REFUSED)
+            homes[home], paths = _pull_home(session, root, home, difference)
             changed += paths
         else:
             homes[home] = REFUSED
     for home in _mirrored_homes(root) - {home for home in homes if homes[home] is not REFUSED}:
         changed += _remove_pages(root, home, page_stamps(mirror_folder(root, home)))
-    new_state = MirrorState(access, source, now, homes)
+    new_state = MirrorState(access_key(config), store.source, now, homes)
     save_state(mirror_folder(root), new_state)
     return PullResult(new_state, changed)
 
 
-def _stale_pages(
-    session: Session, home: str, before: HomeState, intact: Mapping[str, FileStamp]
-) -> list[tuple[str, str]]:
-    """Role and page of the pages that changed in the store, and of those whose files are not as they were written."""
-    names = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
+def _home_difference(session: Session, root: str, home: str, store: StoreState, before: HomeState) -> _HomeDifference:
+    found = page_stamps(mirror_folder(root, home))
+    intact = {name: stamp for name, stamp in before.pages.items() if found.get(name) == stamp}
     if before.is_refused:
-        return [(role, page) for role, page in session.rows(names, home)]
-    since = session.rows(f"{names} AND changed >= %s::text::xid8", home, str(before.horizon))
-    stale = {(role, page) for role, page in since}
-    if damaged := before.pages.keys() - intact.keys():
-        stale |= {(role, page) for role, page in session.rows(names, home) if page_name(page, role) in damaged}
-    return sorted(stale)
+        stale = all_pages(session, home)
+    else:
+        stale = changed_pages(session, home, before.horizon, before.pages.keys() - intact.keys())
+    return _HomeDifference(store.horizon, store.rights[home], intact, sorted(stale))
 
 
-def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tuple[HomeState, list[str]]:
+def _pull_home(session: Session, root: str, home: str, difference: _HomeDifference) -> tuple[HomeState, list[str]]:
     """Fetch and write the stale pages of a home; its new state, and the paths of the files that changed."""
     folder = private_folder(root, "store", *home.split("/"), "memories")
-    pages = dict(pulled.intact)
-    private = _own_private_ids(session, home) if pulled.stale else frozenset()
+    pages = dict(difference.intact)
     written: list[str] = []
     changed: list[str] = []
-    for start in range(0, len(pulled.stale), _PAGES_AT_ONCE):
-        batch = pulled.stale[start : start + _PAGES_AT_ONCE]
-        texts = _page_texts(session, home, batch, private)
+    for start in range(0, len(difference.stale), _PAGES_AT_ONCE):
+        batch = difference.stale[start : start + _PAGES_AT_ONCE]
+        texts = page_texts(session, home, batch)
         for role, page in batch:
             name = page_name(page, role)
             pages.pop(name, None)
@@ -169,31 +164,7 @@ def _pull_home(session: Session, root: str, home: str, pulled: _HomePull) -> tup
     # What is gone already, or was changed since it was looked at, is fetched by the next pull.
     pages |= {name: found.get(name, NO_FILE) for name in written}
     changed += _remove_pages(root, home, found.keys() - pages.keys())
-    return HomeState(pulled.horizon, pulled.writes, pages), changed
-
-
-def _own_private_ids(session: Session, home: str) -> frozenset[tuple[str, str]]:
-    """The reader's role with the id of each private memory of that role in a home."""
-    own = "SELECT current_user::text, id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private"
-    return frozenset((role, name) for role, name in session.rows(own, home))
-
-
-def _page_texts(
-    session: Session, home: str, batch: Sequence[tuple[str, str]], private: frozenset[tuple[str, str]]
-) -> Mapping[tuple[str, str], str]:
-    """The texts of pages. No memory of another role supersedes one of the `private` ones, whose id it guessed."""
-    memories: dict[tuple[str, str], list[Memory]] = {}
-    readers, ids = {role for role, _ in private}, {name for _, name in private}
-    statement = (
-        f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
-        " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
-    )
-    for role, page, *row in session.rows(statement, home, tuple(batch)):
-        memory = memory_of_row(row)
-        if role not in readers:
-            memory = memory._replace(supersedes=tuple(name for name in memory.supersedes if name not in ids))
-        memories.setdefault((role, page), []).append(memory)
-    return {key: page_text(of_page) for key, of_page in memories.items()}
+    return HomeState(difference.horizon, difference.writes, pages), changed
 
 
 def _write_page(path: Path, text: str) -> bool:

@@ -6,7 +6,7 @@ read: the files in the folders themselves count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from os import listdir
@@ -14,6 +14,7 @@ from os.path import realpath
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Problem
+from contextasm.workspace.store.errors import UNWRITABLE, StoreUnreachableError, pull_problem
 from contextasm.workspace.store.mirror import MIRROR, PullResult, mirror_folder, pull
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import NO_MIRROR, MirrorState, access_key, load_state
@@ -41,21 +42,21 @@ class StoreOverlay:
         self._now = now
         self._folders = {f"{home}/memories": f"{MIRROR}/{home}/memories" for home in config.homes}
         self._problems: Sequence[Problem] | None = None
-        self._has_mirror: bool | None = None
+        self._mirrored: Collection[str] | None = None
+        """The folders of the homes that have a mirror, whole; None before they are looked up."""
 
     def place(self, path: str) -> str | None:
         """The path, relative to the workspace, at which a path of a home lies in the mirror; None for any other.
 
-        It leads nowhere while the mirror is of another store, or was made for another person.
+        It leads nowhere while the home has no mirror, or one of another store or for another person.
         """
-        folder, _, name = path.rpartition("/")
-        if self.distrust or not {path, folder} & self._folders.keys():
+        folder = path if path in self._folders else path.rpartition("/")[0]
+        if self.distrust or folder not in self._folders:
             return None
-        if self._has_mirror is None:
-            self._has_mirror = bool(self.state().access)
-        if not self._has_mirror:
-            return f"{_NOWHERE}/{path}"
-        return self._folders[path] if path in self._folders else f"{self._folders[folder]}/{name}"
+        if self._mirrored is None:
+            homes = self.state().homes
+            self._mirrored = {f"{home}/memories" for home, entry in homes.items() if not entry.is_refused}
+        return self._folders[folder] + path[len(folder) :] if folder in self._mirrored else f"{_NOWHERE}/{path}"
 
     def home(self, path: str) -> str | None:
         """The home that a path belongs to by the settings, trusted or not; None for none."""
@@ -75,7 +76,7 @@ class StoreOverlay:
     def pull(self, max_age: float = 0.0) -> PullResult:
         """Bring the mirror up to date now, unless it is younger than `max_age` seconds. Raises `ContextasmError`."""
         self.require_server()
-        self._has_mirror = None
+        self._mirrored = None
         return pull(self.root, self.config, self._now, max_age)
 
     def require_server(self) -> None:
@@ -97,10 +98,12 @@ class StoreOverlay:
             try:
                 changed = self.pull(max_age).changed
             except ContextasmError as error:
-                message = f"{error.where}: {error.what}; {self._age()}"
-                problems.append(Problem("store-unreachable", _SETTINGS_FILE, line, message, error.hint))
-        elif not self.state().access:
-            problems.append(Problem("store-unreachable", _SETTINGS_FILE, line, self._age()))
+                code = pull_problem(error)
+                newer = ", with the pages that were written since" if code == UNWRITABLE and self.mirror_time() else ""
+                message = f"{error.where}: {error.what}; {self._age()}{newer}"
+                problems.append(Problem(code, _SETTINGS_FILE, line, message, error.hint))
+        elif self._unmirrored():
+            problems.append(Problem(StoreUnreachableError.problem, _SETTINGS_FILE, line, self._age()))
         return changed, [*problems, *self._refusals(), *self._hidden_files()]
 
     def _refusals(self) -> list[Problem]:
@@ -133,8 +136,15 @@ class StoreOverlay:
 
     def _age(self) -> str:
         # The time instead of a number of minutes: equal inputs give equal problems.
-        time = self.mirror_time()
-        return f"the mirror of {time} is read" if time else "there is no mirror of it yet, so no memories are read"
+        time, missing = self.mirror_time(), self._unmirrored()
+        if not time:
+            return "there is no mirror of it yet, so no memories are read"
+        return f"the mirror of {time} is read" + (f", which lacks {', '.join(missing)}" if missing else "")
+
+    def _unmirrored(self) -> Sequence[str]:
+        """The homes that no pull has looked for yet."""
+        homes = self.state().homes
+        return [home for home in self.config.homes if home not in homes]
 
     def _hidden_files(self) -> list[Problem]:
         """The problem of each home that has files of memories beside the store: they are not read."""

@@ -1,19 +1,20 @@
 """Rows of a store as Markdown: a memory as one list item with all its fields, and the files of these, called pages.
 
 A page holds memories that one role of the database stored, so nothing that one role stores can change how another's
-memories are read. The field `writer` of a memory is another thing: it is what the program said of itself.
+memories are read. They are all private or all open, so no two of them have one id. The field `writer` of a memory is
+another thing: it is what the program said of itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning import clean_value
+from contextasm.text.cleaning import clean_text, clean_value
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_values import LONGEST_VALUE
@@ -34,13 +35,39 @@ _LONGEST_ID = 200
 _LONGEST_LIST = 8192
 """Characters of an id, and of a list with its commas (`sql/001_memories.sql`)."""
 
-_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.[0-9]{6})\.[^/]+\.md")
+_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
 
 
 def memory_of_row(row: Sequence[Any], path: str = "") -> Memory:
     """The memory of a row of `COLUMNS`, on the page at `path`; its line is not known."""
     fields = dict(zip(FIELDS, row, strict=True))
     return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path=path, line=0)
+
+
+_NUMBER = re.compile(r"(.+)~[0-9]+")
+"""The id of a memory where an earlier page has one with the same id (`text.memory_ids`)."""
+
+
+def names_of_row(name: str) -> list[str]:
+    """The ids that the row of a memory may have, by the memory's id in the workspace; the likelier ones first."""
+    names = [name]
+    while match := _NUMBER.fullmatch(names[-1]):
+        names.append(match[1])
+    return names
+
+
+def superseded_ids(memories: Iterable[Memory]) -> Collection[str]:
+    """The ids that the rows of superseded memories may have."""
+    return {row_id for memory in memories for name in memory.supersedes for row_id in names_of_row(name)}
+
+
+def as_shown(memory: Memory, private: frozenset[str]) -> Memory:
+    """A memory of another role as its page shows it to a reader: it supersedes no private one of the reader's.
+
+    `private` has the ids of those, as their rows have them; the other role can only have guessed one.
+    """
+    shown = (name for name in memory.supersedes if private.isdisjoint(names_of_row(name)))
+    return memory._replace(supersedes=tuple(shown)) if memory.supersedes else memory
 
 
 def row_of_memory(memory: Memory) -> list[object]:
@@ -59,10 +86,34 @@ def page_name(page: str, role: str) -> str:
     return f"{page}.{role}.md"
 
 
-def page_of_name(name: str) -> str | None:
+def is_private_page(page: str) -> bool:
+    """Whether a page is one of private memories: all that a role sees of these are its own."""
+    return ".private." in page
+
+
+class PageName(NamedTuple):
+    """The name of a page, which no role is part of."""
+
+    stem: str
+    """Month, and whether it is a page of private memories, with a dot at its end."""
+    number: str
+    """Six digits."""
+
+    @property
+    def page(self) -> str:
+        """The name as the table has it."""
+        return self.stem + self.number
+
+    @property
+    def private(self) -> bool:
+        """Whether all memories of the page are private; else none is."""
+        return is_private_page(self.page)
+
+
+def page_of_name(name: str) -> PageName | None:
     """The page that a file is by its name; None for any other file."""
     match = _PAGE.fullmatch(name)
-    return match[1] if match else None
+    return PageName(match[1], match[2]) if match else None
 
 
 def page_text(memories: Sequence[Memory]) -> str:
@@ -85,6 +136,10 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
     fits = fits and not any("," in word for word in lists)
     _refuse_long(stored, [*values, *lists, stored.type], where)
+    if stored.text and not clean_text(stored.text).text.strip():
+        raise ContextasmError(where, "the text has nothing but hidden characters", "give it words, or take it away")
+    if not stored.status.isascii():  # servers and Python do not agree on what is in lower case
+        raise ContextasmError(where, "the status has letters beyond ASCII", "write one such as active or archived")
     # One more item behind it: what the text opens and leaves open must not reach the next memory.
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from contextasm.model import ContextasmError
+from contextasm.workspace.store.errors import PULL_PROBLEMS
 from contextasm.workspace.store.overlay import StoreOverlay
 
 INTERVAL = 1.0
@@ -45,7 +46,7 @@ def _poll(
         except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
             changed, now = (), f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
         else:
-            now = "".join(f"{problem.message}; " for problem in problems if problem.code == "store-unreachable")
+            now = "".join(f"{problem.message}; " for problem in problems if problem.code in PULL_PROBLEMS)
         if now != failure:
             warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
             failure = now

@@ -1,4 +1,4 @@
-"""Rows of memories, locked and written in transactions.
+"""Rows of memories, and texts of new ones, locked and written in transactions.
 
 A transaction that others undo is done again. What a row says of a memory is a `Memory` at the place that its page has.
 """
@@ -6,16 +6,17 @@ A transaction that others undo is done again. What a row says of a memory is a `
 from __future__ import annotations
 
 import random
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import date
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Document, Memory
 from contextasm.text.memory_parser import parse_memories
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, TransactionLostError, open_session
-from contextasm.workspace.store.pages import COLUMNS, FIELDS, memory_of_row, page_name, row_of_memory
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.errors import TransactionLostError
+from contextasm.workspace.store.pages import COLUMNS, FIELDS, memory_of_row, names_of_row, page_name, row_of_memory
 from contextasm.workspace.store.settings import StoreConfig
 
 _ATTEMPTS = 5
@@ -74,20 +75,24 @@ def locked_rows(session: Session, home: str, condition: str, *values: object) ->
     return [_held_row(home, seq, page, role, memory_of_row(row)) for seq, page, role, *row in found]
 
 
-_AMONG_EQUALS = re.compile(r"~[0-9]+")
-"""What the id of a memory ends in where an earlier page has one with the same id (`text.memory_ids`)."""
-
-
-def names_of_row(name: str) -> list[str]:
-    """The ids that the row of a memory may have, by the memory's id in the workspace; the likelier one first."""
-    stem, number = name.rpartition("~")[0], name[name.rfind("~") :]
-    return [name, stem] if stem and _AMONG_EQUALS.fullmatch(number) else [name]
-
-
 def find_row(rows: Sequence[HeldRow], place: MemoryAt) -> HeldRow | None:
     """The row of the memory at a place: a page has rows of one role, and of these no two have one id."""
     held = {row.memory.id: row for row in rows if row.memory.path == place.path}
     return next((held[name] for name in names_of_row(place.id) if name in held), None)
+
+
+def own_private_ids(session: Session, home: str, names: Collection[str]) -> frozenset[str]:
+    """Those of the ids that are of private memories of a home which the role of this connection stored."""
+    if not names:
+        return frozenset()
+    statement = "SELECT id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private AND id = ANY(%s)"
+    return frozenset(name for (name,) in session.rows(statement, home, [*names]))
+
+
+def writable_homes(session: Session) -> frozenset[str]:
+    """The homes in which the role of this connection may write."""
+    rights = "SELECT home FROM ctxasm.member WHERE role = current_user AND writes"
+    return frozenset(home for (home,) in session.rows(rights))
 
 
 def insert_row(session: Session, home: str, memory: Memory) -> HeldRow:
@@ -109,6 +114,24 @@ def update_row(session: Session, seq: int, memory: Memory) -> bool:
     assignments = ", ".join(f"{name} = %s" for name in names)
     statement = f"UPDATE ctxasm.memory SET {assignments}, deleted = false WHERE seq = %s RETURNING seq"
     return bool(session.rows(statement, *(values[name] for name in names), seq))
+
+
+def touch_rows(session: Session, numbers: Collection[int], day: date) -> None:
+    """Set `accessed` of the rows with these numbers to a day."""
+    session.rows("UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s)", day, sorted(numbers))
+
+
+def lock_texts(session: Session, home: str, texts: Sequence[str]) -> None:
+    """Wait for other transactions that store one of these texts in a home, and keep others waiting, in one order.
+
+    The keys of the locks are not to be guessed by roles outside of the store, which could hold them.
+    """
+    keys = (
+        "SELECT DISTINCT hashtextextended(s.salt || %s || chr(10) || t.text, 0) AS key"
+        " FROM unnest(%s::text[]) AS t(text), ctxasm.salt s"
+    )
+    statement = f"SELECT pg_advisory_xact_lock(key) FROM ({keys} ORDER BY key) AS keys"
+    session.rows(statement, home, [*texts])
 
 
 def with_lines(workspace: Folder, memories: Sequence[Memory]) -> list[Memory]:

@@ -6,12 +6,12 @@ same text at the same moment wait for each other; two who store nearly the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from hashlib import md5
 
-from contextasm.model import ContextasmError, Memory
+from contextasm.model import ContextasmError, FolderFacts, Memory
 from contextasm.text.memory_fields import FieldReport, memory_of_fields
 from contextasm.text.memory_parser import ACTIVE_STATUSES
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
@@ -19,25 +19,28 @@ from contextasm.workspace.editing.remember import (
     AmongNew,
     NewMemory,
     RememberOutcome,
-    check_superseded_ids,
     entry_fields,
     reinforce_or_add,
     reinforced,
+    superseded_memories,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session, StoreUnreachableError
+from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.errors import StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.pages import new_id, storable_memory
+from contextasm.workspace.store.pages import names_of_row, new_id, storable_memory
 from contextasm.workspace.store.rows import (
     HeldRow,
     MemoryAt,
     find_row,
     in_transaction,
     insert_row,
+    lock_texts,
     locked_rows,
-    names_of_row,
+    touch_rows,
     update_row,
     with_lines,
+    writable_homes,
 )
 
 
@@ -50,16 +53,21 @@ def remember_in_store(
     *,
     force: bool,
     private_lines: PrivateLines | None = None,
+    stored: FolderFacts | None = None,
 ) -> list[RememberOutcome]:
     """Store the entries as memories of a home, or reinforce memories that say the same; with `force`, store all.
 
-    All of them or none. The mirror then has them. Raises `ContextasmError` as `store_memories` of files, where the
-    store can't be reached, and for a text that a page can't hold.
+    All of them or none. The mirror then has them. `stored` is of the home's pages, and spares reading them.
+
+    Raises `ContextasmError` as `store_memories` of files, where the store can't be reached, and for a text that a page
+    can't hold.
     """
-    for entry in entries:
-        _new_memory(entry, day)  # raises for one that can't be stored, before a server is asked
+    new = [(entry, _new_memory(entry, day)) for entry in entries]
     try:
-        outcomes = _remember(workspace, overlay, home, entries, day, force=force, private_lines=private_lines)
+        overlay.pull()
+        folder = f"{home}/memories"
+        editor = MemoryEditor(workspace, f"{folder}/new.md", folder, private_lines, stored)
+        outcomes = _remember(overlay, home, editor, new, day, force=force)
     except StoreUnreachableError as error:
         raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
     with suppress(ContextasmError):  # they are stored, and the next read tells what is wrong
@@ -69,31 +77,27 @@ def remember_in_store(
 
 
 def _remember(
-    workspace: Folder,
     overlay: StoreOverlay,
     home: str,
-    entries: Sequence[NewMemory],
+    editor: MemoryEditor,
+    new: Sequence[tuple[NewMemory, Memory]],
     day: date,
     *,
     force: bool,
-    private_lines: PrivateLines | None,
 ) -> list[RememberOutcome]:
-    overlay.pull()
-    folder = f"{home}/memories"
-    editor = MemoryEditor(workspace, f"{folder}/new.md", folder, private_lines)
-    check_superseded_ids(editor, entries)
+    """Store new entries, each with the memory that it may become, beside those that the editor has of the mirror."""
+    entries = [entry for entry, _ in new]
+    replaced = [MemoryAt(memory.path, memory.id) for memory in superseded_memories(editor, entries)]
     added: list[NewMemory] = []
     said = [reinforce_or_add(editor, added, entry, day, force=force) for entry in entries]
-    replaced = _places(editor, {name for entry in entries for name in entry.supersedes})
-
     known = [MemoryAt(each.memory.path, each.memory.id) for each in said if isinstance(each, RememberOutcome)]
-    new = [entry.text for entry, each in zip(entries, said, strict=True) if isinstance(each, AmongNew)]
+    texts = [entry.text for entry, each in zip(entries, said, strict=True) if isinstance(each, AmongNew)]
 
     def work(session: Session) -> list[RememberOutcome]:
         writer = _Writer(session, home, day, force=force)
         writer.lock_texts([entry.text for entry in entries])
-        writer.lock([*replaced, *known], [] if force else new)
-        outcomes = [writer.write(entry, each) for entry, each in zip(entries, said, strict=True)]
+        writer.lock([*replaced, *known], [] if force else texts)
+        outcomes = [writer.write(*each, said_so) for each, said_so in zip(new, said, strict=True)]
         writer.supersede(replaced)
         writer.save()
         return outcomes
@@ -101,17 +105,8 @@ def _remember(
     return in_transaction(overlay.config, work)
 
 
-def _places(editor: MemoryEditor, names: Collection[str]) -> list[MemoryAt]:
-    """The place of each memory that is named by its id: of several with one id, the first page's."""
-    places: dict[str, MemoryAt] = {}
-    for path in editor.files if names else ():
-        for memory in editor.memories(path):
-            if memory.id in names:
-                places.setdefault(memory.id, MemoryAt(path, memory.id))
-    return [*places.values()]
-
-
 def _new_memory(entry: NewMemory, day: date) -> Memory:
+    """The memory that an entry may become, with a new id. Raises `ContextasmError` for one that can't be stored."""
     fields = {"id": new_id(), "type": entry.type, "created": str(day), **entry_fields(entry)}
     return storable_memory(memory_of_fields("", 0, entry.text, fields, FieldReport("")), "TEXT")
 
@@ -132,16 +127,8 @@ class _Writer:
         """Numbers of the rows that the new entries of the call became, by their numbers among these."""
 
     def lock_texts(self, texts: Sequence[str]) -> None:
-        """Wait for other transactions that store one of these texts. Always before any row is locked.
-
-        The keys of the locks are not to be guessed by roles outside of the store, which could hold them.
-        """
-        keys = (
-            "SELECT DISTINCT hashtextextended(s.salt || %s || chr(10) || t.text, 0) AS key"
-            " FROM unnest(%s::text[]) AS t(text), ctxasm.salt s"
-        )
-        statement = f"SELECT pg_advisory_xact_lock(key) FROM ({keys} ORDER BY key) AS keys"
-        self._session.rows(statement, self._home, [*texts])
+        """Wait for other transactions that store one of these texts. Always before any row is locked."""
+        lock_texts(self._session, self._home, texts)
 
     def lock(self, places: Sequence[MemoryAt], texts: Sequence[str]) -> None:
         """Take the memories at these places, and the open ones with these texts, for this transaction.
@@ -155,16 +142,16 @@ class _Writer:
         self._rows = {row.seq: row for row in rows}
         self._places = {place: row.seq for place in places if (row := find_row(rows, place))}
 
-    def write(self, entry: NewMemory, said: RememberOutcome | AmongNew) -> RememberOutcome:
-        """Reinforce the memory that says the same, if it is still active, else store the entry."""
+    def write(self, entry: NewMemory, memory: Memory, said: RememberOutcome | AmongNew) -> RememberOutcome:
+        """Reinforce the memory that says the same, if it is still active, else store `memory`, that of the entry."""
         number = said.at if isinstance(said, AmongNew) else None
         row = self._same(entry, said)
         if row and row.memory.status in ACTIVE_STATUSES:
-            memory, unmerged = reinforced(row.memory, entry, self._day)
-            outcome = RememberOutcome("reinforced", memory, said.alike, unmerged)
+            known, unmerged = reinforced(row.memory, entry, self._day)
+            outcome = RememberOutcome("reinforced", known, said.alike, unmerged)
             self._changed.add(row.seq)
         else:
-            row = insert_row(self._session, self._home, _new_memory(entry, self._day))
+            row = insert_row(self._session, self._home, memory)
             outcome = RememberOutcome("stored", row.memory, 1.0)
         self._rows[row.seq] = row._replace(memory=outcome.memory)
         if number is not None:
@@ -215,38 +202,46 @@ def change_in_store(
     for memory in memories:
         by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
 
-    asked: list[str] = []
+    def work(session: Session) -> list[tuple[str, Memory, Memory]]:
+        return [
+            (memory.id, *_changed(session, home, rows, memory, change))
+            for home, of_home in sorted(by_home.items())
+            for rows in [_rows_of(session, home, of_home)]
+            for memory in of_home
+        ]
 
-    def work(session: Session) -> list[tuple[Memory, Memory]]:
-        changed: list[tuple[Memory, Memory]] = []
-        asked.clear()
-        for home, of_home in sorted(by_home.items()):
-            names = [name for memory in of_home for name in names_of_row(memory.id)]
-            rows = locked_rows(session, home, "id = ANY(%s) AND NOT deleted", names)
-            for memory in of_home:
-                row = find_row(rows, MemoryAt(memory.path, memory.id))
-                if row is None:
-                    what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
-                    raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
-                changed.append((row.memory, change(row.memory)))
-                asked.append(memory.id)
-                if changed[-1][0] != changed[-1][1]:
-                    update_row(session, row.seq, changed[-1][1])
-        return changed
-
-    pairs = in_transaction(overlay.config, work)
+    changes = in_transaction(overlay.config, work)
     with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
         overlay.pull()
-    after = with_lines(workspace, [memory for _, memory in pairs])
-    # Under the ids that they were asked for: of equal ids, the workspace gives the second one another.
+    after = with_lines(workspace, [memory for _, _, memory in changes])
+    # Under the ids that they were named by: of equal ids, the workspace gives the second one another.
     return [
         (before._replace(id=name), memory._replace(id=name))
-        for (before, _), memory, name in zip(pairs, after, asked, strict=True)
+        for (name, before, _), memory in zip(changes, after, strict=True)
     ]
 
 
-def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> int:
-    """Set `accessed` of the memories at these places to a day; gives the number of those that changed.
+def _rows_of(session: Session, home: str, memories: Sequence[Memory]) -> list[HeldRow]:
+    ids = [name for memory in memories for name in names_of_row(memory.id)]
+    return locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
+
+
+def _changed(
+    session: Session, home: str, rows: Sequence[HeldRow], memory: Memory, change: Callable[[Memory], Memory]
+) -> tuple[Memory, Memory]:
+    """A memory as its row was, and as `change` makes it, which is written where it differs."""
+    row = find_row(rows, MemoryAt(memory.path, memory.id))
+    if row is None:
+        what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
+        raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
+    changed = change(row.memory)
+    if changed != row.memory:
+        update_row(session, row.seq, changed)
+    return row.memory, changed
+
+
+def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> Sequence[str]:
+    """Set `accessed` of the memories at these places to a day; gives the homes whose memories the role may not change.
 
     A later day stays, and a memory that is gone is left out. Raises `ContextasmError`.
     """
@@ -254,16 +249,14 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
     by_home: dict[str, list[MemoryAt]] = {}
     for place in places:
         by_home.setdefault(overlay.home(place.path) or "", []).append(place)
-    statement = "UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s) RETURNING seq"
 
-    def work(session: Session) -> int:
-        count = 0
-        for home, of_home in sorted(by_home.items()):
+    def work(session: Session) -> Sequence[str]:
+        writable = writable_homes(session)
+        for home, of_home in sorted(each for each in by_home.items() if each[0] in writable):
             names = [name for place in of_home for name in names_of_row(place.id)]
             condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
             rows = locked_rows(session, home, condition, names, day)
-            numbers = {row.seq for place in of_home if (row := find_row(rows, place))}
-            count += len(session.rows(statement, day, sorted(numbers)))
-        return count
+            touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
+        return sorted(by_home.keys() - writable)
 
     return in_transaction(overlay.config, work)

@@ -38,6 +38,23 @@ def test_migrations_that_race_are_applied_once(empty: Database) -> None:
     assert migrate_store(empty.config("postgres")) == []
 
 
+def test_no_other_role_keeps_a_migration_waiting(empty: Database, tmp_path: Path) -> None:
+    """Neither by a lock with a number that anybody knows, nor by the table of migrations."""
+    shutil.copytree(SCRIPTS, tmp_path, dirs_exist_ok=True)
+    migrate_store(empty.config("postgres"))
+    (tmp_path / f"{len(load_migrations()) + 1:03}_more.sql").write_text("CREATE TABLE ctxasm.more (x int);")
+    outsider = empty.server.connect(empty.name, "outsider")
+    try:
+        cursor = outsider.cursor()
+        cursor.execute("SELECT pg_advisory_lock(6517880), count(*) FROM ctxasm.migration")
+        assert [each.name for each in migrate_store(empty.config("postgres"), tmp_path)] == ["more"]
+        with pytest.raises(Exception, match="permission denied"):
+            cursor.execute("LOCK TABLE ctxasm.migration IN SHARE ROW EXCLUSIVE MODE")
+    finally:
+        outsider.close()
+    assert migrate_store(empty.config("luna"), tmp_path) == []
+
+
 def test_an_older_store_gets_what_it_lacks(empty: Database, tmp_path: Path) -> None:
     """And a script that fails leaves the store as it was before that script."""
     shutil.copytree(SCRIPTS, tmp_path, dirs_exist_ok=True)

@@ -115,12 +115,27 @@ def test_an_id_that_braces_can_not_hold_is_refused(id_: str) -> None:
         storable_memory(MEMORY._replace(id=id_), "here")
 
 
-@given(st.text(min_size=1, max_size=20).filter(lambda name: "\0" not in name), st.text(min_size=1, max_size=20))
+_ROLE = st.one_of(
+    st.text("aA.-_~ é/", min_size=1, max_size=3), st.text(st.characters(exclude_characters="\0"), min_size=1)
+)
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [MEMORY._replace(text="\x93\x9c\x15"), MEMORY._replace(text="\u200b"), MEMORY._replace(status="größer")],
+)
+def test_what_would_be_read_as_nothing_is_refused(memory: Memory) -> None:
+    """A text that cleaning leaves empty is no memory, and a status is compared without case."""
+    with pytest.raises(ContextasmError, match=r"here: the (text|status) has"):
+        storable_memory(memory, "here")
+
+
+@given(_ROLE, _ROLE)
 def test_no_two_roles_share_a_page(one: str, other: str) -> None:
     """Also on a disk that takes `A` for `a`, and no name leads anywhere else."""
     names = [page_name("2025-03.000001", role) for role in (one, other)]
     assert (names[0].lower() == names[1].lower()) == (one == other)
-    assert all("/" not in name and page_of_name(name) == "2025-03.000001" for name in names)
+    assert all("/" not in name and page_of_name(name) == ("2025-03.", "000001") for name in names)
 
 
 @pytest.mark.parametrize("name", ["2025-03.md", "notes.md", "2025-03.x.luna.md", "2025-03.1.md", "2025-03.1.luna.txt"])

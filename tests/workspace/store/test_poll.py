@@ -13,6 +13,7 @@ from contextasm.model import Problem
 from contextasm.workspace.store import poll
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.settings import StoreConfig
+from tests.postgres import TEAM, Database
 
 AWAY = [Problem("store-unreachable", "ctxasm.yaml", 1, "can't be reached")]
 
@@ -76,6 +77,12 @@ def test_a_server_that_is_away_is_told_once_and_once_more_when_it_is_back(
     assert (told[1].endswith("the store answers again"), len(told)) == (True, 3)
 
 
+def test_what_is_no_fault_of_the_server_is_left_to_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Files beside the store are a problem of each build, which tells of it."""
+    beside = [Problem("store-files", "teams/q1/memories", 0, "1 file is not read")]
+    assert watched(monkeypatch, tmp_path, ((), beside), (["page"], beside))[0] == ["nudge"]
+
+
 @pytest.mark.parametrize("error", [KeyError("a page"), PermissionError(13, "Permission denied"), RuntimeError("a\nb")])
 def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
@@ -84,3 +91,31 @@ def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is
     told, _ = watched(monkeypatch, tmp_path, error, error, (["page"], ()), ((), ()))
     assert [told[0].startswith("the store can't be asked: "), "\n" in told[0]] == [True, False]
     assert [told[1].endswith("the store answers again"), *told[2:]] == [True, "nudge"]
+
+
+@pytest.mark.postgres
+def test_a_commit_of_another_role_is_told_by_the_next_question(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long its transaction was open: 2 s at most are one wait of a second, and a pull."""
+    slow = database.server.connect(database.name, "kenji")
+    slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
+    events = {3: slow.commit, 5: lambda: database.add("quick", role="kenji"), 7: slow.close}
+    questions, ended = 0, threading.Event()
+    told: list[int | str] = []
+    wait = threading.Event.wait
+
+    def without_time(event: threading.Event, timeout: float | None = None) -> bool:
+        nonlocal questions
+        if threading.current_thread().name != "ctxasm-store":
+            return wait(event, timeout)
+        questions += 1
+        events.get(questions, lambda: None)()
+        if questions == 8:
+            ended.set()
+        return questions > 7
+
+    monkeypatch.setattr(threading.Event, "wait", without_time)
+    with poll.poll_store(database.overlay(tmp_path), lambda: told.append(questions), told.append):
+        assert wait(ended, 20)
+    assert told == [3, 5]

@@ -16,7 +16,7 @@ from contextasm.workspace.store.connection import open_session
 from contextasm.workspace.store.importing import import_files
 from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
 from contextasm.workspace.store.transfer import export_pages
-from tests.postgres import FILES, TEAM, Database, Server, mirrored, new_database
+from tests.postgres import DAY, FILES, TEAM, Database, Server, mirrored, new_database
 from tests.workspace.store.test_pages import MEMORIES
 
 pytestmark = pytest.mark.postgres
@@ -28,6 +28,19 @@ def exported(database: Database, root: Path, target: Path) -> dict[str, str]:
     overlay.pull()
     export_pages(overlay, [TEAM], target)
     return {path.name: path.read_bytes().decode() for path in sorted((target / TEAM / "memories").glob("*"))}
+
+
+@pytest.fixture
+def stores(server: Server) -> tuple[Database, Database]:
+    """Two databases with a store."""
+    return new_database(server), new_database(server)
+
+
+def emptied(one: Database, other: Database) -> tuple[Database, Database]:
+    """The stores without a memory."""
+    for database in (one, other):
+        database.run("TRUNCATE ctxasm.memory")
+    return one, other
 
 
 in_private_parts = partial(private_lines, parse=None)
@@ -48,10 +61,10 @@ def storable(memories: list[Memory]) -> list[Memory]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
 @given(memories=st.lists(MEMORIES, min_size=1, max_size=8))
 def test_export_read_import_export_gives_the_same_bytes(
-    server: Server, tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
+    stores: tuple[Database, Database], tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
 ) -> None:
     """Into the same store, where nothing changes, and into an empty one."""
-    one, other = new_database(server), new_database(server)
+    one, other = emptied(*stores)
     first, second, third = (tmp_path_factory.mktemp("export") for _ in range(3))
     with open_session(one.config()) as session:
         rows = [[TEAM, *row_of_memory(memory)] for memory in storable(memories) if "\0" not in memory.text]
@@ -63,8 +76,77 @@ def test_export_read_import_export_gives_the_same_bytes(
     assert exported(one, tmp_path_factory.mktemp("mirror"), second) == before
     assert import_files(other.overlay(first), TEAM, in_private_parts).stored == again.unchanged == len(rows)
     assert exported(other, tmp_path_factory.mktemp("mirror"), third) == before
-    for database in (one, other):
-        server.run(f"DROP DATABASE {database.name}")
+
+
+IDS = ("x", "y", "x~2")
+"""Few, so that memories of several roles have one."""
+
+SHARED = st.tuples(
+    st.builds(
+        lambda memory, id_, supersedes: memory._replace(id=id_, supersedes=tuple(supersedes)),
+        MEMORIES,
+        st.sampled_from(IDS),
+        st.lists(st.sampled_from(IDS), max_size=2, unique=True),
+    ),
+    st.sampled_from(["luna", "kenji"]),
+    st.booleans(),
+)
+"""A memory, the role that stores it, and whether that role deletes it again."""
+
+
+def fill_store(database: Database, rows: list[tuple[Memory, str, bool]]) -> None:
+    """Store memories of several roles, but for those whose id is taken."""
+    taken: set[tuple[str, str]] = set()
+    for memory, role, deleted in rows:
+        for stored in storable([memory]):
+            key = stored.id, role if stored.private else ""
+            if key in taken or "\0" in stored.text:
+                continue
+            taken.add(key)
+            with open_session(database.config(role)) as session:
+                session.insert_rows("ctxasm.memory", ("home", *FIELDS), [[TEAM, *row_of_memory(stored)]])
+                if deleted:
+                    whose = "role = current_user AND id = %s AND private = %s"
+                    session.rows(f"UPDATE ctxasm.memory SET deleted = true WHERE {whose}", stored.id, stored.private)
+                session.commit()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
+@given(rows=st.lists(SHARED, min_size=1, max_size=8))
+def test_an_export_of_memories_of_several_roles_comes_in_again(
+    stores: tuple[Database, Database], tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Memory, str, bool]]
+) -> None:
+    """Also where two have one id. Into the same store, where nothing changes, and into an empty one: page for page."""
+    one, other = emptied(*stores)
+    first, second, third = (tmp_path_factory.mktemp("export") for _ in range(3))
+    fill_store(one, rows)
+    before = exported(one, tmp_path_factory.mktemp("mirror"), first)
+    again = import_files(one.overlay(first), TEAM, in_private_parts)
+    assert (again.stored, again.changed) == (0, 0)
+    assert exported(one, tmp_path_factory.mktemp("mirror"), second) == before
+    if before:
+        assert import_files(other.overlay(first), TEAM, in_private_parts) == (again.unchanged, 0, 0)
+        assert [*exported(other, tmp_path_factory.mktemp("mirror"), third).values()] == [*before.values()]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings.default.max_examples // 8)  # type: ignore[union-attr]
+@given(rows=st.lists(SHARED, min_size=2, max_size=6))
+def test_contexts_of_a_store_its_files_and_a_second_store_are_the_same(
+    stores: tuple[Database, Database], tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Memory, str, bool]]
+) -> None:
+    """Byte for byte, whoever stored what, private memories included."""
+    one, other = emptied(*stores)
+    fill_store(one, rows)
+    root = one.workspace(tmp_path_factory.mktemp("one"))
+    files = one.workspace(tmp_path_factory.mktemp("files"))
+    assert one.ctxasm(root, "store", "export", "--to", files).code == 0
+    moved = other.workspace(tmp_path_factory.mktemp("other"))
+    import_files(other.overlay(files), TEAM, in_private_parts)
+    (files / "ctxasm.yaml").write_text(f"date: {DAY}\n")
+    build = ("build", "-q", "-a", "luna", "-t", "q1", "--audience", "personal")
+    contexts = [place[0].ctxasm(place[1], *build) for place in ((one, root), (one, files), (other, moved))]
+    assert {context.code for context in contexts} == {0}
+    assert len({context.out for context in contexts}) == 1
 
 
 SOME = """---
@@ -107,7 +189,7 @@ def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp
     assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 1, 1)
     assert import_files(database.overlay(root, "kenji"), TEAM, in_private_parts) == (0, 0, 3)
     (root / TEAM / "memories/old.md").write_text("- four {id=d}\n- other words {id=a}\n")
-    with pytest.raises(ContextasmError, match="the role that stored it"):
+    with pytest.raises(ContextasmError, match=r"old\.md:2: a: was stored by the role luna"):
         import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
     assert database.texts() == ["one", "two", "three"]
 
@@ -115,10 +197,10 @@ def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("---\ntype: a]b\n---\nA type that no brackets hold\n", "old.md:4: can't be stored"),
-        ("- one {id=a}\n", "older.md:1: the id a is taken"),
-        (f"- one {{id=b key={'k' * 1001}}}\n", "old.md:1: a value has 1,001 characters"),
-        (f"- one {{id=b tags={'t' * 900}{',t' * 4000}}}\n", "old.md:1: tags has 8,900 characters"),
+        ("---\ntype: a]b\n---\nA type that no brackets hold\n", "old.md:4: m-4a8221ca47e1: can't be stored"),
+        ("- one {id=a}\n", "older.md:1: a: the id is taken by another memory, at teams/q1/memories/old.md:1: "),
+        (f"- one {{id=b key={'k' * 1001}}}\n", "old.md:1: b: a value has 1,001 characters"),
+        (f"- one {{id=b tags={'t' * 900}{',t' * 4000}}}\n", "old.md:1: b: tags has 8,900 characters"),
     ],
 )
 def test_a_file_that_can_not_be_imported_is_named_and_nothing_is_stored(
@@ -189,11 +271,51 @@ def test_of_equal_ids_the_import_finds_its_own(database: Database, tmp_path: Pat
     assert rows == [("kenji", 0.5), ("luna", 0.9)]
 
 
+@pytest.mark.parametrize(("stored", "file"), [("true", "- x {id=x}\n"), ("false", "- x {id=x private=true}\n")])
+def test_an_import_makes_no_memory_private_or_open(database: Database, tmp_path: Path, stored: str, file: str) -> None:
+    """A mark that is set or taken away in a file: a second memory with the id is not what it means."""
+    database.add("x", id="'x'", private=stored)
+    root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": file})
+    with pytest.raises(ContextasmError, match=r"old\.md:1: x: is (not )?private in the store"):
+        import_files(database.overlay(root), TEAM, in_private_parts)
+    database.run("UPDATE ctxasm.memory SET deleted = true", role="luna")
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)
+
+
+def test_what_the_server_refuses_is_named_by_its_place(database: Database, tmp_path: Path) -> None:
+    """Of many new memories the one, and of many changed ones; nothing is stored."""
+    database.add("one", id="'a'", importance="0.9")
+    files = {f"{TEAM}/memories/old.md": "- one {id=a importance=0.1}\n", f"{TEAM}/memories/new.md": "- two {id=b}\n"}
+    root = database.workspace(tmp_path, {**FILES, **files})
+    with pytest.raises(ContextasmError, match=r"old\.md:1: a: can't be changed: other roles than"):
+        import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
+    with pytest.raises(ContextasmError, match=r"new\.md:1: b: can't be stored: .*row-level security"):
+        import_files(database.overlay(root, "reader"), TEAM, in_private_parts)
+    database.run("ALTER TABLE ctxasm.memory ADD CHECK (text <> 'three')")
+    (root / f"{TEAM}/memories/new.md").write_text("- two {id=b}\n- three {id=c}\n")
+    with pytest.raises(ContextasmError, match=r"new\.md:2: c: can't be stored: .*check constraint"):
+        import_files(database.overlay(root), TEAM, in_private_parts)
+    assert database.texts() == ["one"]
+
+
+@pytest.mark.parametrize("mark", ["", " private=true"])
+def test_two_memories_of_files_with_one_id_are_refused(database: Database, tmp_path: Path, mark: str) -> None:
+    """Both places are named; an open and a private one with one id are two memories."""
+    both = {f"{TEAM}/memories/{name}.md": f"- {name} {{id=x{mark}}}\n" for name in ("one", "two")}
+    root = database.workspace(tmp_path, {**FILES, **both})
+    with pytest.raises(ContextasmError, match=r"two\.md:1: x: the id is taken by another memory, at .*one\.md:1"):
+        import_files(database.overlay(root), TEAM, in_private_parts)
+    (root / TEAM / "memories/two.md").write_text("- two {id=x%s}\n" % ("" if mark else " private=true"))
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (2, 0, 0)
+    found = database.ctxasm(root, "show", "x~2").out
+    assert "two" in found or "one" in found
+
+
 def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, tmp_path: Path) -> None:
     """Its id stays taken, and the line says by whom."""
     database.add("gone", id="'x'")
     database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'x'", role="luna")
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- gone {id=x}\n"})
-    with pytest.raises(ContextasmError, match="x was deleted by the role luna"):
+    with pytest.raises(ContextasmError, match=r"old\.md:1: x: was deleted by the role luna"):
         import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
     assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)

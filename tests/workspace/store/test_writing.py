@@ -6,14 +6,23 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
+from contextasm.model import Document, Problem
+from contextasm.retrieval.memory_index import database as index_database
+from contextasm.text.private_parts import private_lines
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import open_session
+from contextasm.workspace.store import writing
+from contextasm.workspace.store.connection import Session, open_session
+from contextasm.workspace.store.errors import TransactionLostError
+from contextasm.workspace.store.rows import in_transaction, lock_texts, locked_rows
 from contextasm.workspace.store.writing import remember_in_store
-from tests.postgres import DAY, TEAM, Database, mirrored
+from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
+from tests.retrieval.test_memory_index import LETTERS
 
 pytestmark = pytest.mark.postgres
 
@@ -195,6 +204,16 @@ def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, roo
     assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
 
 
+def test_a_role_that_only_reads_touches_nothing_and_is_told(database: Database, root: Path) -> None:
+    """The context is built, and what lies in files is touched."""
+    database.add("in the store")
+    result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--touch", role="reader")
+    assert (result.code, "in the store" in result.out) == (0, True)
+    assert "your role may not write in teams/q1" in result.err
+    assert result.err.count("store-untouched") == 1
+    assert database.run("SELECT accessed FROM ctxasm.memory") == [(None,)]
+
+
 def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> None:
     """A table that another transaction holds: what reads says so and goes on, and what writes fails."""
     database.add("one", id="'a'")
@@ -210,6 +229,7 @@ def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> No
     assert ("one" in read.out, "another transaction holds what this one needs" in read.err) == (True, True)
     assert (written.code, written.out) == (2, "")
     assert "another transaction holds what this one needs" in written.err
+    assert "[store-busy]" in read.err
     assert database.texts() == ["one"]
 
 
@@ -282,3 +302,195 @@ def test_nobody_switches_the_private_memory_of_another_role_off(database: Databa
     assert "supersedes" not in "".join(mirrored(root).values())
     database.add("luna is fond of squid", id="'again'", supersedes="'{mine}'")
     assert "shy" not in database.ctxasm(root, "search", "squid", "-t", "q1").out
+
+
+def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Database, root: Path) -> None:
+    """The guess was there first: its page is fetched again, though nothing changed on it."""
+    database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
+    assert "kenji knows" in database.ctxasm(root, "search", "kenji", "-t", "q1").out
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+    assert "supersedes" not in "".join(mirrored(root).values())
+
+
+def test_rows_are_locked_in_one_order_wherever_they_lie(database: Database) -> None:
+    """Else two writers wait in a ring, and the server undoes one of them after a second."""
+    for number in range(40):
+        database.add(f"text {number}", id=f"'m-{number}'")
+    for number in range(0, 40, 3):  # a changed row lies behind all others
+        database.run(f"UPDATE ctxasm.memory SET importance = 0.7 WHERE id = 'm-{number}'", role="luna")
+    with open_session(database.config("kenji")) as session:
+        rows = locked_rows(session, TEAM, "importance > %s", 0.1)
+    assert [row.seq for row in rows] == sorted(row.seq for row in rows)
+    assert len(rows) == 40
+
+
+def test_a_connection_that_breaks_in_the_commit_is_told_as_that(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be stored or not, so nothing is tried again, and nobody says that nothing was stored."""
+    commits = 0
+    commit = Session.commit
+
+    def broken(session: Session) -> None:
+        nonlocal commits
+        commits += 1
+        of_luna = f"FROM pg_stat_activity WHERE datname = '{database.name}' AND usename = 'luna'"
+        database.run(f"SELECT pg_terminate_backend(pid) {of_luna}")
+        wait_for(lambda: not database.run(f"SELECT pid {of_luna}"))
+        commit(session)
+
+    monkeypatch.setattr(Session, "commit", broken)
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
+    assert (result.code, result.out, commits) == (2, "", 1)
+    assert "it may have been stored or not" in result.err
+    assert "look with `ctxasm search`" in result.err
+    assert "nothing was stored" not in result.err
+
+
+@pytest.mark.parametrize("lost", [2, 9])
+def test_a_transaction_that_is_undone_for_another_is_tried_again_and_not_for_ever(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    """Five times; each memory is stored and told of once, or none is."""
+    database.add("a draft", id="'a'", status="'draft'")
+    commit, commits = Session.commit, 0
+
+    def lose(session: Session) -> None:
+        nonlocal commits
+        commits += 1
+        if commits <= lost:
+            raise TransactionLostError("store", "deadlock detected", "try again")
+        commit(session)
+
+    monkeypatch.setattr(Session, "commit", lose)
+    for words in (("remember", "The bell rings at dawn"), ("memory", "approve", "a")):
+        commits = 0
+        result = database.ctxasm(root, *words, "-t", "q1")
+        assert (result.code, result.out.count("\n"), commits) == ((0, 1, 3) if lost == 2 else (2, 0, 5))
+    found = database.run("SELECT text, status FROM ctxasm.memory ORDER BY seq")
+    stored = [("a draft", "approved"), ("The bell rings at dawn", "active")]
+    assert found == (stored if lost == 2 else [("a draft", "draft")])
+
+
+def test_a_text_may_replace_a_memory_with_the_same_text(database: Database, root: Path) -> None:
+    """It is stored anew: the old one is not reinforced and then superseded."""
+    database.add("The bell rings at dawn", id="'old'")
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn", "--supersedes", "old")
+    assert result.out.startswith("stored"), result.err
+    statuses = database.run("SELECT status, importance FROM ctxasm.memory ORDER BY seq")
+    assert statuses == [("superseded", 0.5), ("active", 0.5)]
+
+
+def changed_meanwhile(database: Database, monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    """Have kenji run a statement between the pull of a writer and its transaction."""
+    real = in_transaction
+
+    def after_it(*arguments: Any) -> Any:
+        database.run(statement, role="kenji")
+        return real(*arguments)
+
+    monkeypatch.setattr(writing, "in_transaction", after_it)
+
+
+def test_a_memory_that_is_deprecated_meanwhile_is_not_reinforced(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mirror has it as an active one; the text is stored anew."""
+    database.add("The bell rings at dawn", id="'old'")
+    changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'deprecated' WHERE id = 'old'")
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
+    assert result.out.startswith("stored"), result.err
+    assert database.run("SELECT importance FROM ctxasm.memory WHERE id = 'old'") == [(0.5,)]
+
+
+def test_a_memory_that_is_completed_meanwhile_stays_completed(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What replaces it takes no other status away."""
+    database.add("The bell rings at dawn", id="'old'")
+    changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'completed' WHERE id = 'old'")
+    assert database.ctxasm(root, "remember", "-t", "q1", "It rings at noon", "--supersedes", "old").code == 0
+    assert database.run("SELECT status FROM ctxasm.memory WHERE id = 'old'") == [("completed",)]
+
+
+def test_a_writer_for_others_reinforces_no_private_memory_with_the_same_id(database: Database, equal_ids: Path) -> None:
+    """Also where the row is at hand, because the open memory with its id is reinforced in the same call."""
+    overlay = database.overlay(equal_ids)
+    workspace = Folder(equal_ids, overlay)
+    entries = [NewMemory("shown to all"), NewMemory("shown to luna alone")]
+
+    def hidden(document: Document) -> frozenset[int]:
+        return frozenset(private_lines(document, None))
+
+    outcomes = remember_in_store(workspace, overlay, TEAM, entries, DAY, force=False, private_lines=hidden)
+    assert [outcome.what for outcome in outcomes] == ["reinforced", "stored"]
+    private = database.run("SELECT importance FROM ctxasm.memory WHERE private")
+    assert private == [(0.5,)]
+
+
+def test_texts_are_locked_in_one_order(database: Database) -> None:
+    """Of their keys: who waits for one holds none with a later key, so no two writers wait in a ring."""
+    texts = [f"text {number}" for number in range(30)]
+    locks = (
+        "SELECT pid, granted, (classid::bigint << 32) + objid::bigint FROM pg_locks"
+        f" JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND datname = '{database.name}'"
+    )
+    with open_session(database.config()) as holder, open_session(database.config("kenji")) as other:
+        lock_texts(holder, TEAM, texts[14:15])
+        ((pid, _, held),) = database.run(locks)
+        with ThreadPoolExecutor(1) as pool:
+            waiter = pool.submit(lock_texts, other, TEAM, texts)
+            wait_for(lambda: [granted for _, granted, _ in database.run(locks) if not granted])
+            before = [key for of, granted, key in database.run(locks) if of != pid and granted]
+            holder.rows("ROLLBACK")
+            waiter.result()
+        every = [key for _, _, key in database.run(locks)]
+    assert len(every) == 30
+    assert sorted(before) == sorted(key for key in every if key < held)
+
+
+def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 12 pages: that of the memory that is meant, and that of the new one, whose line the receipt names."""
+    words = [" ".join(Random(number).choices(LETTERS, k=9)) for number in range(1_200)]
+    rows = [[TEAM, f"m-{at}", text, "draft", f"2024-{1 + at // 100:02}-01"] for at, text in enumerate(words)]
+    with open_session(database.config()) as session:
+        session.insert_rows("ctxasm.memory", ("home", "id", "text", "status", "created"), rows)
+        session.commit()
+    opened: list[str] = []
+    read = Folder.read
+
+    def watched(folder: Folder, path: str) -> Document | Problem | None:
+        opened.append(path.partition(f"{TEAM}/memories/")[2].partition(".")[0])
+        return read(folder, path)
+
+    monkeypatch.setattr(index_database, "_YOUNG", -60)  # files of this second count as old ones
+    monkeypatch.setattr(Folder, "read", watched)
+
+    def pages_of(*words: str) -> set[str]:
+        opened.clear()
+        result = database.ctxasm(root, *words, "-t", "q1")
+        assert result.code == 0, result.err
+        return {*filter(None, opened)}
+
+    months = {f"2024-{month:02}" for month in range(1, 13)}
+    assert pages_of("remember", "harbor bell") > months
+    assert pages_of("remember", "quay rope") == {"new", "2025-03"}
+    assert pages_of("show", "m-750") == months | {"2025-03"}
+    assert pages_of("show", "m-750") == {"2024-08"}
+    assert pages_of("memory", "approve", "m-1150") == {"2024-12"}
+    assert pages_of("remember", "anchor light", "--supersedes", "m-210") == {"new", "2024-03", "2024-12", "2025-03"}
+
+
+@pytest.mark.parametrize("other", ["kenji knows", "kenji has a home page"])
+def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database, root: Path, other: str) -> None:
+    """The page that guessed it was pulled before the private memory was stored, and has not changed since."""
+    database.add(other, role="kenji", id="'theirs'", supersedes="'{mine,unknown}'")
+    assert database.ctxasm(root, "store", "pull").code == 0
+    assert "supersedes=mine,unknown" in "".join(mirrored(root).values())
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+    assert "supersedes=unknown}" in "".join(mirrored(root).values())
+    assert database.overlay(root).pull().changed == []

@@ -1,0 +1,47 @@
+"""Imports of libraries that are put off until the library uses what it imported."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+UNUSED = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", "textwrap", "tokenize")
+"""Modules that typer, and what it imports, import at their tops, and that a build never uses (`-X importtime`)."""
+
+
+@contextmanager
+def deferred_imports(names: Sequence[str]) -> Iterator[None]:
+    """Have `import NAME` put off importing a module until something of it is asked for, for these names.
+
+    Modules that are imported meanwhile hold a stand-in, which answers with what the module itself has, then and later;
+    `from NAME import` asks at once. Imports afterwards find no stand-in: none is left in `sys.modules`. A name that is
+    no module's raises ImportError as late as that.
+    """
+    stand_ins = {name: _stand_in(name) for name in names if name not in sys.modules}
+    sys.modules.update(stand_ins)
+    try:
+        yield
+    finally:
+        for module in stand_ins.values():
+            _remove(module)
+
+
+def _stand_in(name: str) -> ModuleType:
+    def attribute(wanted: str) -> object:
+        _remove(module)
+        return getattr(import_module(name), wanted)
+
+    module = ModuleType(name)
+    vars(module)["__getattr__"] = attribute
+    return module
+
+
+def _remove(stand_in: ModuleType) -> None:
+    if sys.modules.get(stand_in.__name__) is stand_in:
+        del sys.modules[stand_in.__name__]

@@ -1,0 +1,121 @@
+"""Ids of memories in their folders, and the memory that each one names.
+
+A file whose ids an earlier run has stored is opened only for a memory that is found in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
+from contextasm.text.matching import nearest
+from contextasm.text.memory_ids import id_root, unique_ids
+from contextasm.text.memory_parser import parse_memories
+from contextasm.workspace.folder import Folder
+
+MANY = 1000
+"""Memories that are read in one run without being stored."""
+
+MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")
+"""Folders of memories (docs/architecture.md, Workspace)."""
+
+FolderOfIds = Callable[[str], StoredFacts[FileIds] | None]
+"""Gives the stored ids of a folder; None where nothing may be stored."""
+
+
+class FolderIds:
+    """Ids of the memories in the files of a folder, no two equal, and the memories that they name."""
+
+    def __init__(
+        self,
+        paths: Collection[str],
+        memories: Callable[[str], Sequence[Memory]],
+        stored: StoredFacts[FileIds] | None,
+    ) -> None:
+        """The files at `paths`; `memories` gives those of one as it alone names them, and `stored` spares that."""
+        self._paths = sorted(paths)
+        self._memories = memories
+        self._stored = stored
+        self._files: Mapping[str, FileIds] | None = None
+
+    def names(self) -> list[str]:
+        """The ids of all memories, in the order of paths."""
+        return unique_ids(name for file in self._known().values() for name in file.ids)
+
+    def find(self, name: str) -> Memory | None:
+        """The memory with an id, under that id; None where there is none."""
+        try:
+            return self._find(name)
+        except LookupError:  # a file has changed since its ids were looked at
+            self._stored = self._files = None
+            return self._find(name)
+
+    def _find(self, name: str) -> Memory | None:
+        """As `find`. Raises `LookupError` where a file is not as it was when its ids were stored."""
+        root = id_root(name)
+        namesakes = [
+            (path, place, other)
+            for path, file in self._known().items()
+            for place, other in enumerate(file.ids)
+            if other.startswith(root) and id_root(other) == root
+        ]
+        for unique, (path, place, own) in zip(unique_ids([each[2] for each in namesakes]), namesakes, strict=True):
+            if unique == name:
+                memory = self._memories(path)[place]
+                if memory.id != own:
+                    raise LookupError(own)
+                return memory._replace(id=name)
+        return None
+
+    def _known(self) -> Mapping[str, FileIds]:
+        if self._files is None:
+            stored = self._stored.load(self._paths) if self._stored else {}
+            files = {path: stored.get(path) or _ids_of_file(self._memories(path)) for path in self._paths}
+            if self._stored and sum(len(file.ids) for path, file in files.items() if path not in stored) > MANY:
+                self._stored.store(files)
+            self._files = files
+        return self._files
+
+
+def _ids_of_file(memories: Sequence[Memory]) -> FileIds:
+    return FileIds([memory.id for memory in memories])
+
+
+class WorkspaceIds:
+    """Ids of the memories of all owners of a workspace, or of one; each owner has ids of its own."""
+
+    def __init__(self, workspace: Folder, owner: str = "", stored_ids: FolderOfIds | None = None) -> None:
+        """`owner` is the folder of one owner; empty for all owners."""
+        self._workspace = workspace
+        self._parsed: dict[str, Sequence[Memory]] = {}
+        patterns = (f"{owner}/memories",) if owner else MEMORY_FOLDERS
+        folders: dict[str, list[str]] = {}
+        for path in sorted({path for pattern in patterns for path in workspace.list(f"{pattern}/*.md")}):
+            folders.setdefault(path.rpartition("/")[0], []).append(path)
+        self._folders = [
+            FolderIds(paths, self._memories, stored_ids(folder) if stored_ids else None)
+            for folder, paths in folders.items()
+        ]
+
+    def find(self, name: str) -> list[Memory]:
+        """The memories with an id, in path order: one for each owner that has one.
+
+        Raises `ContextasmError`, with the nearest id, where there is none.
+        """
+        found = [memory for folder in self._folders if (memory := folder.find(name))]
+        if not found:
+            raise unknown_id(name, [other for folder in self._folders for other in folder.names()], "id")
+        return found
+
+    def _memories(self, path: str) -> Sequence[Memory]:
+        if path not in self._parsed:
+            document = self._workspace.read(path)
+            self._parsed[path] = parse_memories(document)[0] if isinstance(document, Document) else ()
+        return self._parsed[path]
+
+
+def unknown_id(name: str, ids: Collection[str], where: str) -> ContextasmError:
+    """The error of an id that no memory has, with the nearest one that there is."""
+    near = nearest(name, ids)
+    hint = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
+    return ContextasmError(where, f"there is no memory {name}", hint)

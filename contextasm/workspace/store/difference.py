@@ -1,0 +1,88 @@
+"""What the server tells of a store to who mirrors it: its state, and the pages of a home that differ since another one.
+
+All in one transaction that sees one state of the database. Pages are named by their role and their own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Memory
+from contextasm.text.memory_ids import id_root
+from contextasm.workspace.store.connection import Session
+from contextasm.workspace.store.pages import (
+    COLUMNS,
+    as_shown,
+    memory_of_row,
+    page_name,
+    page_text,
+    superseded_ids,
+)
+from contextasm.workspace.store.rows import own_private_ids
+
+_PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
+
+
+class StoreState(NamedTuple):
+    """The state of the database that a transaction sees."""
+
+    source: str
+    """Database, history of its server and role: the numbers of transactions mean something within these alone."""
+    horizon: int
+    """The oldest transaction that was still running: every change before it is seen."""
+    rights: Mapping[str, bool]
+    """The homes that the role may read, and whether it may write there."""
+
+
+def store_state(session: Session) -> StoreState:
+    """The state that a session sees."""
+    ((system, timeline, database, role, horizon),) = session.rows(
+        "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
+        " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
+    )
+    rights = dict(session.rows("SELECT home, writes FROM ctxasm.member WHERE role = current_user"))
+    return StoreState(f"{system}/{timeline}/{database} {role}", int(horizon), rights)
+
+
+def all_pages(session: Session, home: str) -> Collection[tuple[str, str]]:
+    """Role and page of every page of a home."""
+    return {(role, page) for role, page in session.rows(_PAGES, home)}
+
+
+def changed_pages(
+    session: Session, home: str, horizon: int, damaged: Collection[str] = ()
+) -> Collection[tuple[str, str]]:
+    """Role and page of the pages that may differ since a horizon, and of those whose files, by name, are `damaged`."""
+    own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
+    statement = (
+        f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
+        " WHERE home = %s AND changed >= %s::text::xid8 GROUP BY role, page"
+    )
+    since = session.rows(statement, home, str(horizon))
+    pages = {(role, page) for role, page, _ in since}
+    # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
+    if secrets := [name for _, _, names in since for name in names or ()]:
+        guessed = "EXISTS (SELECT FROM unnest(supersedes) name WHERE regexp_replace(name, '(~[0-9]+)+$', '') = ANY(%s))"
+        others = f"{_PAGES} AND role <> current_user AND supersedes <> '{{}}' AND {guessed}"
+        guesses = session.rows(others, home, [*map(id_root, secrets)])
+        pages |= {(role, page) for role, page in guesses}
+    if damaged:
+        pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) in damaged}
+    return pages
+
+
+def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+    """The texts of pages by role and page. No memory of another role supersedes a private one, whose id it guessed."""
+    statement = (
+        f"SELECT role = current_user, role::text, page, {COLUMNS} FROM ctxasm.memory"
+        " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
+    )
+    rows = [
+        (own, (role, page), memory_of_row(row)) for own, role, page, *row in session.rows(statement, home, tuple(pages))
+    ]
+    private = own_private_ids(session, home, superseded_ids(memory for own, _, memory in rows if not own))
+    memories: dict[tuple[str, str], list[Memory]] = {}
+    for own, page, memory in rows:
+        memories.setdefault(page, []).append(memory if own else as_shown(memory, private))
+    return {page: page_text(of_page) for page, of_page in memories.items()}

@@ -1,0 +1,54 @@
+"""What the README shows of the sample workspace is what the commands print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from tests.command import ROOT, inside
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _shown_lines() -> dict[str, list[str]]:
+    """The commands on the sample workspace in blocks of the README, each with the lines that are shown below it."""
+    shown: dict[str, list[str]] = {}
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *lines = part.splitlines()
+            if "-w sample_workspace" in command:
+                shown[command.partition("  #")[0]] = [line for line in lines if line != "..."]
+    return shown
+
+
+SHOWN = _shown_lines()
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_lines_that_are_shown_are_printed(command: str) -> None:
+    """Columns may be left out at the end of a line, and `...` stands for words there."""
+    result = inside(*shlex.split(command)[1:], cwd=ROOT)
+    printed = [" ".join(line.split()) for line in (result.out + result.err).splitlines()]
+    for shown in SHOWN[command]:
+        words = " ".join(shown.removesuffix("...").split())
+        assert any(line.startswith(words) for line in printed), shown
+
+
+def test_first_command_prints_what_is_shown() -> None:
+    """The lines of the document in their order, long ones up to their mark, and the receipt."""
+    (words,) = re.findall(r"\.venv/bin/ctxasm (build .*)", README)
+    result = inside(*shlex.split(words), cwd=ROOT)
+    block = README.partition("## What comes out\n")[2].partition("```\n")[2].partition("```")[0]
+    *document, receipt = [line for line in block.splitlines() if line not in {"", "[...]"}]
+    assert result.err.splitlines()[-1] == receipt
+    printed = iter(result.out.splitlines())
+    for line in document:
+        start = line.removesuffix("[...]")
+        assert any(text == line or (start != line and text.startswith(start)) for text in printed), line
+
+
+def test_blocks_are_found() -> None:
+    """Three commands of `explain` and one of `tidy`."""
+    assert [len(lines) > 0 for lines in SHOWN.values()] == [True] * 4
