@@ -12,13 +12,14 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextasm.model import Document, EntryPool, Problem, StampedWorkspace, T
+from contextasm.retrieval.memory_index.errors_of_use import call_use, raise_errors_of_use
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.layers import (
     add_views,
@@ -44,23 +45,6 @@ _UNUSABLE = (sqlite3.Error, OSError, ValueError, LookupError)
 
 class UnusableIndex(Exception):  # noqa: N818 - no error that anybody has to mend
     """An index that can neither be read nor made."""
-
-
-class _FailedUse(Exception):  # noqa: N818 - it is never seen: the error that it holds is raised in its place
-    """An error of the function that uses a pool: the index has no part in it."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
-
-
-@contextmanager
-def _errors_of_use() -> Iterator[None]:
-    """Raise what the function raised that uses a pool."""
-    try:
-        yield
-    except _FailedUse as failed:
-        raise failed.error from failed.error.__cause__
 
 
 class IndexInputs(NamedTuple):
@@ -123,7 +107,7 @@ class _CurrentFiles:
         self._files.pop(path, None)
 
 
-@_errors_of_use()
+@raise_errors_of_use()
 def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     """Result of `use` on the indexed pool, brought up to date, and the pool's size.
 
@@ -150,7 +134,7 @@ def changes_path(path: Path) -> Path:
     return path.with_suffix(".changes")
 
 
-@_errors_of_use()
+@raise_errors_of_use()
 def make_database(
     path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T], files: _CurrentFiles | None = None
 ) -> tuple[T, int]:
@@ -203,12 +187,7 @@ def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _answer(connection: sqlite3.Connection, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     pool = IndexedPool(connection, inputs.kind, inputs.paths)
-    try:
-        return use(pool), pool.size
-    except sqlite3.Error:
-        raise  # of the pool: nothing else that uses it has to do with SQLite
-    except Exception as error:
-        raise _FailedUse(error) from error
+    return call_use(use, pool), pool.size
 
 
 def _replace(
