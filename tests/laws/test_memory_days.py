@@ -18,9 +18,11 @@ from contextasm.model import (
     SHARED,
     Build,
     Context,
+    EntryPool,
     Filters,
     IndexedPools,
     Layer,
+    Memory,
     Profile,
     Request,
     Rule,
@@ -32,6 +34,7 @@ from contextasm.retrieval import indexed_pools
 from contextasm.retrieval.audience import for_audience
 from contextasm.retrieval.memory_index import index, updater, writer
 from contextasm.retrieval.memory_search import TopicHits, topic_hits
+from contextasm.retrieval.reading import query_paths
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -182,6 +185,17 @@ def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str,
                     hold_equal(each, folder, today)
 
 
+def answers(asked: Asked, folder: Path, today: date) -> bool:
+    """Whether the index itself gives what matches."""
+    home = Folder(folder)
+    paths = [*query_paths(SourceQuery(asked.build(folder, today, None), asked.layer))]
+
+    def use(pool: EntryPool[Memory]) -> bool:
+        return len(pool.entries([*pool.similar(asked.topic, 0.0, today)])) <= pool.rows
+
+    return not paths or bool(indexes(home).query("memories", [f"{FOLDER}/*.md"], paths, use))
+
+
 def hold_equal(asked: Asked, folder: Path, today: date) -> None:
     """Compare what is built and found on a day with an index, with every memory read, and with every memory listed."""
     kept, read, listed = (
@@ -194,5 +208,7 @@ def hold_equal(asked: Asked, folder: Path, today: date) -> None:
     hits = searched(asked, folder, today, indexes(Folder(folder)))
     assert hits == searched(asked, folder, today, NO_INDEXES) == searched(asked, folder, today, None)
     event("found" if hits.found else "nothing found")
+    if asked.audience == PERSONAL:
+        assert answers(asked, folder, today), "the index was not used"
     if not (asked.exclude or asked.targets):
         assert [(memory.id, score) for memory, score in hits.found if not memory.pin] == ranked(listed)
