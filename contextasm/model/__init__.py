@@ -58,6 +58,7 @@ from contextasm.model.profile import Overflow as Overflow
 from contextasm.model.profile import Profile as Profile
 from contextasm.model.profile import Query as Query
 from contextasm.model.profile import Ranking as Ranking
+from contextasm.model.protocols import LABEL_KINDS as LABEL_KINDS
 from contextasm.model.protocols import ChosenEntry as ChosenEntry
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
 from contextasm.model.protocols import EntryChoice as EntryChoice

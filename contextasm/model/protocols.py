@@ -3,7 +3,8 @@
 Their interfaces and settings only; no service is implemented here.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from contextasm.model.document import Document, Memory
@@ -96,8 +97,11 @@ class ScoreInputs(NamedTuple):
     """Day of creation, as YYYY-MM-DD; empty for none."""
 
 
+LABEL_KINDS = ("type", "tag")
+"""What a rule may call an entry by besides its id and its path."""
+
 Label: TypeAlias = tuple[str, str]
-"""What a rule may call an entry by besides its id and its path: `type` or `tag`, and the value."""
+"""One of `LABEL_KINDS`, and its value."""
 
 
 class EntryChoice(NamedTuple):
@@ -168,8 +172,15 @@ class EntryPool(Protocol[EntryT_co]):
     def problems(self) -> Sequence[Problem]:
         """Problems of all the files."""
 
-    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
-        """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out."""
+    def later(self, today: date) -> Collection[int]:
+        """Rows of the active entries of days after `today`."""
+
+    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+        """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out.
+
+        The figures are those of a pool without the `later` entries: they are no hits, no neighbours, and no part of
+        what is known of words.
+        """
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, those of one day by path, then the later in the file; all for a count of 0."""

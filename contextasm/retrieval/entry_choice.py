@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import repeat
 
-from contextasm.model import EntryChoice, Label, Memory
+from contextasm.model import LABEL_KINDS, EntryChoice, Label, Memory
 from contextasm.text.archived_paths import known_ids
 
 
 def memory_labels(memory: Memory) -> Sequence[Label]:
-    """The labels of a memory: its type, and each of its tags once."""
-    return [("type", memory.type), *zip(repeat("tag"), dict.fromkeys(memory.tags), strict=False)]
+    """The labels of a memory, of each of `LABEL_KINDS`: its type, and each of its tags once."""
+    kind, tag = LABEL_KINDS
+    return [(kind, memory.type), *zip(repeat(tag), dict.fromkeys(memory.tags), strict=False)]
 
 
 def means_memory(choice: EntryChoice, memory: Memory) -> bool:

@@ -6,7 +6,8 @@ between builds is in `memory_index`, behind the same interface (`model.EntryPool
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from contextasm.model import Document, Problem, ScoreInputs, Workspace
@@ -34,11 +35,15 @@ class ReadLogs(ReadEntries[LogLine]):
         """Whether a line is a heading."""
         return entry.is_heading
 
-    def inverted_index(self) -> MemoryIndex:
-        """The lines as an inverted index."""
+    def later(self, _today: date) -> Collection[int]:
+        """No rows: a log of a later day is not read."""
+        return ()
+
+    def inverted_index(self, entries: tuple[LogLine, ...]) -> MemoryIndex:
+        """Lines as an inverted index."""
         from contextasm.retrieval.search.inverted_index import build_index
 
-        return build_index([line_entry(line, self._day(line)) for line in self.active])
+        return build_index([line_entry(line, self._day(line)) for line in entries])
 
     def _day(self, line: LogLine) -> str:
         return self._days.get(line.path) or log_day(line.path)

@@ -28,7 +28,7 @@ from contextasm.model import (
     weighted_total,
 )
 from contextasm.retrieval.entry_choice import means_memory
-from contextasm.retrieval.read_entries import ReadEntries, ReadFiles, first_rows, read_files
+from contextasm.retrieval.read_entries import ReadEntries, ReadFiles, first_rows, is_later, read_files
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, parse_memories
 from contextasm.text.templates import fill_template, placeholders
@@ -78,9 +78,9 @@ class ReadMemories(ReadEntries[Memory]):
         """Whether a memory pins itself."""
         return entry.pin
 
-    def inverted_index(self) -> MemoryIndex:
-        """The active memories as an inverted index; the last one is kept."""
-        return _memory_index(self.active)
+    def inverted_index(self, entries: tuple[Memory, ...]) -> MemoryIndex:
+        """Memories as an inverted index; the last one is kept."""
+        return _memory_index(entries)
 
     def meant_rows(self, choice: EntryChoice) -> set[int]:
         """Rows of the active memories that a choice means."""
@@ -119,17 +119,10 @@ def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> tup
 
 
 def future_reason(created: str, today: date) -> Reason | None:
-    """Reason that excludes a memory of a day after `today`; None for any other. An empty day is before every other."""
-    if created <= today.isoformat():
+    """Reason that excludes a memory that `is_later`; None for any other."""
+    if not is_later(created, today):
         return None
     return Reason.of("future", age=(today - date.fromisoformat(created)).days)
-
-
-def past_rows(pool: MemoryPool, rows: Iterable[int], today: date) -> list[int]:
-    """The rows of memories that were created by `today`, in their order."""
-    ordered = [*rows]
-    last_day = today.isoformat()
-    return [row for row, inputs in zip(ordered, pool.score_inputs(ordered), strict=True) if inputs.created <= last_day]
 
 
 def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:

@@ -15,6 +15,7 @@ from contextasm.model import (
     Location,
     Memory,
     MemoryPool,
+    MemoryScope,
     Problem,
     Reason,
     RetrievalResult,
@@ -29,7 +30,6 @@ from contextasm.retrieval.meant_entries import MeantEntries, find_meant
 from contextasm.retrieval.memory_pool import (
     ReadMemories,
     best_rows,
-    past_rows,
     pool_patterns,
     read_pool,
     read_pool_up_to,
@@ -37,6 +37,7 @@ from contextasm.retrieval.memory_pool import (
 )
 from contextasm.retrieval.pool_matches import PoolMatches
 from contextasm.retrieval.reading import query_paths
+from contextasm.text.cleaning import hidden_problems
 
 MatchRows = Callable[[SourceQuery, MemoryPool], Mapping[int, Score] | None]
 """Gives the rows of a pool that match, with their score parts; None where all rows match and none has a score."""
@@ -53,11 +54,10 @@ def all_rows(_query: SourceQuery, _pool: MemoryPool) -> None:
 
 
 def topic_scores(query: SourceQuery, pool: MemoryPool) -> dict[int, Score]:
-    """Score parts of the rows that match the request's topic by their words; rows of later days are left out."""
-    today = query.build.request.date
-    similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
-    past = {row: similar[row] for row in past_rows(pool, similar, today)}
-    return score_rows(pool, past, today)
+    """Score parts of the rows that match the request's topic by their words; those of later days count for nothing."""
+    request = query.build.request
+    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+    return score_rows(pool, similar, request.date)
 
 
 class TopicHits(NamedTuple):
@@ -66,7 +66,7 @@ class TopicHits(NamedTuple):
     found: tuple[tuple[Memory, Score], ...]
     """Memories with their score parts and `total`, up to the layer's `top`."""
     rows: int
-    """Number of active memories that were searched."""
+    """Number of memories that were searched: active ones up to the day of the request."""
     problems: tuple[Problem, ...]
 
 
@@ -77,7 +77,9 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         scores = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
-        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), pool.rows, tuple(pool.problems))
+        searched = pool.rows - len(pool.later(query.build.request.date))
+        hidden = (problem for document in pool.documents for problem in hidden_problems(document))
+        return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *hidden))
 
     return _query_memories(query, [*query_paths(query)], hits, hits)
 
@@ -88,9 +90,7 @@ def can_use_index(query: SourceQuery) -> bool:
     Where the profile merges copies or settles conflicts, any memory may be one that takes the place of another.
     """
     layer, profile = query.layer, query.build.profile
-    needs_memories = (
-        layer.memories.tier or layer.memories.key_quota or layer.display.group_template or layer.ranking.order != "best"
-    )
+    needs_memories = layer.memories != MemoryScope() or layer.display.group_template or layer.ranking.order != "best"
     return not (
         query.build.memory_index is None
         or query.build.semantics

@@ -7,13 +7,13 @@ rules include and what pins itself is listed besides: it can only take places fr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import islice
 
 from contextasm.model import ChosenEntry, MemoryPool, Reason, Score, SourceQuery, weighted_total
 from contextasm.retrieval.meant_entries import MeantEntries
-from contextasm.retrieval.memory_pool import best_rows, future_reason, past_rows
+from contextasm.retrieval.memory_pool import best_rows, future_reason
 from contextasm.retrieval.read_entries import first_rows
 
 
@@ -45,7 +45,7 @@ class PoolMatches:
     @cached_property
     def best(self) -> Sequence[int]:
         """Rows that may be shown whatever else is listed, the best first; those that pin themselves come last."""
-        pins = [row for row in past_rows(self._pool, self._pool.marked(), self._today) if row not in self._single]
+        pins = [row for row in self._pool.marked() if row not in self._later and row not in self._single]
         rows = self._newest() if self._scores is None else self._most_relevant(self._scores, has_pins=bool(pins))
         return [*dict.fromkeys((*rows, *pins))]
 
@@ -64,7 +64,7 @@ class PoolMatches:
             if left := int(number) - inactive[_reason_key(reason)]:
                 yield Reason(reason.code, (("count", left), *facts))
         listed = {*self.best, *(each.row for each in self.for_rules if each.row is not None)}
-        future = self._future - listed
+        future = {*self._later} - listed
         if future:
             yield Reason.of("future", count=len(future))
         hits = self._unlisted_hits(listed, future)
@@ -92,19 +92,16 @@ class PoolMatches:
         return hits
 
     @cached_property
-    def _future(self) -> set[int]:
-        """Active memories of days after today: they come first among the newest."""
-        last_day = self._today.isoformat()
-        return {row for row, _ in takewhile(lambda each: each[1] > last_day, self._newest_first())}
+    def _later(self) -> Collection[int]:
+        """Rows of the active memories of days after today."""
+        return self._pool.later(self._today)
 
-    def _newest_first(self) -> Iterator[tuple[int, str]]:
-        """Each active memory with its day, newest first. As many are asked for as are taken."""
+    def _newest_first(self) -> Iterator[int]:
+        """The row of each active memory, newest first. As many are asked for as are taken."""
         seen, batch = 0, 64
         while True:
             rows = self._pool.newest(batch)
-            new = rows[seen:]
-            inputs = self._pool.score_inputs(new)
-            yield from ((row, each.created) for row, each in zip(new, inputs, strict=True))
+            yield from rows[seen:]
             if len(rows) < batch:
                 return
             seen, batch = len(rows), batch * 8
@@ -112,8 +109,8 @@ class PoolMatches:
     def _newest(self) -> list[int]:
         rows = (
             row
-            for row, _ in self._newest_first()
-            if row not in self._future and row not in self._single and not self._meant.outcome(row).exclusion
+            for row in self._newest_first()
+            if row not in self._later and row not in self._single and not self._meant.outcome(row).exclusion
         )
         return [*islice(rows, self._layer.ranking.top or None)]
 
@@ -162,14 +159,14 @@ class PoolMatches:
         found: dict[int, int] = {}
         left = {*groups}
         rows = iter(self._newest_first()) if left else iter(())
-        while left and (each := next(rows, None)):
-            group = self._meant.groups.get(each[0])
+        while left and (row := next(rows, None)) is not None:
+            group = self._meant.groups.get(row)
             if group in left:
-                if each[0] not in self._future:
-                    found[group] = each[0]
+                if row not in self._later:
+                    found[group] = row
                     left.remove(group)
                 else:
-                    found.setdefault(group, each[0])
+                    found.setdefault(group, row)
         yield from found.values()
 
 

@@ -5,7 +5,8 @@ A pool that is stored between builds is in `memory_index`, behind the same inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
 from heapq import nlargest
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
@@ -88,8 +89,8 @@ class ReadEntries(Generic[EntryT]):
         """Whether an entry has the mark of its kind."""
         raise NotImplementedError
 
-    def inverted_index(self) -> MemoryIndex:
-        """The active entries as an inverted index."""
+    def inverted_index(self, entries: tuple[EntryT, ...]) -> MemoryIndex:
+        """Some of the active entries as an inverted index."""
         raise NotImplementedError
 
     @property
@@ -102,11 +103,18 @@ class ReadEntries(Generic[EntryT]):
         """Number of entries, inactive ones included."""
         return self.rows
 
-    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1."""
+    def later(self, today: date) -> Collection[int]:
+        """Rows of the active entries of days after `today`."""
+        return {row for row, entry in enumerate(self.active) if is_later(self.inputs(entry).created, today)}
+
+    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        return similarities(topic, self.inverted_index(), min_match)
+        later = self.later(today)
+        rows = [row for row in range(self.rows) if row not in later]
+        found = similarities(topic, self.inverted_index(tuple(self.active[row] for row in rows)), min_match)
+        return {rows[place]: similarity for place, similarity in found.items()}
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, those of one day by path, then the later in the file; all for a count of 0."""
@@ -124,6 +132,11 @@ class ReadEntries(Generic[EntryT]):
     def entries(self, rows: Sequence[int]) -> Sequence[EntryT]:
         """The entry of each row."""
         return [self.active[row] for row in rows]
+
+
+def is_later(day: str, today: date) -> bool:
+    """Whether an entry of a day counts for nothing yet, as it is after `today`. An empty day is before every other."""
+    return day > today.isoformat()
 
 
 def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from contextasm.model import EntryChoice, EntryChoices, EntryOutcome, Reason, RuleEvaluation, Target
+from contextasm.model import LABEL_KINDS, EntryChoice, EntryChoices, EntryOutcome, Reason, RuleEvaluation, Target
 from contextasm.rules.evaluate import boost_factor, effects_of_targets, is_target, winning_claim
 from contextasm.text.archived_paths import known_paths
 
@@ -22,7 +22,7 @@ def choose_entries(evaluation: RuleEvaluation) -> EntryChoices | None:
     included = [effect.target for effect in evaluation.of("always_include")]
     effects = (*evaluation.of("exclude"), *evaluation.of("boost"))
     others = tuple(
-        dict.fromkeys(effect.target for effect in effects if effect.target.kind in {"path", "id", "type", "tag"})
+        dict.fromkeys(effect.target for effect in effects if effect.target.kind in {"path", "id", *LABEL_KINDS})
     )
     if not (included or others):
         return None
@@ -36,7 +36,7 @@ def choose_entries(evaluation: RuleEvaluation) -> EntryChoices | None:
 def _choice(targets: Sequence[Target]) -> EntryChoice:
     return EntryChoice(
         ids=frozenset(target.value for target in targets if target.kind == "id"),
-        labels=frozenset((target.kind, target.value) for target in targets if target.kind in {"type", "tag"}),
+        labels=frozenset((target.kind, target.value) for target in targets if target.kind in LABEL_KINDS),
         has_path=partial(_is_path_of, [target for target in targets if target.kind in {"path", "heading-path"}]),
     )
 

@@ -16,7 +16,19 @@ from typing import cast
 import pytest
 
 import contextasm.retrieval.memory_index.index as kept_module
-from contextasm.model import Build, Context, Document, IndexedPools, Location, Memory, Problem, Request, SourceQuery
+from contextasm.model import (
+    LABEL_KINDS,
+    Build,
+    Context,
+    Document,
+    EntryPool,
+    IndexedPools,
+    Location,
+    Memory,
+    Problem,
+    Request,
+    SourceQuery,
+)
 from contextasm.pipeline import assemble
 from contextasm.retrieval import indexed_pools as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
@@ -448,17 +460,67 @@ def test_build_with_a_topic_tells_by_number(medium: Path) -> None:
 
 
 def test_an_index_of_entries_with_other_fields_has_another_version() -> None:
-    """Entries are stored by the places of their fields: with one more, or in another order, they can't be read."""
+    """Entries are stored by the places of their fields: with one more, or in another order, they can't be read.
+
+    With one more kind of label, those of that kind are not in the index.
+    """
     from contextasm.retrieval.memory_index.schema import VERSION, index_version
     from contextasm.text.log_parser import LogLine
 
     others = [
-        (Memory._fields[:-1], LogLine._fields),
-        ((*Memory._fields, "new"), LogLine._fields),
-        (Memory._fields[::-1], LogLine._fields),
-        (Memory._fields, (*LogLine._fields, "new")),
+        (Memory._fields[:-1], LogLine._fields, LABEL_KINDS),
+        ((*Memory._fields, "new"), LogLine._fields, LABEL_KINDS),
+        (Memory._fields[::-1], LogLine._fields, LABEL_KINDS),
+        (Memory._fields, (*LogLine._fields, "new"), LABEL_KINDS),
+        (Memory._fields, LogLine._fields, (*LABEL_KINDS, "new")),
     ]
-    versions = {index_version((*fields, Location._fields)) for fields in others}
-    assert len(versions) == 4
+    versions = {index_version((memory, line, Location._fields, labels)) for memory, line, labels in others}
+    assert len(versions) == 5
     assert VERSION not in versions
-    assert index_version((Memory._fields, LogLine._fields, Location._fields)) == VERSION
+    assert index_version((Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)) == VERSION
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), OSError("x"), RuntimeError("x")], ids=repr)
+@pytest.mark.parametrize("state", ["as it is", "with changes", "made anew"])
+def test_an_error_of_who_uses_a_pool_is_no_damage(medium: Path, error: Exception, state: str) -> None:
+    """It is raised after one call, and the index stays."""
+    built(medium)
+    (path,) = pools(medium)
+    if state == "with changes":
+        with_quartz(medium)
+    if state == "made anew":
+        path.write_bytes(b"")
+    calls = []
+
+    def use(pool: EntryPool[Memory]) -> None:
+        calls.append(pool.size)
+        raise error
+
+    home = Folder(medium)
+    patterns = ["agents/a/memories/*.md"]
+    with pytest.raises(type(error)) as raised:
+        indexes(home).query("memories", patterns, home.list(patterns[0]), use)
+    assert raised.value is error
+    assert len(calls) == 1
+    before = path.stat()
+    assert indexes(home).query("memories", patterns, home.list(patterns[0]), lambda pool: pool.size) == calls[0]
+    assert path.stat() == before
+
+
+HIDDEN_PAGES = {
+    "agents/a/memories/bad.md": b"\xff\xfe- [fact] kars\n",
+    "agents/a/memories/tag.md": b"- a\xe2\x80\x8bb lut\n",
+}
+
+
+@pytest.mark.parametrize("topic", ["kars lut", "banning"])
+def test_a_search_tells_the_same_problems_with_and_without_an_index(medium: Path, topic: str) -> None:
+    """Of hidden characters, too."""
+    for path, data in HIDDEN_PAGES.items():
+        (medium / path).write_bytes(data)
+    words = ("search", "-w", medium, "-a", "a", "--date", str(DAY), topic)
+    first, warm = inside(*words), inside(*words)
+    assert pools(medium)
+    without = inside(*words, env={"CTXASM_NO_CACHE": "1"})
+    assert first == warm == without
+    assert "hidden-text" in without.err

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from contextasm.model import EntryPool, Memory
 from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
-from contextasm.retrieval.memory_index.reader import IndexedPool, StoredIndex
+from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_pool import index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
@@ -37,6 +37,9 @@ SMALL = (
     (updater, "_LEAST_CHANGES", 90),
 )
 """Limits so small that a few memories reach them."""
+
+TODAYS = (DAY, DAY - timedelta(days=1), DAY - timedelta(days=4), DAY - timedelta(days=20))
+"""Days of builds: on each one some more memories are of a later day."""
 
 WORDS = ("ban", "dors", "bandors", "fun", "mavedr", "kars", "lut", "gun", "日本語", "Ana")
 
@@ -69,17 +72,22 @@ def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
     every = [*pool.newest(0)]
     names = dict(zip(every, pool.entries(every), strict=True))
     similar = [
-        sorted((names[row], value) for row, value in pool.similar(topic, 0.1).items()) for topic in TOPICS if topic
+        sorted((names[row], value) for row, value in pool.similar(topic, 0.1, today).items())
+        for topic in TOPICS
+        if topic
+        for today in TODAYS
     ]
+    later = [sorted(names[row] for row in pool.later(today)) for today in TODAYS]
     inputs = [*zip(names.values(), pool.score_inputs([*names]), strict=True)]
     marked = [names[row] for row in pool.marked()]
-    return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar)
+    return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar, later)
 
 
 def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
-    """What an indexed pool says, and the terms that its index knows."""
+    """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
-    return (*facts(pool), StoredIndex(pool._connection, pool._columns).beginning(""))
+    indexes_of_days = map(pool._index, TODAYS)
+    return (*facts(pool), [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days])
 
 
 def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:
@@ -197,7 +205,8 @@ class ChangingPool(RuleBasedStateMachine):
         answer = self.ask()
         assert (answer is None) == (pool.size == 0)
         if answer:
-            terms = build_index([index_entry(memory) for memory in pool.active]).vocabulary
+            past = [[memory for memory in pool.active if memory.created <= str(today)] for today in TODAYS]
+            terms = [build_index([*map(index_entry, memories)]).vocabulary for memories in past]
             assert answer == (*facts(pool), terms)
 
     @invariant()

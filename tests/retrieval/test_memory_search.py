@@ -259,6 +259,17 @@ def test_search_has_the_scores_of_a_build() -> None:
     assert len(built) > 1
 
 
+def test_a_memory_of_a_later_day_takes_no_place_in_a_search(tmp_path: Path) -> None:
+    """Neither as the best match, nor as what is known of words."""
+    later = f"## {ago(-6)}\n- lighthouse opening ceremony speech\n- lighthouse opening ceremony budget speech\n"
+    files = {"agents/a/memories/z.md": "- the lighthouse keeper's budget is tight\n\n" + later}
+    words = ("-w", fill(tmp_path, files), "-a", "a", "--date", DAY.isoformat(), "lighthouse opening ceremony speech")
+    (hit,) = found(*words)
+    assert (hit["line"], hit["parts"]["similarity"]) == (1, 1.0)
+    nothing = inside("search", *words[:-1], "xylophone")
+    assert (nothing.code, nothing.err) == (1, "ctxasm: none of 1 memories matches\n")
+
+
 def test_search_gives_the_whole_memory() -> None:
     """With where it stands."""
     (first, *_) = found(*LUNA, "foghorn", "--top", "1")

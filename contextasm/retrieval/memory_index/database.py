@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextasm.model import Document, EntryPool, Problem, StampedWorkspace, T
+from contextasm.retrieval.memory_index.errors_of_use import call_use, raise_errors_of_use
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.layers import (
     add_views,
@@ -106,10 +107,11 @@ class _CurrentFiles:
         self._files.pop(path, None)
 
 
+@raise_errors_of_use()
 def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     """Result of `use` on the indexed pool, brought up to date, and the pool's size.
 
-    `use` may be called twice. Raises `UnusableIndex`.
+    `use` may be called twice, where it meets what is damaged. Raises `UnusableIndex`, and what `use` raises.
     """
     files = _CurrentFiles(inputs)
     is_known = is_small = False
@@ -132,12 +134,13 @@ def changes_path(path: Path) -> Path:
     return path.with_suffix(".changes")
 
 
+@raise_errors_of_use()
 def make_database(
     path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T], files: _CurrentFiles | None = None
 ) -> tuple[T, int]:
     """Result of `use` on a new index of all files, and its size; nothing of an old one is used.
 
-    `files` are those that were opened before. Raises `UnusableIndex`.
+    `files` are those that were opened before. Raises `UnusableIndex`, and what `use` raises.
     """
     try:
         return _replace(path, files or _CurrentFiles(inputs), inputs, use, start_from=None)
@@ -184,7 +187,7 @@ def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _answer(connection: sqlite3.Connection, inputs: IndexInputs, use: Callable[[EntryPool[Any]], T]) -> tuple[T, int]:
     pool = IndexedPool(connection, inputs.kind, inputs.paths)
-    return use(pool), pool.size
+    return call_use(use, pool), pool.size
 
 
 def _replace(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -18,44 +19,23 @@ from contextasm.model import ChosenEntry, Document, EntryChoice, Problem, Reason
 from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_rows
 from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.postings import FIRST_WORD, read_postings, terms_between
 from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list, select_among
-from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
+from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
+from contextasm.retrieval.read_entries import is_later
+from contextasm.text.cleaning import HIDDEN_TEXT
 
 
-class StoredIndex:
-    """The stored postings of a pool (`search.inverted_index.Index`)."""
-
-    def __init__(self, connection: sqlite3.Connection, columns: Mapping[str, Numbers]) -> None:
-        """Index over loaded columns; postings are read when a search needs them."""
-        sections = columns["sections"]
-        others = {field: columns[field] for field in IndexColumns._fields if field != "sections"}
-        self.columns = IndexColumns(sections=sections + array("I", [0] * PADDING), **others)
-        self.authors: Sequence[str] = load_list(connection, "names")
-        self.size = len(sections) - sections.count(0)
-        self.average = sum(columns["lengths"]) / max(1, self.size)
-        self._connection = connection
-        self._postings: dict[str, tuple[Numbers, Numbers]] = {}
-
-    def postings(self, term: str) -> tuple[Numbers, Numbers]:
-        """Rows that hold a term, and its number in each of them."""
-        if term not in self._postings:
-            rows, counts = read_postings(self._connection, term)
-            sections = self.columns.sections
-            if self.size < len(sections) - PADDING:  # some rows are empty
-                living = [at for at, row in enumerate(rows) if sections[row]]
-                if len(living) < len(rows):
-                    rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
-            self._postings[term] = (rows, counts)
-        return self._postings[term]
-
-    def beginning(self, prefix: str) -> list[str]:
-        """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
-        return terms_between(self._connection, prefix or FIRST_WORD, prefix + "\U0010ffff")
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise `DamagedIndex` where numbers that were read mean nothing."""
+    try:
+        yield
+    except (ValueError, LookupError) as error:
+        raise DamagedIndex(str(error)) from error
 
 
 class IndexedPool:
-    """The pool of an index file, usable while its connection is open."""
+    """The pool of an index file, usable while its connection is open. What it gives raises `DamagedIndex`."""
 
     def __init__(self, connection: sqlite3.Connection, kind: EntryKind, paths: Sequence[str]) -> None:
         """Pool of entries of a kind; `paths` are its files in the order in which they would be read."""
@@ -65,9 +45,11 @@ class IndexedPool:
         self.size = int(connection.execute("SELECT total(size) FROM files").fetchone()[0])
         self.rows = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
         self.documents: Sequence[Document] = ()
+        self._later: dict[date, Collection[int]] = {}
         self._entries: dict[int, Any] = {}
 
     @cached_property
+    @_reading()
     def excluded(self) -> Sequence[Reason]:
         """Reasons of the excluded entries, each once with its count."""
         numbers: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
@@ -78,20 +60,41 @@ class IndexedPool:
         return [Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items())]
 
     @cached_property
+    @_reading()
     def problems(self) -> Sequence[Problem]:
-        """Problems of all files, in the order of the paths; duplicate ids come last."""
-        return [*self._problems("problems"), *self._problems("duplicates")]
+        """Problems of all files, in the order of the paths; then duplicate ids, then characters that were removed."""
+        hidden = [problem for problem in self._problems("problems") if problem.code == HIDDEN_TEXT]
+        others = [problem for problem in self._problems("problems") if problem.code != HIDDEN_TEXT]
+        return [*others, *self._problems("duplicates"), *hidden]
 
     def _problems(self, column: str) -> list[Problem]:
         of_files = dict(self._connection.execute(f"SELECT path, {column} FROM files WHERE {column} != ''"))
         return [Problem(*fields) for path in self._paths if path in of_files for fields in json.loads(of_files[path])]
 
-    def similar(self, topic: str, min_match: float) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1."""
+    @_reading()
+    def later(self, today: date) -> Collection[int]:
+        """Rows of the active entries of days after `today`."""
+        if today not in self._later:
+            places = {place for place, day in enumerate(self._days) if is_later(day, today)}
+            created = self._columns["created"] if places else ()
+            self._later[today] = {row for row, place in enumerate(created) if place in places}
+        return self._later[today]
+
+    @_reading()
+    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        return similarities(topic, StoredIndex(self._connection, self._columns), min_match)
+        index = self._index(today)
+        return {index.row(place): value for place, value in similarities(topic, index, min_match).items()}
 
+    def _index(self, today: date) -> StoredIndex:
+        """The postings of a day."""
+        if later := self.later(today):
+            return DayIndex(self._connection, self._columns, later)
+        return StoredIndex(self._connection, self._columns)
+
+    @_reading()
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
         query = "SELECT row FROM current_rows ORDER BY created DESC, path, line DESC"
@@ -99,10 +102,12 @@ class IndexedPool:
         living = (row for (row,) in self._connection.execute(query) if sections[row])
         return [*islice(living, count or None)]
 
+    @_reading()
     def marked(self) -> Sequence[int]:
         """Rows of the entries with the mark of their kind."""
         return [row for row, mark in enumerate(self._columns["marks"]) if mark]
 
+    @_reading()
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
         days = self._days
@@ -110,6 +115,7 @@ class IndexedPool:
         importance, last, created = columns["importance"], columns["last"], columns["created"]
         return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
+    @_reading()
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
         """The entry of each row; each is read once. Raises `DamagedIndex` for a row that is missing."""
         unread = [row for row in dict.fromkeys(rows) if row not in self._entries]
@@ -120,11 +126,13 @@ class IndexedPool:
             raise DamagedIndex("a row is missing")
         return [self._entries[row] for row in rows]
 
+    @_reading()
     def meant_rows(self, choice: EntryChoice) -> set[int]:
         """Rows of the active entries that a choice means."""
         sections = self._columns["sections"]
         return {row for row in chosen_rows(self._connection, choice) if sections[row]}
 
+    @_reading()
     def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
         """The excluded entries that a choice means, in any order, each with its reason. Raises `DamagedIndex`."""
         return [*chosen_inactive(self._connection, self._kind, choice)]

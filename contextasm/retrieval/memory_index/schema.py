@@ -1,7 +1,7 @@
 """Tables of an index, and the encoding of numbers and entries in them. Every blob carries a check sum.
 
 An index of another version is never read: the version changes with each release, and with each change of a table, of
-the analyzer or of the fields of an entry.
+the analyzer, of the fields of an entry or of the kinds of its labels.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from contextasm import __version__
-from contextasm.model import Location, Memory
+from contextasm.model import LABEL_KINDS, Location, Memory
 from contextasm.text.log_parser import LogLine
 
 _FORM = 13
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
-_FIELDS = (Memory._fields, LogLine._fields, Location._fields)
-"""Fields of the entries, which are stored by their places."""
+_FIELDS = (Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)
+"""Fields of the entries, which are stored by their places, and kinds of labels, which are stored as terms."""
 
 
 def index_version(fields: Sequence[Sequence[str]]) -> int:
-    """The version of an index whose entries have these fields; of 31 bits, as SQLite keeps it."""
+    """The version of an index whose entries have these fields and labels; of 31 bits, as SQLite keeps it."""
     names = " / ".join(map(" ".join, fields))
     return crc32(f"{_FORM} {__version__} {sys.byteorder} {names}".encode()) & 0x7FFFFFFF
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from contextasm.model import CONTRAST, MIN_MATCH
@@ -204,7 +205,10 @@ def _spellings(word: str, index: Index, *, is_corrected: bool) -> list[tuple[str
         weights[word] = 1.0
     elif is_corrected:
         vocabulary = [known_term for known_term in index.beginning("") if known_term not in STOP]
-        for similar, weight in (*_corrections(word, vocabulary, index), *compound_terms(word, vocabulary)):
+        for similar, weight in (
+            *_corrections(word, vocabulary, index),
+            *compound_terms(word, vocabulary, partial(_is_held, index)),
+        ):
             weights[similar] = max(weight, weights.get(similar, 0.0))
     return list(weights.items())
 
@@ -216,6 +220,10 @@ def _character_pairs(word: str, index: Index) -> list[tuple[str, float]]:
     return [(pair, 1.0) for pair in index.beginning("") if len(pair) <= 2 and word in pair]
 
 
+def _is_held(index: Index, known_term: str) -> bool:
+    return bool(index.postings(known_term)[0])
+
+
 def _corrections(word: str, vocabulary: Sequence[str], index: Index) -> Iterator[tuple[str, float]]:
     candidates = [*vocabulary, *(form for form, base in _terms_of_forms().items() if index.postings(base)[0])]
     ratios = _similar_terms(word, candidates, _TYPO_RATIO)
@@ -223,7 +231,9 @@ def _corrections(word: str, vocabulary: Sequence[str], index: Index) -> Iterator
         if len(word) - ending >= _TYPO_LENGTH:
             for similar, ratio in _similar_terms(word[:-ending], candidates, _TYPO_RATIO_ENDING).items():
                 ratios[similar] = max(ratio * _ENDING_WEIGHT, ratios.get(similar, 0.0))
-    for similar, ratio in sorted(ratios.items(), key=lambda item: (-item[1], item[0]))[:_TYPO_LIMIT]:
+    best_first = sorted(ratios.items(), key=lambda item: (-item[1], item[0]))
+    held = (each for each in best_first if _is_held(index, each[0]))
+    for similar, ratio in islice(held, _TYPO_LIMIT):
         yield similar, _TYPO_WEIGHT * ratio / 100
 
 

@@ -5,10 +5,11 @@ Spelling alone decides: no grammar and no dictionary is known here.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 # Letters of the shortest word that is looked for in others, and of the shortest that may stand in the middle of one.
 _LEAST_LENGTH: Final = 4
@@ -23,8 +24,10 @@ _STEM_WEIGHT: Final = 0.5
 _LIMIT: Final = 50
 
 
-def compound_terms(word: str, vocabulary: Sequence[str]) -> Iterator[tuple[str, float]]:
+def compound_terms(word: str, vocabulary: Sequence[str], is_held: Callable[[str], bool]) -> Iterator[tuple[str, float]]:
     """Terms of a vocabulary that hold an unknown word or end it, with weights; at most `_LIMIT`, the shortest first.
+
+    `is_held` says whether a row holds a term; others are left out.
 
     A word of four letters is found at the end of a compound, and at the beginning of any term.
     """
@@ -39,7 +42,8 @@ def compound_terms(word: str, vocabulary: Sequence[str]) -> Iterator[tuple[str, 
             weight = _COMPOUND_WEIGHT if is_ending else 0.0
         if weight:
             weights[known_term] = weight
-    yield from sorted(weights.items(), key=lambda item: (len(item[0]), item[0]))[:_LIMIT]
+    shortest_first = sorted(weights.items(), key=lambda item: (len(item[0]), item[0]))
+    yield from islice((item for item in shortest_first if is_held(item[0])), _LIMIT)
 
 
 def _weight_of_longer(word: str, known_term: str) -> float:

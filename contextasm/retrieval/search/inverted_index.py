@@ -83,7 +83,7 @@ class Index(Protocol):
         """Rows that hold a term, and its number in each of them."""
 
     def beginning(self, prefix: str) -> Sequence[str]:
-        """Terms that begin with a prefix, in order; all of them for an empty one."""
+        """Terms that begin with a prefix, in order; all of them for an empty one. It may be that no row holds one."""
 
 
 class MemoryIndex(NamedTuple):

@@ -78,7 +78,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
 def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
-    similar = pool.similar(query.build.request.topic, query.layer.query.min_match)
+    request = query.build.request
+    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     candidates = _candidates(query, pool, matches, logs)
     apart = headings | candidates.scores.keys()

@@ -1,0 +1,214 @@
+"""Memories that may not be shown change nothing: a build and a search are the same with an index and without."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import strategies as st
+
+from contextasm.model import (
+    PERSONAL,
+    SHARED,
+    Build,
+    Context,
+    EntryPool,
+    Filters,
+    IndexedPools,
+    Layer,
+    Memory,
+    Profile,
+    Request,
+    Rule,
+    SourceQuery,
+    Target,
+)
+from contextasm.pipeline import assemble
+from contextasm.retrieval import indexed_pools
+from contextasm.retrieval.audience import for_audience
+from contextasm.retrieval.memory_index import index, updater, writer
+from contextasm.retrieval.memory_search import TopicHits, topic_hits
+from contextasm.retrieval.reading import query_paths
+from contextasm.rules.evaluate import evaluate
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import Folder
+from tests.command import fill
+from tests.retrieval.test_memory_index import NO_INDEXES, indexes, same
+from tests.workspaces import DAY, DEFAULT
+
+FOLDER = "agents/a/memories"
+PATHS = tuple(f"{FOLDER}/{number}.md" for number in range(4))
+TODAYS = tuple(DAY - timedelta(days=days) for days in (0, 1, 30))
+"""Days of builds that one index answers for."""
+
+WORDS = ("harbor", "lantern", "winch", "Ana", "Ana:", "keeper", "when", "日本語")
+ALIKE = ("harbour", "arbor", "harbo", "harper", "harbot", "barbor", "harbur")
+"""More words than a mistyped one is corrected to."""
+TOPICS = (
+    "harbor",
+    "lantern winch",
+    "harbur lantrn",
+    "did Ana see the keeper",
+    "when winch",
+    "灯",
+    "zzzz",
+    "14 March 2025",
+)
+SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga", "rto", "skel")]
+"""Words that tell memories apart, so that none is taken for a copy."""
+
+DATES = st.sampled_from([None, *(DAY - timedelta(days=days) for days in (-20, 0, 2, 2, 40))])
+STATES = st.sampled_from(["", "", "", "status=draft", "status=superseded", "supersedes=x1", "private=true", "pin=true"])
+
+
+@st.composite
+def memory(draw: st.DrawFn) -> str:
+    """A bullet with any day, state, type and tag."""
+    own = draw(st.lists(st.sampled_from(SYLLABLES), min_size=5, max_size=8))
+    shared = draw(st.lists(st.sampled_from([*WORDS, *WORDS, *ALIKE]), max_size=3))
+    created = draw(DATES)
+    stated = [
+        f"created={created}" if created else "",
+        draw(STATES),
+        draw(st.sampled_from(["", "", "id=x1", "id=x2"])),
+        draw(st.sampled_from(["", "tags=night"])),
+        draw(st.sampled_from(["", "importance=0.9"])),
+    ]
+    attributes = " ".join(filter(None, stated))
+    bullet = f"- [{draw(st.sampled_from(['fact', 'decision']))}] {' '.join((*shared, *own))}"
+    return f"{bullet} {{{attributes}}}\n" if attributes else f"{bullet}\n"
+
+
+@st.composite
+def page(draw: st.DrawFn) -> str:
+    """Memories, some under a date."""
+    parts = []
+    for _ in range(draw(st.integers(1, 3))):
+        if day := draw(DATES):
+            parts.append(f"\n## {day}\n\n")
+        parts += draw(st.lists(memory(), min_size=1, max_size=9))
+    return "".join(parts)
+
+
+class Asked(NamedTuple):
+    """What a build or a search is asked on some days."""
+
+    topic: str
+    top: int
+    audience: str
+    exclude: tuple[str, ...]
+    except_paths: tuple[str, ...]
+    targets: tuple[Target, ...]
+    """What a rule excludes."""
+
+    @property
+    def layer(self) -> Layer:
+        """The layer of an agent's memories with this `top`, without these files."""
+        layer = next(layer for layer in DEFAULT.layers if layer.id == "L5")
+        return layer._replace(
+            ranking=layer.ranking._replace(top=self.top, fallback_top=self.top),
+            query=layer.query._replace(except_paths=self.except_paths),
+        )
+
+    @property
+    def profile(self) -> Profile:
+        """The default profile with that layer."""
+        return DEFAULT._replace(layers=tuple(self.layer if each.id == "L5" else each for each in DEFAULT.layers))
+
+    def build(self, folder: Path, today: date, used: IndexedPools | None) -> Build:
+        """The build of a day; None lists every memory."""
+        request = Request("a", "", self.topic, today, 16_000, "estimate", "markdown")
+        request = request._replace(audience=self.audience, filters=Filters(exclude=self.exclude))
+        rules = evaluate([Rule("one", "ctxasm.yaml", 1, exclude=self.targets)] if self.targets else [], {})
+        return Build(Folder(folder), self.profile, request, ESTIMATE, rules=rules, memory_index=used)
+
+
+SOME_PATHS = st.lists(st.sampled_from([PATHS[0], f"{FOLDER}/[12].md"]), max_size=1).map(tuple)
+ASKED = st.builds(
+    Asked,
+    topic=st.sampled_from(["", *TOPICS, *TOPICS]),
+    top=st.sampled_from([0, 0, 1, 3, 8]),
+    audience=st.sampled_from([PERSONAL, PERSONAL, PERSONAL, SHARED]),
+    exclude=st.one_of(st.just(()), st.just(()), SOME_PATHS),
+    except_paths=st.one_of(st.just(()), st.just(()), SOME_PATHS),
+    targets=st.one_of(
+        st.just(()),
+        st.just(()),
+        st.sampled_from(
+            [Target("type", "fact"), Target("tag", "night"), Target("id", "x1"), Target("path", PATHS[1])]
+        ).map(lambda target: (target,)),
+    ),
+)
+
+
+def searched(asked: Asked, folder: Path, today: date, used: IndexedPools | None) -> TopicHits:
+    """What a search finds in the layer."""
+    return topic_hits(SourceQuery(for_audience(asked.build(folder, today, used)), asked.layer))
+
+
+def ranked(context: Context) -> Sequence[tuple[str, object]]:
+    """The memories that a build may show for its topic, best first, each with its score."""
+    return [
+        (each.fragment, each.score)
+        for each in context.decisions
+        if each.layer == "L5" and each.score and each.reason.code not in {"not-in-top", "pinned", "pin"}
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _every_pool_is_large() -> Iterator[None]:
+    with (
+        patch.object(indexed_pools, "MANY", 0),
+        patch.object(index, "MANY", 0),
+        patch.object(writer, "_LEAST_UNIT", 2),
+        patch.object(updater, "_LEAST_CHANGES", 90),
+    ):
+        yield
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
+@given(pages=st.lists(page(), min_size=2, max_size=4), changed=page(), asked=st.lists(ASKED, min_size=1, max_size=3))
+def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str, asked: Sequence[Asked]) -> None:
+    """Document, problems, traces and order of a build, and what a search finds; after a change of a file, too."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = fill(Path(name), dict(zip(PATHS, pages, strict=False)))
+        for files in ({}, {PATHS[0]: changed}):
+            fill(folder, files, base={})
+            for each in asked:
+                for today in TODAYS:
+                    hold_equal(each, folder, today)
+
+
+def answers(asked: Asked, folder: Path, today: date) -> bool:
+    """Whether the index itself gives what matches."""
+    home = Folder(folder)
+    paths = [*query_paths(SourceQuery(asked.build(folder, today, None), asked.layer))]
+
+    def use(pool: EntryPool[Memory]) -> bool:
+        return len(pool.entries([*pool.similar(asked.topic, 0.0, today)])) <= pool.rows
+
+    return not paths or bool(indexes(home).query("memories", [f"{FOLDER}/*.md"], paths, use))
+
+
+def hold_equal(asked: Asked, folder: Path, today: date) -> None:
+    """Compare what is built and found on a day with an index, with every memory read, and with every memory listed."""
+    kept, read, listed = (
+        assemble(asked.build(folder, today, used)) for used in (indexes(Folder(folder)), NO_INDEXES, None)
+    )
+    assert same(kept) == same(read)
+    assert (kept.text, kept.problems, kept.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    if not asked.topic:
+        return
+    hits = searched(asked, folder, today, indexes(Folder(folder)))
+    assert hits == searched(asked, folder, today, NO_INDEXES) == searched(asked, folder, today, None)
+    event("found" if hits.found else "nothing found")
+    if asked.audience == PERSONAL:
+        assert answers(asked, folder, today), "the index was not used"
+    if not (asked.exclude or asked.targets):
+        assert [(memory.id, score) for memory, score in hits.found if not memory.pin] == ranked(listed)
