@@ -19,9 +19,9 @@ from contextasm.workspace.store.pages import (
     page_text,
     superseded_ids,
 )
-from contextasm.workspace.store.rows import own_private_ids
+from contextasm.workspace.store.rows import IN_HOME, own_private_ids
 
-_PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
+_PAGES = f"SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE {IN_HOME}"
 
 
 class StoreState(NamedTuple):
@@ -57,7 +57,7 @@ def changed_pages(
     own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
     statement = (
         f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
-        " WHERE home = %s AND changed >= %s::text::xid8 GROUP BY role, page"
+        f" WHERE {IN_HOME} AND changed >= %s::text::xid8 GROUP BY role, page"
     )
     since = session.rows(statement, home, str(horizon))
     pages = {(role, page) for role, page, _ in since}
@@ -76,7 +76,7 @@ def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) ->
     """The texts of pages by role and page. No memory of another role supersedes a private one, whose id it guessed."""
     statement = (
         f"SELECT role = current_user, role::text, page, {COLUMNS} FROM ctxasm.memory"
-        " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
+        f" WHERE {IN_HOME} AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
     rows = [
         (own, (role, page), memory_of_row(row)) for own, role, page, *row in session.rows(statement, home, tuple(pages))
