@@ -11,8 +11,8 @@ from contextasm.model import Memory, Problem
 _NUMBERS = re.compile(r"(?:~\d+)+\Z")
 
 STORE_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
-"""The name of a page of a shared store: month and privacy, number, role. There a private memory may have the id of an open
-one of another role."""
+"""The name of a page of a shared store: month and privacy, number, role. There a private memory may have the id of an
+open one of another role."""
 
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:

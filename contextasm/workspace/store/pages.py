@@ -122,18 +122,28 @@ def page_of_name(name: str) -> PageName | None:
 
 def page_text(memories: Sequence[Memory]) -> str:
     """The text of a page, LF line ends. Nothing that a row has can change how another one is read."""
-    return "".join(f"{memory_bullet(_readable(memory))}\n" for memory in memories)
+    return "".join(f"{memory_bullet(readable_memory(memory))}\n" for memory in memories)
 
 
-def _readable(memory: Memory) -> Memory:
-    """The memory without values of fields that would be read as something else, as they may come from other clients."""
+def readable_memory(memory: Memory) -> Memory:
+    """The memory as its page has it: without values of fields that would be read as something else.
+
+    The table refuses most of them, whichever client they come from.
+    """
     words = (memory.type, *(getattr(memory, name) for name in _WORDS), *memory.tags, *memory.files, *memory.supersedes)
     joined = "".join(words)
     if joined.isascii() and joined.isprintable():  # what else a value may not have, the table refuses
         return memory
-    lists = {name: tuple(filter(_is_seen, getattr(memory, name))) for name in _LISTS}
-    values = {name: word if _is_seen(word) else "" for name in _WORDS if (word := getattr(memory, name))}
-    return memory._replace(type=memory.type if _is_seen(memory.type) else "note", **values, **lists)
+    values: dict[str, Any] = {
+        name: word if _is_seen(word) else "" for name in _WORDS if (word := getattr(memory, name))
+    }
+    return memory._replace(
+        type=memory.type if _is_seen(memory.type) else "note",
+        tags=tuple(filter(_is_seen, memory.tags)),
+        files=tuple(filter(_is_seen, memory.files)),
+        supersedes=tuple(filter(_is_seen, memory.supersedes)),
+        **values,
+    )
 
 
 def _is_seen(word: str) -> bool:
