@@ -51,7 +51,7 @@ def import_for_owner(
 ) -> list[ImportOutcome]:
     """Add entries of another program (`workspace.editing.import_memories.store_entries`). Raises `ContextasmError`."""
     if store := _store_of(owner, place):
-        from contextasm.workspace.store.importing import import_entries
+        from contextasm.workspace.store.entries import import_entries
 
         overlay, home = store
         return import_entries(owner.workspace, overlay, home, entries, update=update, dry_run=dry_run)

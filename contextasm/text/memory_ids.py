@@ -10,20 +10,30 @@ from contextasm.model import Memory, Problem
 
 _NUMBERS = re.compile(r"(?:~\d+)+\Z")
 
+STORE_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
+"""The name of a page of a shared store: month and privacy, number, role. There a private memory may have the id of an
+open one of another role."""
+
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories, each with an id of its own: the id of a second memory with one id ends in `~2`.
 
-    An id that two memories were given by hand is a problem; two equal bullets of a file are none.
+    An id that two memories were given by hand is a problem (`is_given_by_hand`).
     """
     parsed = [*memories]
     distinct: list[Memory] = []
     problems: list[Problem] = []
     for memory, unique_id in zip(parsed, unique_ids([memory.id for memory in parsed]), strict=True):
-        if unique_id != memory.id and memory.id != memory_id(memory.path, memory.text):
+        if unique_id != memory.id and is_given_by_hand(memory):
             problems.append(duplicate_id_problem(memory.id, memory.path, memory.line))
         distinct.append(memory if unique_id == memory.id else memory._replace(id=unique_id))
     return tuple(distinct), tuple(problems)
+
+
+def is_given_by_hand(memory: Memory) -> bool:
+    """Whether a person chose the id: not that of a memory without one, nor that of a page of a store."""
+    is_named = memory.id != memory_id(memory.path, memory.text)
+    return is_named and not STORE_PAGE.fullmatch(memory.path.rpartition("/")[2])
 
 
 def unique_ids(ids: Iterable[str]) -> list[str]:

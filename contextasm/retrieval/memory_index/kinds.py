@@ -14,7 +14,7 @@ from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day, pars
 from contextasm.retrieval.memory_pool import index_entry, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
 from contextasm.text.log_parser import LogLine
-from contextasm.text.memory_ids import memory_id
+from contextasm.text.memory_ids import is_given_by_hand
 from contextasm.text.memory_parser import parse_memories
 
 
@@ -67,7 +67,7 @@ KINDS: Mapping[str, EntryKind] = {
     "memories": EntryKind(
         parse=parse_memories,
         state=_memory_state,
-        is_given=lambda memory: memory.id != memory_id(memory.path, memory.text),
+        is_given=is_given_by_hand,
         finish=lambda memory, final_id: memory if memory.id == final_id else memory._replace(id=final_id),
         restore=_restored_memory,
         index_entry=index_entry,

@@ -19,7 +19,7 @@ from contextasm.workspace.store.pages import (
     page_text,
     superseded_ids,
 )
-from contextasm.workspace.store.rows import own_private_ids
+from contextasm.workspace.store.rows import IN_HOME, own_private_ids
 
 _BATCH_BYTES = 2_000_000
 """Bytes of text that one statement asks for, unless a page has more: over a slow line, too, it ends in time
@@ -28,7 +28,7 @@ _BATCH_BYTES = 2_000_000
 _BATCH_PAGES = 256
 """Pages that one statement asks for, at most."""
 
-_PAGES = "SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE home = %s"
+_PAGES = f"SELECT DISTINCT role::text, page FROM ctxasm.memory WHERE {IN_HOME}"
 
 
 class StoreState(NamedTuple):
@@ -64,7 +64,7 @@ def changed_pages(
     own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
     statement = (
         f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
-        " WHERE home = %s AND changed >= %s::text::xid8 GROUP BY role, page"
+        f" WHERE {IN_HOME} AND changed >= %s::text::xid8 GROUP BY role, page"
     )
     since = session.rows(statement, home, str(horizon))
     pages = {(role, page) for role, page, _ in since}
@@ -97,7 +97,7 @@ def in_batches(session: Session, home: str, pages: Sequence[tuple[str, str]]) ->
 def _page_sizes(session: Session, home: str, pages: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
     """Bytes of the texts of pages; a page without any is missing."""
     statement = (
-        "SELECT role::text, page, sum(octet_length(text)) FROM ctxasm.memory WHERE home = %s AND NOT deleted"
+        f"SELECT role::text, page, sum(octet_length(text)) FROM ctxasm.memory WHERE {IN_HOME} AND NOT deleted"
         " AND (role, page) IN (SELECT * FROM unnest(%s::name[], %s::text[])) GROUP BY role, page"
     )
     rows = session.rows(statement, home, [role for role, _ in pages], [page for _, page in pages])
@@ -108,7 +108,7 @@ def page_texts(session: Session, home: str, pages: Sequence[tuple[str, str]]) ->
     """The texts of pages by role and page. No memory of another role supersedes a private one, whose id it guessed."""
     statement = (
         f"SELECT role = current_user, role::text, page, {COLUMNS} FROM ctxasm.memory"
-        " WHERE home = %s AND (role, page) IN %s AND NOT deleted ORDER BY seq"
+        f" WHERE {IN_HOME} AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
     rows = [
         (own, (role, page), memory_of_row(row)) for own, role, page, *row in session.rows(statement, home, tuple(pages))

@@ -1,24 +1,15 @@
-"""Memories that come into a store by their ids: those of a workspace's files, and those of other programs."""
+"""Memories that come into a store by their ids, such as those of a workspace's files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import CLEAN, ContextasmError, Document, Memory
 from contextasm.text.decode import decode_document
-from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.workspace.editing.import_memories import (
-    ImportOutcome,
-    alike_memories,
-    differing_fields,
-    entry_memory,
-    outcome_word,
-)
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import Session
@@ -35,7 +26,7 @@ from contextasm.workspace.store.pages import (
     storable_memory,
     superseded_ids,
 )
-from contextasm.workspace.store.rows import in_transaction, own_private_ids, update_row
+from contextasm.workspace.store.rows import IN_HOME, in_transaction, own_private_ids, update_row
 
 
 class IncomingMemory(NamedTuple):
@@ -58,8 +49,8 @@ class _FoundRow(NamedTuple):
     seq: int
     memory: Memory
     """As the pages show it to the role of this connection."""
-    masked: tuple[str, ...]
-    """Ids that it supersedes, and that the pages do not show."""
+    supersedes: tuple[str, ...]
+    """All ids that it supersedes, also those that the pages do not show."""
     deleted: bool
     is_own: bool
     """Whether the role of this connection stored it."""
@@ -82,7 +73,7 @@ def import_files(overlay: StoreOverlay, home: str, private_lines: PrivateLines) 
     private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
     incoming = _file_memories(overlay.root, home, private_lines)
-    before = _store_by_id(overlay, home, incoming, update=True)
+    before = store_by_id(overlay, home, incoming, update=True)
     new = sum(known is None for known in before)
     unchanged = sum(known == each.memory(known) for known, each in zip(before, incoming, strict=True))
     return ImportResult(new, len(before) - new - unchanged, unchanged)
@@ -128,68 +119,11 @@ def _pages_of_files(paths: Iterable[str]) -> Mapping[str, PageName | None]:
     return pages
 
 
-def import_entries(
-    workspace: Folder,
-    overlay: StoreOverlay,
-    home: str,
-    entries: Sequence[CheckedEntry],
-    *,
-    update: bool,
-    dry_run: bool,
-) -> list[ImportOutcome]:
-    """Store entries of another program as memories of a home (`editing.import_memories.store_entries`), all or none.
-
-    With `dry_run` the mirror alone is asked. Raises `ContextasmError`.
-    """
-    if not dry_run:
-        overlay.pull()
-    mirrored = _mirrored_memories(workspace, home)
-    if dry_run:
-        before = [mirrored.get(entry.id) for entry in entries]
-        for entry, known in zip(entries, before, strict=True):
-            _stated(entry, known)  # raises for one that can't be stored
-    else:
-        incoming = [IncomingMemory(each.id, f"{each.where}: {each.id}", partial(_stated, each)) for each in entries]
-        before = _store_by_id(overlay, home, incoming, update=update)
-    new = [entry for entry, known in zip(entries, before, strict=True) if known is None]
-    alike = alike_memories(new, mirrored.values())
-    if not dry_run:
-        mirrored |= _renewed_memories(workspace, overlay, home)
-    outcomes: list[ImportOutcome] = []
-    for entry, known in zip(entries, before, strict=True):
-        fields = differing_fields(known, entry) if known else ()
-        what = outcome_word(fields, is_known=known is not None, update=update)
-        place = mirrored.get(entry.id)
-        path, line = (place.path, place.line) if place else (f"{home}/memories", 0)
-        outcomes.append(ImportOutcome(what, entry.id, path, line, fields, alike.get(entry.id, "")))
-    return outcomes
-
-
 def _as_given(memory: Memory, _known: Memory | None) -> Memory:
     return memory
 
 
-def _stated(entry: CheckedEntry, known: Memory | None) -> Memory:
-    memory = known._replace(text=entry.text, **entry.fields) if known else entry_memory(entry)
-    return storable_memory(memory, f"{entry.where}: {entry.id}")
-
-
-def _mirrored_memories(workspace: Folder, home: str) -> dict[str, Memory]:
-    """The memories of a home in the mirror, as they are written, by their ids."""
-    folder = f"{home}/memories"
-    editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
-    return {memory.id: memory for path in editor.files for memory in editor.memories(path)}
-
-
-def _renewed_memories(workspace: Folder, overlay: StoreOverlay, home: str) -> dict[str, Memory]:
-    """The memories of the pages of a home that another pull changes; none where it fails: the next read tells of it."""
-    with suppress(ContextasmError):
-        paths = [path for path in overlay.pull().changed if path.startswith(f"{home}/")]
-        return {memory.id: memory for path in paths for memory in MemoryEditor(workspace, path).memories(path)}
-    return {}
-
-
-def _store_by_id(
+def store_by_id(
     overlay: StoreOverlay, home: str, incoming: Sequence[IncomingMemory], *, update: bool
 ) -> list[Memory | None]:
     """Store the memories, all or none; gives what the store had under each id, None for nothing.
@@ -235,7 +169,7 @@ def _held_rows(session: Session, home: str, incoming: Sequence[IncomingMemory]) 
 def _rows_by_id(session: Session, home: str, names: Sequence[str]) -> Mapping[str, Sequence[_FoundRow]]:
     """The rows with these ids, deleted ones as well, locked."""
     columns = f"deleted, seq, role = current_user, role::text, {COLUMNS}"
-    statement = f"SELECT {columns} FROM ctxasm.memory WHERE home = %s AND id = ANY(%s) ORDER BY seq FOR UPDATE"
+    statement = f"SELECT {columns} FROM ctxasm.memory WHERE {IN_HOME} AND id = ANY(%s) ORDER BY seq FOR UPDATE"
     rows = [
         (deleted, seq, is_own, role, memory_of_row(row))
         for deleted, seq, is_own, role, *row in session.rows(statement, home, [*names])
@@ -244,8 +178,7 @@ def _rows_by_id(session: Session, home: str, names: Sequence[str]) -> Mapping[st
     found: dict[str, list[_FoundRow]] = {}
     for deleted, seq, is_own, role, whole in rows:
         memory = whole if is_own else as_shown(whole, private)
-        masked = tuple(name for name in whole.supersedes if name not in memory.supersedes)
-        found.setdefault(memory.id, []).append(_FoundRow(seq, memory, masked, deleted, is_own, role))
+        found.setdefault(memory.id, []).append(_FoundRow(seq, memory, whole.supersedes, deleted, is_own, role))
     return found
 
 
@@ -292,8 +225,9 @@ def _change(session: Session, where: str, row: _FoundRow, memory: Memory) -> Non
     if memory.text != before.text and not row.is_own:
         what = f"was stored by the role {row.role}, and only the role that stored it changes its text"
         raise ContextasmError(where, what, another)
+    supersedes = row.supersedes if memory.supersedes == before.supersedes else memory.supersedes
     try:
-        is_changed = update_row(session, row.seq, memory._replace(supersedes=(*memory.supersedes, *row.masked)))
+        is_changed = update_row(session, row.seq, memory._replace(supersedes=supersedes))
     except StatementError as error:
         raise ContextasmError(where, f"can't be changed: {error.what}", another) from error
     if not is_changed:

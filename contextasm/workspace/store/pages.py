@@ -14,8 +14,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning import clean_text, clean_value
+from contextasm.text.cleaning import clean_text, clean_value, shown_name
 from contextasm.text.decode import decode_document
+from contextasm.text.hidden_characters import strip_hidden
+from contextasm.text.memory_ids import STORE_PAGE
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_values import LONGEST_VALUE
 from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
@@ -27,6 +29,7 @@ FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
 
 _DAYS = ("created", "accessed", "expires")
 _LISTS = ("tags", "files", "supersedes")
+_WORDS = ("id", "status", "key", "tier", "dedup", "superseded_by", "writer")
 
 COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in _DAYS else name for name in FIELDS)
 """The columns as a `SELECT` names them: days as texts, empty for none."""
@@ -35,7 +38,8 @@ _LONGEST_ID = 200
 _LONGEST_LIST = 8192
 """Characters of an id, and of a list with its commas (`sql/001_memories.sql`)."""
 
-_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
+_LARGEST = 120_000
+"""Bytes of a memory with all its fields, as its page has them: 512 of these are a file that is read."""
 
 
 def memory_of_row(row: Sequence[Any], path: str = "") -> Memory:
@@ -112,13 +116,39 @@ class PageName(NamedTuple):
 
 def page_of_name(name: str) -> PageName | None:
     """The page that a file is by its name; None for any other file."""
-    match = _PAGE.fullmatch(name)
+    match = STORE_PAGE.fullmatch(name)
     return PageName(match[1], match[2]) if match else None
 
 
 def page_text(memories: Sequence[Memory]) -> str:
-    """The text of a page, LF line ends."""
-    return "".join(f"{memory_bullet(memory)}\n" for memory in memories)
+    """The text of a page, LF line ends. Nothing that a row has can change how another one is read."""
+    return "".join(f"{memory_bullet(readable_memory(memory))}\n" for memory in memories)
+
+
+def readable_memory(memory: Memory) -> Memory:
+    """The memory as its page has it: without values of fields that would be read as something else.
+
+    The table refuses most of them, whichever client they come from.
+    """
+    words = (memory.type, *(getattr(memory, name) for name in _WORDS), *memory.tags, *memory.files, *memory.supersedes)
+    joined = "".join(words)
+    if joined.isascii() and joined.isprintable():  # what else a value may not have, the table refuses
+        return memory
+    values: dict[str, Any] = {
+        name: word if _is_seen(word) else "" for name in _WORDS if (word := getattr(memory, name))
+    }
+    return memory._replace(
+        type=memory.type if _is_seen(memory.type) else "note",
+        tags=tuple(filter(_is_seen, memory.tags)),
+        files=tuple(filter(_is_seen, memory.files)),
+        supersedes=tuple(filter(_is_seen, memory.supersedes)),
+        **values,
+    )
+
+
+def _is_seen(word: str) -> bool:
+    """Whether a word can be a value, and nothing in it is hidden."""
+    return is_value(word) and strip_hidden(word)[0] == word
 
 
 def storable_memory(memory: Memory, where: str) -> Memory:
@@ -128,14 +158,11 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     """
     stored = memory._replace(path="", line=0, text=clean_lines(memory.text), type=memory.type.strip())
     stored = stored._replace(private=stored.private or _says_private(stored))
-    values = [
-        stored.id,
-        *filter(None, (stored.status, stored.key, stored.tier, stored.dedup, stored.superseded_by, stored.writer)),
-    ]
+    values = [stored.id, *filter(None, (getattr(stored, name) for name in _WORDS[1:]))]
     lists = [word for name in _LISTS for word in getattr(stored, name)]
-    fits = is_type(stored.type) and all(map(_is_clean_value, (*values, *lists)))
-    fits = fits and not any("," in word for word in lists)
+    fits = is_type(stored.type) and not any("," in word for word in lists)
     _refuse_long(stored, [*values, *lists, stored.type], where)
+    _refuse_unseen(stored, where)
     if stored.text and not clean_text(stored.text).text.strip():
         raise ContextasmError(where, "the text has nothing but hidden characters", "give it words, or take it away")
     if not stored.status.isascii():  # servers and Python do not agree on what is in lower case
@@ -163,6 +190,21 @@ def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:
     for what, length, most in lengths:
         if length > most:
             raise ContextasmError(where, f"{what} has {length:,} characters", f"the store takes {most:,} at most")
+    texts = [memory.text.replace("\n", "\n  "), ",".join(word for name in _LISTS for word in getattr(memory, name))]
+    size = len("".join([*texts, memory.type, *(getattr(memory, name) for name in _WORDS)]).encode(errors="replace"))
+    if size > _LARGEST:
+        what = f"the memory has {size:,} bytes, {_LARGEST:,} at most fit"
+        raise ContextasmError(where, what, "store what matters of it, or put it into a file of its own")
+
+
+def _refuse_unseen(memory: Memory, where: str) -> None:
+    """Raise `ContextasmError` for a value that would not be read as it is, and name it."""
+    words = [(name, word) for name in _WORDS if (word := getattr(memory, name)) or name == "id"]
+    words += [(name, word) for name in _LISTS for word in getattr(memory, name)]
+    for name, word in (*words, ("type", memory.type)):
+        if not _is_clean_value(word):
+            what = f"can't be stored: '{shown_name(word)}' of its {name} would not be read as it is"
+            raise ContextasmError(where, what, "take hidden characters, line ends, braces and secrets out of it")
 
 
 def _is_clean_value(word: str) -> bool:

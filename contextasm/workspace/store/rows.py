@@ -27,6 +27,9 @@ _PAUSE = 0.05
 
 ResultT = TypeVar("ResultT")
 
+IN_HOME = "shelf = ANY (ctxasm.shelves(%s))"
+"""The condition of SQL for the rows of a home that a role may see (`sql/002_rights.sql`)."""
+
 
 def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
     """The result of `work`, committed; it is done again if another transaction undoes it. Raises `ContextasmError`."""
@@ -49,6 +52,8 @@ class HeldRow(NamedTuple):
     seq: int
     memory: Memory
     """With the path of its page."""
+    is_own: bool
+    """Whether the role of this connection stored it."""
 
 
 class MemoryAt(NamedTuple):
@@ -60,8 +65,8 @@ class MemoryAt(NamedTuple):
     """As the workspace reads it: of a second memory with one id it ends in `~2`."""
 
 
-def _held_row(home: str, seq: int, page: str, role: str, memory: Memory) -> HeldRow:
-    return HeldRow(seq, memory._replace(path=f"{home}/memories/{page_name(page, role)}"))
+def _held_row(home: str, seq: int, page: str, role: str, is_own: bool, memory: Memory) -> HeldRow:
+    return HeldRow(seq, memory._replace(path=f"{home}/memories/{page_name(page, role)}"), is_own)
 
 
 def locked_rows(session: Session, home: str, condition: str, *values: object) -> list[HeldRow]:
@@ -69,10 +74,10 @@ def locked_rows(session: Session, home: str, condition: str, *values: object) ->
 
     A row that the role may not change is not among them.
     """
-    columns = f"seq, page, role::text, {COLUMNS}"
-    statement = f"SELECT {columns} FROM ctxasm.memory WHERE home = %s AND ({condition}) ORDER BY seq FOR UPDATE"
+    columns = f"seq, page, role::text, role = current_user, {COLUMNS}"
+    statement = f"SELECT {columns} FROM ctxasm.memory WHERE {IN_HOME} AND ({condition}) ORDER BY seq FOR UPDATE"
     found = session.rows(statement, home, *values)
-    return [_held_row(home, seq, page, role, memory_of_row(row)) for seq, page, role, *row in found]
+    return [_held_row(home, seq, page, role, own, memory_of_row(row)) for seq, page, role, own, *row in found]
 
 
 def find_row(rows: Sequence[HeldRow], place: MemoryAt) -> HeldRow | None:
@@ -85,7 +90,7 @@ def own_private_ids(session: Session, home: str, names: Collection[str]) -> froz
     """Those of the ids that are of private memories of a home which the role of this connection stored."""
     if not names:
         return frozenset()
-    statement = "SELECT id FROM ctxasm.memory WHERE home = %s AND role = current_user AND private AND id = ANY(%s)"
+    statement = f"SELECT id FROM ctxasm.memory WHERE {IN_HOME} AND role = current_user AND private AND id = ANY(%s)"
     return frozenset(name for (name,) in session.rows(statement, home, [*names]))
 
 
@@ -101,7 +106,7 @@ def insert_row(session: Session, home: str, memory: Memory) -> HeldRow:
     marks = ", ".join(["%s"] * len(names))
     statement = f"INSERT INTO ctxasm.memory ({', '.join(names)}) VALUES ({marks}) RETURNING seq, page, role::text"
     ((seq, page, role),) = session.rows(statement, home, *row_of_memory(memory))
-    return _held_row(home, seq, page, role, memory)
+    return _held_row(home, seq, page, role, True, memory)
 
 
 def update_row(session: Session, seq: int, memory: Memory) -> bool:

@@ -148,6 +148,12 @@ class _Writer:
         row = self._same(entry, said)
         if row and row.memory.status in ACTIVE_STATUSES:
             known, unmerged = reinforced(row.memory, entry, self._day)
+            if not row.is_own and known.supersedes != row.memory.supersedes:
+                # Only the role that stored a memory says what it supersedes: on a page of its own it would read
+                # an id of a private memory that another one guessed.
+                lacks = [name for name in known.supersedes if name not in row.memory.supersedes]
+                known = known._replace(supersedes=row.memory.supersedes)
+                unmerged = (*unmerged, f"supersedes={','.join(lacks)}")
             outcome = RememberOutcome("reinforced", known, said.alike, unmerged)
             self._changed.add(row.seq)
         else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import AS_WRITTEN, ContextasmError, Document, Memory
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_writer import memory_bullet
@@ -142,3 +144,45 @@ def test_no_two_roles_share_a_page(one: str, other: str) -> None:
 def test_other_files_are_no_pages(name: str) -> None:
     """Their memories get a page from the store."""
     assert page_of_name(name) is None
+
+
+HIDDEN = ("\u200b", "a\ufeff", "\u200d", "\U000e0041")
+
+
+@given(
+    st.sampled_from(HIDDEN),
+    st.sampled_from(["key", "tier", "dedup", "superseded_by", "writer", "type", "tags", "files", "supersedes"]),
+)
+def test_a_value_that_is_hidden_leaves_the_page_and_the_rest_as_it_is(hidden: str, name: str) -> None:
+    """Whoever wrote it into the table: the memory is still what it was, and so are its neighbours."""
+    value: Any = ("a", hidden, "b") if name in {"tags", "files", "supersedes"} else hidden
+    bad = MEMORY._replace(status="deprecated")._replace(**{name: value})
+    without: Any = ("a", "b") if isinstance(value, tuple) else "note" if name == "type" else ""
+    neighbours = [MEMORY._replace(id="m-0", tags=("café",)), MEMORY._replace(id="m-2")]
+    document = decode_document("", page_text([neighbours[0], bad, neighbours[1]]).encode(), CLEAN)
+    assert isinstance(document, Document)
+    memories, problems = parse_memories(document)
+    expected = [neighbours[0], bad._replace(**{name: without}), neighbours[1]]
+    assert ([memory._replace(line=0) for memory in memories], problems) == (expected, ())
+
+
+def test_an_emoji_that_is_joined_can_be_a_value() -> None:
+    """It is read as it is."""
+    memory = MEMORY._replace(tags=("❤️", "👩‍💻"))
+    assert storable_memory(memory, "here") == memory
+    assert read_page(page_text([memory])) == [memory]
+
+
+@pytest.mark.parametrize("name", ["tags", "files", "key"])
+def test_a_value_that_is_refused_is_named(name: str) -> None:
+    """With the field, and with what can't be seen written out."""
+    value: Any = "\u200b" if name == "key" else ("fine", "\u200b")
+    with pytest.raises(ContextasmError, match=rf"'\\u200b' of its {name} would not be read as it is"):
+        storable_memory(MEMORY._replace(**{name: value}), "here")
+
+
+def test_a_memory_that_512_times_over_is_no_file_is_refused() -> None:
+    """Its bytes count, with those of its lists and of the blanks before its lines."""
+    for text in ("\N{GRINNING FACE}" * 30_001, "\n".join("a" * 30_100)):
+        with pytest.raises(ContextasmError, match=r"the memory has 1[0-9,]+ bytes, 120,000 at most fit"):
+            storable_memory(MEMORY._replace(text=text), "here")

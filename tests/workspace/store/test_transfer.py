@@ -419,3 +419,23 @@ def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
         results = [pool.submit(import_files, overlay, TEAM, in_private_parts) for overlay in overlays]
         assert sorted(result.result() for result in results) == [(0, 0, 2), (2, 0, 0)]
     assert database.texts() == ["one", "two"]
+
+
+def test_an_export_with_equal_ids_comes_in_again_and_changes_nothing(database: Database, tmp_path: Path) -> None:
+    """Of two memories with one id the second has a name of the workspace's: it is no new memory."""
+    root = database.workspace(tmp_path)
+    database.add("kenji's", role="kenji", id="'v1'")
+    database.add("luna's own", id="'v1'", private="true")
+    exported = database.ctxasm(root, "export", "-t", "q1", "--audience", "personal", "-o", tmp_path / "x.jsonl")
+    assert exported.code == 0, exported.err
+    assert "v1~2" in (tmp_path / "x.jsonl").read_text()
+    rows = "SELECT id, text, private FROM ctxasm.memory ORDER BY seq"
+    before = database.run(rows)
+    for words in ((), ("--update",), ("--dry-run",)):
+        result = database.ctxasm(root, "import", "jsonl", tmp_path / "x.jsonl", "-t", "q1", *words)
+        assert result.code == 0, result.err
+        assert database.run(rows) == before
+    changed = (tmp_path / "x.jsonl").read_text().replace("luna's own", "luna's own, changed")
+    (tmp_path / "x.jsonl").write_text(changed)
+    assert database.ctxasm(root, "import", "jsonl", tmp_path / "x.jsonl", "-t", "q1", "--update").code == 0
+    assert database.run(rows) == [before[0], ("v1", "luna's own, changed", True)]

@@ -24,6 +24,8 @@ from contextasm.workspace.store.writing import remember_in_store
 from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
 from tests.retrieval.test_memory_index import LETTERS
 
+errors: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed").errors
+
 pytestmark = pytest.mark.postgres
 
 
@@ -302,6 +304,68 @@ def test_nobody_switches_the_private_memory_of_another_role_off(database: Databa
     assert "supersedes" not in "".join(mirrored(root).values())
     database.add("luna is fond of squid", id="'again'", supersedes="'{mine}'")
     assert "shy" not in database.ctxasm(root, "search", "squid", "-t", "q1").out
+
+
+@pytest.mark.parametrize("guess", ["mine", "mine~2"])
+@pytest.mark.parametrize("first", ["guess", "memory"])
+def test_no_guess_on_a_page_of_others_switches_a_private_memory_off(
+    database: Database, root: Path, guess: str, first: str
+) -> None:
+    """Whichever was stored first, and also as the name of a second memory with the id."""
+    for what in ("guess", "memory") if first == "guess" else ("memory", "guess"):
+        if what == "guess":
+            database.add("kenji knows", role="kenji", id="'theirs'", supersedes=f"'{{{guess}}}'")
+        else:
+            database.add("luna is shy of squid", id="'mine'", private="true")
+        database.ctxasm(root, "store", "pull")
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+
+
+def test_nobody_adds_a_guess_to_what_the_victim_supersedes(database: Database, root: Path) -> None:
+    """Its own pages show it all, so others say nothing there; what they said is told as not merged."""
+    database.add("luna is fond of squid", id="'open'", supersedes="'{older}'")
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    database.add("an old one", role="kenji", id="'old'")
+    statement = "UPDATE ctxasm.memory SET supersedes = supersedes || '{mine}' WHERE id = 'open'"
+    with pytest.raises(errors.InsufficientPrivilege):
+        database.run(statement, role="kenji")
+    text = ["remember", "-t", "q1", "luna is fond of squid", "--supersedes", "old"]
+    result = database.ctxasm(root, *text, role="kenji")
+    assert (result.code, "supersedes=old" in result.out + result.err) == (0, True), result
+    rows = "SELECT id, status, supersedes, importance FROM ctxasm.memory WHERE role <> 'x' AND NOT private ORDER BY id"
+    assert database.run(rows) == [("old", "superseded", [], 0.5), ("open", "active", ["older"], 0.6)]
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+    database.add("an old one, too", id="'old2'")
+    assert database.ctxasm(root, *text[:-1], "old2").code == 0
+    assert database.run("SELECT supersedes FROM ctxasm.memory WHERE id = 'open'") == [(["older", "old2"],)]
+
+
+@pytest.mark.parametrize(("name", "role"), [("x", "kenji"), ("x~2", "luna")])
+def test_of_equal_ids_the_memory_that_is_named_is_superseded(
+    database: Database, equal_ids: Path, name: str, role: str
+) -> None:
+    """By the name that the workspace reads it by."""
+    result = database.ctxasm(equal_ids, "remember", "-t", "q1", "Something else altogether", "--supersedes", name)
+    assert result.code == 0, result.err
+    assert database.run("SELECT role::text FROM ctxasm.memory WHERE status = 'superseded'") == [(role,)]
+
+
+def test_equal_ids_of_an_open_and_a_private_memory_are_no_problem(database: Database, equal_ids: Path) -> None:
+    """The store allows them, and the role that sees both can't change the other's."""
+    checked = database.ctxasm(equal_ids, "check")
+    assert "duplicate-id" not in checked.out + checked.err
+    built = database.ctxasm(equal_ids, "build", "--strict", "-a", "luna", "-t", "q1", "-q")
+    assert built.code == 0, built.err
+
+
+def test_a_tag_that_nobody_sees_is_refused_and_named(database: Database, root: Path) -> None:
+    """By the command, and by the table for other clients: it would make a broken item of its memory."""
+    result = database.ctxasm(root, "remember", "-t", "q1", "Some text", "--tag", "\u200b")
+    assert result.code == 2
+    assert "'\\u200b' of its tags would not be read as it is" in result.err
+    database.add("luna's", id="'luna-1'", status="'deprecated'")
+    with pytest.raises(errors.CheckViolation):
+        database.run("UPDATE ctxasm.memory SET tags = tags || array[U&'\\200B'] WHERE id = 'luna-1'", role="kenji")
 
 
 def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Database, root: Path) -> None:

@@ -1,9 +1,18 @@
 -- Memories, one a row, and the roles that may read and write those of a home.
 
+-- What a value of an attribute can be and is read as: nothing that ends it, no white space around it, and nothing hidden,
+-- which reading takes out. What joins letters and emoji may stand behind one of them.
 CREATE FUNCTION ctxasm.is_value(word text) RETURNS boolean LANGUAGE sql IMMUTABLE
-    RETURN word !~ '["{}\x01-\x1f\x7f]' AND word <> '' AND length(word) <= 1000
-        AND word !~ '^[ \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]'
-        AND word !~ '[ \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$';
+    RETURN word !~ '["{}\x01-\x1f\x7f-\x9f]' AND word !~ '(^ | $)' AND word <> '' AND length(word) <= 1000 AND (
+        octet_length(word) = length(word)
+        OR (
+            word !~ '^[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]'
+            AND word !~ '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]$'
+            AND word !~ '[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164]'
+            AND word !~ '[\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
+            AND word !~ '(^|[\x01-\u0589])[\u200c\u200d\ufe0e\ufe0f]'
+        )
+    );
 
 -- No line ends in white space, nor does the text begin with it: where a page is read, that is taken off.
 CREATE FUNCTION ctxasm.is_trimmed(lines text) RETURNS boolean LANGUAGE sql IMMUTABLE
@@ -24,13 +33,16 @@ CREATE TABLE ctxasm.member (
     role name NOT NULL,
     home text NOT NULL,
     writes boolean NOT NULL DEFAULT false,
+    -- Those of `memory` that this row gives a right on: the open one of the home, and the role's own private one.
+    shelves text[] GENERATED ALWAYS AS (ARRAY[home, home || '/' || role::text]) STORED,
     PRIMARY KEY (role, home)
 );
 
 -- The checks hold what a list item of Markdown can hold: a row that passes them can be read back from its page.
 CREATE TABLE ctxasm.memory (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    home text NOT NULL CHECK (home ~ '^(agents|teams)/[\w-][\w.-]*$'),
+    -- In letters of any script, whatever the locale of the database; settings name fewer.
+    home text NOT NULL CHECK (home ~ '^(agents|teams)/[^\x01-,./:-@[-^`{-\x7f][^\x01-,/:-@[-^`{-\x7f]*$' AND ctxasm.is_value(home)),
     id text NOT NULL CHECK (ctxasm.is_value(id) AND length(id) <= 200),
     text text NOT NULL CHECK (
         ctxasm.is_trimmed(text) AND text !~ '\r' AND length(text) <= 65536
@@ -57,58 +69,110 @@ CREATE TABLE ctxasm.memory (
     writer text NOT NULL DEFAULT '' CHECK (writer = '' OR ctxasm.is_value(writer)),
     deleted boolean NOT NULL DEFAULT false,
     role name NOT NULL,
+    -- Who sees a row: the members of the home, or the role that stored it.
+    shelf text COLLATE "C" GENERATED ALWAYS AS (home || CASE WHEN private THEN '/' || role::text ELSE '' END) STORED,
     page text COLLATE "C" NOT NULL,
-    slot integer NOT NULL,
+    slot integer NOT NULL CHECK (slot BETWEEN 1 AND 512),
     filled bigint NOT NULL,
     changed xid8 NOT NULL,
-    CHECK (page ~ ('^[0-9]{4}-[0-9]{2}\.' || CASE WHEN private THEN 'private\.' ELSE '' END || '[0-9]{6}$'))
+    CHECK (page ~ ('^[0-9]{4}-[0-9]{2}\.' || CASE WHEN private THEN 'private\.' ELSE '' END || '[0-9]{6}$')),
+    -- 512 rows are a file of less than 64 MB, whatever is in them and however they grow: a larger one is not read.
+    CONSTRAINT memory_size CHECK (
+        octet_length(replace(text, E'\n', E'\n  ')) + octet_length(array_to_string(tags || files || supersedes, ','))
+        + octet_length(id || type || status || key || tier || dedup || superseded_by || writer) <= 120000
+    ),
+    -- A memory is known by its id and whether it is private. An id that is taken must not tell of another role's private
+    -- memory; and a role may import an export, in which a private memory of its own has the id of another role's open one.
+    UNIQUE (shelf, id),
+    UNIQUE (shelf, role, page, slot)
 );
 
--- What changed since a pull, the rows of a page in their order, and equal texts.
-CREATE INDEX ON ctxasm.memory (home, changed);
-CREATE INDEX ON ctxasm.memory (home, role, page, seq);
-CREATE INDEX ON ctxasm.memory (home, md5(text));
+-- What changed since a pull, equal texts, and what a role has to keep from superseding the private memories of others.
+-- All but that of `seq` begin with the shelf, and so does each search in them (002_rights.sql): `EXPLAIN` counts rows that are
+-- passed over, so by halving ranges a role would learn the ids and texts of rows that it may not see.
+CREATE INDEX ON ctxasm.memory (shelf, changed);
+CREATE INDEX memory_text ON ctxasm.memory (shelf, md5(text));
+CREATE INDEX ON ctxasm.memory (shelf) WHERE supersedes <> '{}';
 
--- What a role has to keep from superseding the private memories of others.
-CREATE INDEX ON ctxasm.memory (home) WHERE supersedes <> '{}';
-
--- A memory is known by its id and whether it is private. An id that is taken must not tell of another role's private
--- memory; and a role may import an export, in which a private memory of its own has the id of another role's open one.
-CREATE UNIQUE INDEX ON ctxasm.memory (home, id) WHERE NOT private;
-CREATE UNIQUE INDEX ON ctxasm.memory (id, home, role, private);
-
--- `role` is who stored a row, and the server signs it; `writer` is what a program said of itself, such as `mcp`.
--- Role, page, slot and transaction of a row are set here, whatever the statement says. A page has the open or the private
--- rows of one role and one month of creation, no two of which have one id, about 512 of them and 4 MB of text: `slot` and
--- `filled` count them, so the last row of a page tells whether it is full. A file of more than 64 MB is not read.
--- Two that are stored at once may get one slot, and then a page has a row more. `private` stays as it is: a row that
--- others can no longer see would stay in their mirrors.
-CREATE FUNCTION ctxasm.sign() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+-- Nor does the server keep samples, which `EXPLAIN` would estimate with.
+DO $$
 DECLARE
-    month text := to_char(coalesce(NEW.created, current_date), 'YYYY-MM');
-    stem text := month || CASE WHEN NEW.private THEN '.private.' ELSE '.' END;
-    first_name text := coalesce(NEW.page, stem || '0');  -- as variables: within the query they would keep an index out
-    last_name text := coalesce(NEW.page, stem || ':');
+    named record;
+BEGIN
+    FOR named IN SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        WHERE c.oid IN ('ctxasm.memory'::regclass, 'ctxasm.member'::regclass, 'ctxasm.salt'::regclass) AND a.attnum > 0
+    LOOP
+        EXECUTE format('ALTER TABLE ctxasm.%I ALTER COLUMN %I SET STATISTICS 0', named.relname, named.attname);
+    END LOOP;
+END
+$$;
+ALTER INDEX ctxasm.memory_text ALTER COLUMN 2 SET STATISTICS 0;
+
+-- The place of a role's new memory: a page has the open or the private rows of one role and one month of creation, 512 of
+-- them or about 4 MB of text. `slot` and `filled` count them, so the last row of a page tells whether it is full.
+-- Transactions that are open at once fill pages of their own, those of one lane each: the numbers from 10,000 times its
+-- number on. So no page gets more rows than one transaction sees, and none waits. Past all lanes two may take one slot,
+-- and the later one is undone. A page that is asked for is kept to while there is room.
+CREATE FUNCTION ctxasm.find_place(
+    memory_shelf text, memory_role name, stem text, bytes bigint, INOUT page text, OUT slot integer, OUT filled bigint
+) LANGUAGE plpgsql SET enable_sort = off AS $$  -- by the index in that order, though no sample tells of the other ones
+DECLARE
+    last_lane CONSTANT integer := 63;
+    asked CONSTANT text := page;
+    first_name text;  -- as variables: within the query they would keep an index out
+    last_name text;
     last_page text;
     last_slot integer;
     last_filled bigint;
-    by_others text[] := '{importance,accessed,status,superseded_by,type,key,tags,supersedes,changed}';
+BEGIN
+    FOR lane IN -1 .. last_lane LOOP
+        CONTINUE WHEN lane < 0 AND asked IS NULL;
+        CONTINUE WHEN lane BETWEEN 0 AND last_lane - 1
+            AND NOT pg_try_advisory_xact_lock(hashtextextended(memory_shelf || chr(10) || memory_role || chr(10) || stem, lane));
+        first_name := CASE WHEN lane < 0 THEN asked ELSE stem || lpad(lane::text, 2, '0') END;
+        last_name := CASE WHEN lane < 0 THEN asked ELSE first_name || ':' END;
+        SELECT m.page, m.slot, m.filled INTO last_page, last_slot, last_filled FROM ctxasm.memory m
+            WHERE m.shelf = memory_shelf AND m.role = memory_role AND m.page >= first_name AND m.page <= last_name
+            ORDER BY m.page DESC, m.slot DESC LIMIT 1;
+        slot := 1;
+        filled := bytes;
+        IF last_page IS NULL THEN
+            page := CASE WHEN lane < 0 THEN asked ELSE first_name || '0000' END;
+            RETURN;
+        ELSIF last_slot < 512 AND (last_filled + bytes <= 4000000 OR lane < 0) THEN
+            page := last_page;
+            slot := last_slot + 1;
+            filled := last_filled + bytes;
+            RETURN;
+        ELSIF lane >= 0 AND right(last_page, 4) <> '9999' THEN
+            page := stem || lpad((right(last_page, 6)::integer + 1)::text, 6, '0');
+            RETURN;
+        END IF;
+    END LOOP;
+    RAISE EXCEPTION 'no page of % has room', stem USING ERRCODE = 'program_limit_exceeded';
+END
+$$;
+
+-- `role` is who stored a row, and the server signs it; `writer` is what a program said of itself, such as `mcp`.
+-- Role, page, slot and transaction of a row are set here, whatever the statement says. `private` stays as it is: a row that
+-- others can no longer see would stay in their mirrors. Others do not add to `supersedes`: of a page of its own a role reads
+-- all, so an id that they guessed would switch its private memory off.
+CREATE FUNCTION ctxasm.sign() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+DECLARE
+    month text;
+    place record;
+    by_others text[] := '{importance,accessed,status,superseded_by,type,key,tags,changed,shelf}';
 BEGIN
     IF TG_OP = 'INSERT' THEN
         NEW.role := current_user;
-        SELECT m.page, m.slot, m.filled INTO last_page, last_slot, last_filled FROM ctxasm.memory m
-            WHERE m.home = NEW.home AND m.role = NEW.role
-            AND m.page >= first_name AND m.page <= last_name
-            ORDER BY m.page DESC, m.seq DESC LIMIT 1;
-        IF NEW.page IS NULL THEN
-            NEW.page := stem || CASE
-                WHEN last_page IS NULL THEN '000000'
-                WHEN last_slot < 512 AND last_filled + octet_length(NEW.text) <= 4000000 THEN right(last_page, 6)
-                ELSE lpad(least(right(last_page, 6)::integer + 1, 999999)::text, 6, '0')
-            END;
-        END IF;
-        NEW.slot := CASE WHEN NEW.page = last_page THEN last_slot + 1 ELSE 1 END;
-        NEW.filled := octet_length(NEW.text) + CASE WHEN NEW.page = last_page THEN last_filled ELSE 0 END;
+        month := to_char(coalesce(NEW.created, current_date), 'YYYY-MM');
+        place := ctxasm.find_place(
+            NEW.home || CASE WHEN NEW.private THEN '/' || NEW.role::text ELSE '' END, NEW.role,
+            month || CASE WHEN NEW.private THEN '.private.' ELSE '.' END, octet_length(NEW.text), NEW.page
+        );
+        NEW.page := place.page;
+        NEW.slot := place.slot;
+        NEW.filled := place.filled;
     ELSIF (NEW.seq, NEW.home, NEW.id, NEW.role, NEW.writer, NEW.page, NEW.slot, NEW.filled, NEW.private)
         IS DISTINCT FROM (OLD.seq, OLD.home, OLD.id, OLD.role, OLD.writer, OLD.page, OLD.slot, OLD.filled, OLD.private) THEN
         RAISE EXCEPTION 'home, id, role, writer, page and private of a memory can not be changed'
@@ -121,9 +185,9 @@ BEGIN
         OR (OLD.accessed IS NOT NULL AND (NEW.accessed < OLD.accessed OR NEW.accessed IS NULL))
         OR (NEW.type <> OLD.type AND OLD.type <> 'note')
         OR (NEW.key <> OLD.key AND OLD.key <> '')
-        OR NOT (NEW.tags @> OLD.tags AND NEW.supersedes @> OLD.supersedes)
+        OR NOT NEW.tags @> OLD.tags
     ) THEN
-        RAISE EXCEPTION 'other roles than the one that stored a memory reinforce it, supersede it or set its status'
+        RAISE EXCEPTION 'other roles than the one that stored a memory reinforce it or set its status'
             USING ERRCODE = 'insufficient_privilege';
     END IF;
     NEW.changed := pg_current_xact_id();

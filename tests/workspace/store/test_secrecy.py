@@ -1,0 +1,142 @@
+"""What the server's own tools tell a role of rows that it may not see: plans, counters and estimates, asked by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.postgres import TEAM, Database
+
+psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+
+pytestmark = pytest.mark.postgres
+
+SECRETS = ("m-secret", "m-other")
+
+SETTINGS = ("seqscan", "indexscan", "bitmapscan", "indexonlyscan", "tidscan")
+
+GUESSES = [
+    "id = '{}'",
+    "id >= '{}'",
+    "id < '{}'",
+    "(id, home) = ('{}', 'teams/q1')",
+    "home = 'teams/{}'",
+    "shelf > 'teams/{}'",
+    "text = '{}'",
+    "text < '{}'",
+    "md5(text) = md5('{}')",
+    "md5(text) >= md5('{0}') AND md5(text) <= md5('{0}')",
+    "key = '{}'",
+    "home = 'teams/q1' AND (id = '{0}' OR md5(text) = md5('{0}'))",
+]
+
+
+@pytest.fixture
+def secrets(database: Database) -> Database:
+    """A home with open memories and a private one of luna's, and one of whom nobody else is a member, with samples."""
+    database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/m-other', true)")
+    for number in range(20):
+        database.add(f"open {number}", id=f"'m-{number}'")
+    for name, home, private in (("m-secret", TEAM, "true"), ("m-other", "teams/m-other", "false")):
+        database.add(name, id=f"'{name}'", home=f"'{home}'", private=private, key=f"'{name}'")
+    database.run("ANALYZE ctxasm.memory", "ANALYZE ctxasm.member")
+    return database
+
+
+def plans(database: Database, role: str, conditions: list[str]) -> Iterator[list[str]]:
+    """What `EXPLAIN` tells of each condition under each choice of ways, but for the condition itself and for times."""
+    connection = database.server.connect(database.name, role)
+    connection.autocommit = True
+    cursor = connection.cursor()
+    try:
+        for ways in product(("on", "off"), repeat=len(SETTINGS)):
+            for setting, way in zip(SETTINGS, ways, strict=True):
+                cursor.execute(f"SET enable_{setting} = {way}")
+            told = []
+            for condition in conditions:
+                statement = f"SELECT 1 FROM ctxasm.memory WHERE {condition}"
+                cursor.execute(statement)  # what is read for the first time is counted, too
+                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, TIMING off, SUMMARY off) {statement}")
+                plan = "\n".join(line for (line,) in cursor.fetchall())
+                told.append(re.sub(r"'[^']*'|(?s:\nPlanning:.*)| Memory: .*", "", plan))
+            yield told
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("guess", GUESSES)
+@pytest.mark.parametrize("role", ["kenji", "reader"])
+def test_a_guess_that_is_right_looks_like_one_that_is_wrong(secrets: Database, role: str, guess: str) -> None:
+    """Whatever way the server is made to go: rows that it passes over, blocks, estimates, and what it never does."""
+    for told in plans(secrets, role, [guess.format(name) for name in (*SECRETS, "m-secreu", "m-othes")]):
+        assert told[0] == told[2]
+        assert told[1] == told[3]
+
+
+def test_the_owner_of_a_secret_sees_the_difference(secrets: Database) -> None:
+    """The questions above are ones that tell something."""
+    told = next(plans(secrets, "luna", [f"id = '{name}'" for name in ("m-secret", "m-secreu")]))
+    assert told[0] != told[1]
+
+
+def test_memberships_of_others_are_not_to_be_found_by_halving(secrets: Database) -> None:
+    """Neither roles nor homes."""
+    connection = secrets.server.connect(secrets.name, "outsider")
+    connection.autocommit = True
+    cursor = connection.cursor()
+    told = []
+    for setting, (role, home) in product(("seqscan", "bitmapscan"), (("luna", "teams/m-other"), ("lunb", "teams/x"))):
+        cursor.execute(f"RESET ALL; SET enable_{setting} = off")
+        for condition in (f"role = '{role}'", f"home = '{home}'", f"role = '{role}' AND home < '{home}'"):
+            cursor.execute(
+                f"EXPLAIN (ANALYZE, BUFFERS, TIMING off, SUMMARY off) SELECT 1 FROM ctxasm.member WHERE {condition}"
+            )
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+            told.append(re.sub(r"'[^']*'|(?s:\nPlanning:.*)", "", plan))
+    connection.close()
+    assert told[:3] == told[3:6]
+    assert told[6:9] == told[9:]
+
+
+def test_the_server_keeps_no_samples_of_memories(secrets: Database) -> None:
+    """Estimates are made of them, for everybody."""
+    sampled = "SELECT count(*) FROM pg_stats WHERE schemaname = 'ctxasm' AND tablename <> 'migration'"
+    assert secrets.run(sampled) == [(0,)]
+
+
+def test_no_operator_of_a_role_gets_into_the_rights(secrets: Database) -> None:
+    """A search path may lead to anything."""
+    secrets.run("CREATE SCHEMA kenji AUTHORIZATION kenji")
+    secrets.run(
+        "CREATE FUNCTION kenji.yes(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+        "CREATE OPERATOR kenji.= (LEFTARG = text, RIGHTARG = text, FUNCTION = kenji.yes)",
+        role="kenji",
+    )
+    connection = secrets.server.connect(secrets.name, "kenji")
+    cursor = connection.cursor()
+    cursor.execute("SET search_path = kenji, pg_catalog; SELECT count(*) FROM ctxasm.memory")
+    assert cursor.fetchall() == [(20,)]
+    connection.close()
+
+
+def test_a_member_gets_its_rights_with_its_row_and_loses_them_with_the_last(secrets: Database) -> None:
+    """`INSERT INTO ctxasm.member` is all that an owner does, and a role of nobody's can be dropped."""
+    secrets.run(
+        "CREATE ROLE guest LOGIN", "INSERT INTO ctxasm.member VALUES ('guest', 'teams/q1'), ('guest', 'teams/x')"
+    )
+    count = "SELECT count(*) FROM ctxasm.memory"
+    assert secrets.run(count, role="guest") == [(20,)]
+    secrets.run("DELETE FROM ctxasm.member WHERE role = 'guest' AND home = 'teams/q1'")
+    assert secrets.run(count, role="guest") == [(0,)]
+    with pytest.raises(psycopg2.errors.DependentObjectsStillExist):
+        secrets.run("DROP ROLE guest")
+    secrets.run("DELETE FROM ctxasm.member WHERE role = 'guest'")
+    with pytest.raises(psycopg2.errors.InsufficientPrivilege):
+        secrets.run(count, role="guest")
+    secrets.run("DROP ROLE guest")
+    with pytest.raises(psycopg2.errors.UndefinedObject):
+        secrets.run("INSERT INTO ctxasm.member VALUES ('guest', 'teams/q1')")
