@@ -9,7 +9,6 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
-from contextasm.text.memory_ids import id_root
 from contextasm.workspace.store.connection import Session
 from contextasm.workspace.store.pages import (
     COLUMNS,
@@ -70,9 +69,10 @@ def changed_pages(
     pages = {(role, page) for role, page, _ in since}
     # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
     if secrets := [name for _, _, names in since for name in names or ()]:
-        guessed = "EXISTS (SELECT FROM unnest(supersedes) name WHERE regexp_replace(name, '(~[0-9]+)+$', '') = ANY(%s))"
+        roots = "SELECT regexp_replace(name, '(~[0-9]+)+$', '') FROM unnest({}) AS names(name)"
+        guessed = f"ARRAY({roots.format('supersedes')}) && ARRAY({roots.format('%s::text[]')})"
         others = f"{_PAGES} AND role <> current_user AND supersedes <> '{{}}' AND {guessed}"
-        guesses = session.rows(others, home, [*map(id_root, secrets)])
+        guesses = session.rows(others, home, secrets)
         pages |= {(role, page) for role, page in guesses}
     if intact is not None:
         pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) not in intact}

@@ -25,7 +25,6 @@ from contextasm.workspace.store.difference import (
     page_texts,
     store_state,
 )
-from contextasm.workspace.store.migrations import require_version
 from contextasm.workspace.store.page_files import (
     loses_text,
     mirrored_homes,
@@ -47,6 +46,7 @@ from contextasm.workspace.store.state import (
     load_state,
     save_state,
 )
+from contextasm.workspace.store.version import require_version
 
 MIRROR = f"{STATE_FOLDER}/store"
 """Folder of the mirror, relative to the workspace; below it each home has its folder `memories`."""
@@ -200,8 +200,5 @@ def _pull_home(
 
 
 def _remove_pages(root: str, home: str, names: Collection[str]) -> list[str]:
-    """Remove files of a home's mirror; gives their paths as the workspace names them."""
-    removed = remove_pages(mirror_folder(root, home), names)
-    if removed:
-        remove_indexes(root)
-    return [f"{home}/memories/{name}" for name in removed]
+    """Remove files of a home's mirror, and the indexes first; gives their paths as the workspace names them."""
+    return [f"{home}/memories/{name}" for name in remove_pages(root, mirror_folder(root, home), names)]

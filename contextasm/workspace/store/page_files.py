@@ -73,10 +73,15 @@ def _lines(page: bytes) -> set[bytes]:
     return {_FIELDS.sub(b"", line) for line in page.split(b"\n")}
 
 
-def remove_pages(folder: Path, names: Collection[str]) -> Collection[str]:
-    """Remove files of a home's folder; gives their names, none for one elsewhere. Raises `ContextasmError`."""
-    if os.path.realpath(folder) != str(folder):
+def remove_pages(root: str, folder: Path, names: Collection[str]) -> Collection[str]:
+    """Remove files of a home's folder and all search indexes; gives the files' names, none for a folder elsewhere.
+
+    The indexes first: a pull that ends in between finds the files again, and nothing else tells that an index has them.
+    Raises `ContextasmError` for a file that stays, `OSError` for an index.
+    """
+    if not names or os.path.realpath(folder) != str(folder):
         return ()
+    remove_indexes(root)
     try:
         for name in names:
             (folder / name).unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.errors import TransactionLostError
 from contextasm.workspace.store.pages import COLUMNS, FIELDS, memory_of_row, names_of_row, page_name, row_of_memory
 from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store.version import require_version
 
 _ATTEMPTS = 5
 """Times that a transaction is tried which others undo."""
@@ -32,6 +33,16 @@ IN_HOME = "shelf = ANY (ctxasm.shelves(%s))"
 
 
 def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
+    """The result of `work` on a store of this program's version, as `committed`. Raises `ContextasmError`."""
+
+    def checked(session: Session) -> ResultT:
+        require_version(session, config)
+        return work(session)
+
+    return committed(config, checked)
+
+
+def committed(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
     """The result of `work`, committed; it is done again if another transaction undoes it. Raises `ContextasmError`."""
     for attempt in range(_ATTEMPTS):
         try:

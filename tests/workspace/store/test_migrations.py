@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.store.migrations import SCRIPTS, load_migrations, migrate_store
-from tests.postgres import Database, Server, new_database
+from contextasm.workspace.store.migrations import load_migrations, migrate_store
+from contextasm.workspace.store.version import SCRIPTS
+from tests.postgres import TEAM, Database, Server, new_database
 
 pytestmark = pytest.mark.postgres
 
@@ -80,6 +81,35 @@ def test_a_newer_store_is_refused(database: Database, tmp_path: Path) -> None:
     for words in (("remember", "-t", "q1", "x"), ("store", "pull"), ("build", "-q", "-a", "luna", "--strict")):
         result = database.ctxasm(root, *words)
         assert (result.code, "is of version 99" in result.err) == (1 if "--strict" in words else 2, True), result.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("memory", "approve", "m-one"),
+        ("memory", "deprecate", "m-one"),
+        ("remember", "-t", "q1", "another"),
+        ("store", "import"),
+        ("import", "jsonl", "{root}/kept.jsonl", "-t", "q1"),
+        ("build", "-q", "-a", "luna", "-t", "q1", "--touch"),
+    ],
+)
+def test_nothing_is_written_into_a_newer_store(database: Database, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What its columns mean is not known; a build is printed, and a problem tells that no access was set."""
+    root = database.workspace(tmp_path)
+    database.add("One thing to know.", id="'m-one'")
+    assert database.ctxasm(root, "store", "pull").code == 0
+    (root / TEAM / "memories").mkdir()
+    (root / TEAM / "memories/a.md").write_text("- [note] of a file {id=m-file}\n")
+    (root / "kept.jsonl").write_text('{"id": "m-kept", "text": "of another program"}\n')
+    rows = "SELECT * FROM ctxasm.memory"
+    before = database.run(rows)
+    database.run("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')")
+    result = database.ctxasm(root, *(word.format(root=root) for word in words))
+    assert (result.code, "is of version 99" in result.err) == (0 if "--touch" in words else 2, True), result
+    assert database.run(rows) == before
+    if "--touch" in words:
+        assert "the day of access is not set in the store: is of version 99" in result.err
 
 
 def test_a_role_without_the_right_makes_no_store(empty: Database, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from contextasm.model import ContextasmError, FileStamp
 from contextasm.retrieval.memory_index import database as index_database
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store import difference, mirror, page_files
+from contextasm.workspace.store import difference, mirror, overlay, page_files
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.overlay import StoreOverlay
@@ -685,6 +685,43 @@ def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return root
 
 
+def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
+    database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next pull finds no page, and could not know that an index has its text."""
+    database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
+    real = mirror.remove_pages
+
+    def killed(*args: Any) -> None:
+        real(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mirror, "remove_pages", killed)
+    with pytest.raises(KeyboardInterrupt):
+        pulled(database, searched)
+    monkeypatch.undo()
+    pulled(database, searched)
+    assert mirrored(searched) == {}
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+
+
+def test_no_index_has_a_text_of_a_page_that_can_not_be_removed(
+    database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is not read any more, and is a problem of each pull."""
+    database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
+
+    def refuse(_path: Path, **_options: bool) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    unlink = Path.unlink
+    monkeypatch.setattr(
+        Path, "unlink", lambda path, **options: (refuse if path.suffix == ".md" else unlink)(path, **options)
+    )
+    assert "can't be changed" in database.overlay(searched).renew()[1][0].message
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -887,3 +924,32 @@ def test_a_server_that_can_not_be_asked_leaves_the_mirror_as_it_is(database: Dat
     with pytest.raises(ContextasmError, match="can't be reached"):
         pull(str(tmp_path), away, lambda: 2e9)
     assert texts(tmp_path) == ["- [note] one"]
+
+
+@pytest.mark.parametrize("moment", ["before", "within"])
+def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A watch builds in one thread and pulls in another; its contexts must not stay without memories."""
+    watched = database.overlay(tmp_path)
+    real_pull, real_state, begun = overlay.pull, overlay.load_state, threading.Event()
+
+    def pull_late(*args: Any) -> mirror.PullResult:
+        if moment == "before":
+            watched.place(f"{TEAM}/memories")
+        return real_pull(*args)
+
+    def read_early(folder: Path) -> Any:
+        state = real_state(folder)
+        if not begun.is_set() and moment != "before":
+            begun.set()
+            watched.pull()  # ends before what was read is kept
+        return state
+
+    monkeypatch.setattr(overlay, "pull", pull_late)
+    monkeypatch.setattr(overlay, "load_state", read_early)
+    if moment == "before":
+        watched.pull()
+    else:
+        watched.place(f"{TEAM}/memories")
+    assert watched.place(f"{TEAM}/memories") == f".ctxasm/store/{TEAM}/memories"

@@ -321,6 +321,22 @@ def test_no_guess_on_a_page_of_others_switches_a_private_memory_off(
     assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
 
 
+@pytest.mark.parametrize("name", ["mine~2", "mine~٢", "~2", "mine~2~٢~3"])
+@pytest.mark.parametrize("first", ["guess", "memory"])
+def test_an_id_that_looks_like_that_of_a_second_memory_is_no_better_guess(
+    database: Database, root: Path, name: str, first: str
+) -> None:
+    """Digits of every script: the page that guesses it is fetched again, and does not show it."""
+    for what in ("guess", "memory") if first == "guess" else ("memory", "guess"):
+        if what == "guess":
+            database.add("kenji knows", role="kenji", id="'theirs'", supersedes=f"'{{{name}}}'")
+        else:
+            database.add("luna is shy of squid", id=f"'{name}'", private="true")
+        assert database.ctxasm(root, "store", "pull").code == 0
+    assert "supersedes" not in "".join(mirrored(root).values())
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+
+
 def test_nobody_adds_a_guess_to_what_the_victim_supersedes(database: Database, root: Path) -> None:
     """Its own pages show it all, so others say nothing there; what they said is told as not merged."""
     database.add("luna is fond of squid", id="'open'", supersedes="'{older}'")
