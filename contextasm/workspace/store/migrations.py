@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.store.connection import Session, open_session
-from contextasm.workspace.store.errors import StoreVersionError
+from contextasm.workspace.store.errors import StoreError, StoreVersionError
 from contextasm.workspace.store.rows import committed
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.version import SCRIPTS, missing_store, store_version, too_new
@@ -58,6 +58,7 @@ def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration
 
 
 def _apply(session: Session, *, config: StoreConfig, migration: Migration, newest: int) -> bool:
+    _require_utf8(session, config)
     version = store_version(session)
     if version and version < migration.number:
         # Only who may change the table can hold it, so no other role keeps a migration waiting.
@@ -76,6 +77,14 @@ def _apply(session: Session, *, config: StoreConfig, migration: Migration, newes
     session.rows(migration.statements)
     session.rows("INSERT INTO ctxasm.migration (number, name) VALUES (%s, %s)", migration.number, migration.name)
     return True
+
+
+def _require_utf8(session: Session, config: StoreConfig) -> None:
+    """Raise `ContextasmError` for a database of another encoding: it can't hold each text, and has other checksums."""
+    ((encoding,),) = session.rows("SELECT current_setting('server_encoding')")
+    if encoding != "UTF8":
+        hint = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+        raise StoreError(f"store {config.address}", f"the encoding of the database is {encoding}, not UTF8", hint)
 
 
 def join_homes(config: StoreConfig) -> None:

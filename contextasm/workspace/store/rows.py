@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
@@ -81,7 +81,7 @@ def _held_row(home: str, seq: int, page: str, role: str, is_own: bool, memory: M
 
 
 def locked_rows(session: Session, home: str, condition: str, *values: object) -> list[HeldRow]:
-    """The rows of a home that meet a condition of SQL, locked; always in the same order, so that no two wait in a ring.
+    """The rows of a home that meet a condition of SQL, locked; in one order, so that two transactions can't deadlock.
 
     A row that the role may not change is not among them.
     """
@@ -91,10 +91,15 @@ def locked_rows(session: Session, home: str, condition: str, *values: object) ->
     return [_held_row(home, seq, page, role, own, memory_of_row(row)) for seq, page, role, own, *row in found]
 
 
-def find_row(rows: Sequence[HeldRow], place: MemoryAt) -> HeldRow | None:
-    """The row of the memory at a place: a page has rows of one role, and of these no two have one id."""
-    held = {row.memory.id: row for row in rows if row.memory.path == place.path}
-    return next((held[name] for name in names_of_row(place.id) if name in held), None)
+def rows_by_place(rows: Sequence[HeldRow]) -> Mapping[MemoryAt, HeldRow]:
+    """Rows by page and id: a page has rows of one role, and of these no two have one id."""
+    return {MemoryAt(row.memory.path, row.memory.id): row for row in rows}
+
+
+def find_row(held: Mapping[MemoryAt, HeldRow], place: MemoryAt) -> HeldRow | None:
+    """The row, of `rows_by_place`, of the memory at a place of the workspace; None where it is not among them."""
+    names = names_of_row(place.id)
+    return next((row for name in names if (row := held.get(MemoryAt(place.path, name)))), None)
 
 
 def own_private_ids(session: Session, home: str, names: Collection[str]) -> frozenset[str]:
@@ -121,9 +126,9 @@ def insert_row(session: Session, home: str, memory: Memory) -> HeldRow:
 
 
 def update_row(session: Session, seq: int, memory: Memory) -> bool:
-    """Make a row hold the fields of a memory, but for those that never change; False where the role may not.
+    """Write a memory's fields into a row, except those that never change, and undelete it.
 
-    A deleted row is one no longer.
+    False if the role may not.
     """
     values = dict(zip(FIELDS, row_of_memory(memory), strict=True))
     names = [name for name in FIELDS if name not in {"id", "private", "writer"}]

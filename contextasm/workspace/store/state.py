@@ -99,12 +99,12 @@ def load_state(folder: Path) -> MirrorState:
         return NO_MIRROR
     try:
         return _parse_state(load_json(data.decode(), str(path)))
-    except (ContextasmError, ValueError, KeyError, TypeError, AttributeError):
+    except (ContextasmError, ArithmeticError, ValueError, KeyError, TypeError, AttributeError):
         return NO_MIRROR
 
 
 def _parse_state(value: object) -> MirrorState:
-    """The state of a JSON value. Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` for any other."""
+    """The state of a JSON value. Raises what its parts raise for any other: errors of keys, types, values and sums."""
     if not isinstance(value, dict) or value["schema"] != _SCHEMA:
         raise ValueError(_SCHEMA)
     homes, begun = (

@@ -126,3 +126,16 @@ def test_a_gap_in_the_scripts_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "002_second.sql").write_text("SELECT 1;")
     with pytest.raises(ContextasmError, match="not the next migration"):
         load_migrations(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_is_not_of_utf8_gets_no_store(server: Server, tmp_path: Path, encoding: str) -> None:
+    """It could not hold many texts, and its checksums of others differ."""
+    name = f"of_{encoding.lower()}"
+    server.run(f"CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    odd = Database(server, name)
+    root = odd.workspace(tmp_path)
+    result = odd.ctxasm(root, "store", "init", role="postgres")
+    assert (result.code, f"encoding of the database is {encoding}, not UTF8" in result.err) == (2, True), result.err
+    assert odd.run("SELECT to_regnamespace('ctxasm')") == [(None,)]
+    server.run(f"DROP DATABASE {name}")

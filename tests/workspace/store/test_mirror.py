@@ -480,8 +480,26 @@ def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
     assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
+def odd_state(checked: str = "1", horizon: str = "1", stamp: str = "1") -> str:
+    """A state with numbers of other sizes."""
+    home = f'{{"horizon": {horizon}, "writes": true, "pages": {{"a.md": [1, 1, 1, {stamp}]}}}}'
+    return (
+        f'{{"schema": "ctxasm.store-mirror/1", "access": "a", "source": "s", "checked": {checked},'
+        f' "homes": {{"{TEAM}": {home}}}, "begun": {{}}}}'
+    )
+
+
+ODD_NUMBERS = ["9" * 400, "9" * 9999, "1e999", "-1e999", "NaN", "Infinity", "null", '""', "[]", "{}", "true", "-1"]
+
+
 @pytest.mark.parametrize(
-    "state", ["", "{", "[]", '{"schema": "ctxasm.store-mirror/1"}', '{"schema": "other/1"}', "[" * 9999]
+    "state",
+    [
+        *("", "{", "[]", '{"schema": "ctxasm.store-mirror/1"}', '{"schema": "other/1"}', "[" * 9999),
+        *(odd_state(checked=number) for number in ODD_NUMBERS),
+        *(odd_state(horizon=number) for number in ODD_NUMBERS),
+        *(odd_state(stamp=number) for number in ODD_NUMBERS),
+    ],
 )
 def test_a_damaged_state_costs_a_whole_pull_and_no_more(database: Database, tmp_path: Path, state: str) -> None:
     """P7: state is data, and is made again."""
@@ -764,6 +782,7 @@ def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, sea
     before = indexed(searched)
     database.add("a new bell")
     database.run("UPDATE ctxasm.memory SET importance = 0.9, tags = '{harbour}' WHERE id = 'n-7'", role="kenji")
+    database.run("UPDATE ctxasm.memory SET type = 'decision' WHERE id = 'n-7'", role="luna")
     assert "1 of 3 pages changed" not in database.ctxasm(searched, "store", "pull").err
     assert indexed(searched) == before
 

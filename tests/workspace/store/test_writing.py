@@ -13,6 +13,7 @@ import pytest
 
 from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import database as index_database
+from contextasm.text.memory_writer import clean_lines
 from contextasm.text.private_parts import private_lines
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
@@ -574,3 +575,20 @@ def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database,
     assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
     assert "supersedes=unknown}" in "".join(mirrored(root).values())
     assert database.overlay(root).pull().changed == []
+
+
+@pytest.mark.parametrize("text", ["Race text here  ", "Race text here\n", "Race text here \nin two lines"])
+def test_a_text_that_another_stores_meanwhile_is_found_as_the_row_has_it(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Blanks at the ends of lines make no second memory."""
+    overlay, real = database.overlay(root), writing.in_transaction
+    stored = clean_lines(text)
+
+    def after_another(*args: Any) -> Any:
+        database.add(stored, role="kenji")
+        return real(*args)
+
+    monkeypatch.setattr(writing, "in_transaction", after_another)
+    (outcome,) = remember_in_store(Folder(root, overlay), overlay, TEAM, [NewMemory(text)], DAY, force=False)
+    assert (outcome.what, database.texts()) == ("reinforced", [stored])
