@@ -1,4 +1,4 @@
-"""What the server tells of a store to who mirrors it: its state, and the pages of a home that differ since another one.
+"""Questions of a pull to the server: the state of the store, and the pages of a home that changed since an earlier one.
 
 All in one transaction that sees one state of the database. Pages are named by their role and their own name.
 """
@@ -59,7 +59,10 @@ def all_pages(session: Session, home: str) -> Collection[tuple[str, str]]:
 def changed_pages(
     session: Session, home: str, horizon: int, intact: Container[str] | None = None
 ) -> Collection[tuple[str, str]]:
-    """Role and page of the pages that may differ since a horizon; with `intact`, also of all but these files."""
+    """Role and page of each page that may have changed since a horizon.
+
+    With `intact`, also of each page whose file is not in it.
+    """
     own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
     statement = (
         f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"

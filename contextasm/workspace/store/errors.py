@@ -82,5 +82,9 @@ def pull_problem(error: ContextasmError) -> str:
     """The id of the problem that keeps a mirror from being brought up to date."""
     if isinstance(error, StoreError):
         return error.problem
-    is_locked = isinstance(error.__cause__, BlockingIOError)  # by another pull of the same workspace
-    return StoreBusyError.problem if is_locked else UNWRITABLE
+    return StoreBusyError.problem if is_mirror_locked(error) else UNWRITABLE
+
+
+def is_mirror_locked(error: ContextasmError) -> bool:
+    """Whether another pull of the same workspace held the mirror for too long, so that no server was asked."""
+    return isinstance(error.__cause__, BlockingIOError)

@@ -14,7 +14,7 @@ from os.path import realpath
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Problem
-from contextasm.workspace.store.errors import UNWRITABLE, StoreUnreachableError, pull_problem
+from contextasm.workspace.store.errors import UNWRITABLE, StoreUnreachableError, is_mirror_locked, pull_problem
 from contextasm.workspace.store.mirror import MIRROR, PullResult, mirror_folder, pull
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import NO_MIRROR, MirrorState, access_key, load_state
@@ -31,7 +31,7 @@ class StoreOverlay:
     def __init__(
         self, root: str, config: StoreConfig, now: Callable[[], float], distrust: str, *, offline: bool
     ) -> None:
-        """`distrust` says how the person trusts the workspace, and is empty where that is done already.
+        """`distrust` is the hint how to trust the workspace; empty if it is trusted.
 
         `now` gives seconds since 1970. With `offline` no server is asked.
         """
@@ -41,6 +41,8 @@ class StoreOverlay:
         self.offline = offline
         self._now = now
         self._folders = {f"{home}/memories": f"{MIRROR}/{home}/memories" for home in config.homes}
+        self.is_locked = False
+        """Whether the last try to bring the mirror up to date gave way to another pull, and asked no server."""
         self._problems: Sequence[Problem] | None = None
         self._mirrored: tuple[int, Collection[str]] | None = None
         """The folders of the homes that have a mirror, whole, and the `_pulls` before they were looked up."""
@@ -105,11 +107,12 @@ class StoreOverlay:
             return (), [Problem("store-not-trusted", _SETTINGS_FILE, line, message)]
         changed: Sequence[str] = ()
         problems: list[Problem] = []
+        self.is_locked = False
         if not self.offline:
             try:
                 changed = self.pull(max_age).changed
             except ContextasmError as error:
-                code = pull_problem(error)
+                code, self.is_locked = pull_problem(error), is_mirror_locked(error)
                 newer = ", with the pages that were written since" if code == UNWRITABLE and self.mirror_time() else ""
                 message = f"{error.where}: {error.what}; {self._age()}{newer}"
                 problems.append(Problem(code, _SETTINGS_FILE, line, message, error.hint))

@@ -42,10 +42,10 @@ _LARGEST = 120_000
 """Bytes of a memory with all its fields, as its page has them: 512 of these are a file that is read."""
 
 
-def memory_of_row(row: Sequence[Any], path: str = "") -> Memory:
-    """The memory of a row of `COLUMNS`, on the page at `path`; its line is not known."""
+def memory_of_row(row: Sequence[Any]) -> Memory:
+    """The memory of a row of `COLUMNS`; its place is not known."""
     fields = dict(zip(FIELDS, row, strict=True))
-    return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path=path, line=0)
+    return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path="", line=0)
 
 
 def names_of_row(name: str) -> list[str]:
