@@ -162,7 +162,9 @@ def test_a_mirror_that_another_pull_holds_is_busy(
     monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.05)
     with hold_lock_file(root.resolve() / ".ctxasm/store.lock", patience=None):
         result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
+        status = database.ctxasm(root, "store")
     assert ("[store-busy]" in result.err, "The launch" in result.out) == (True, True)
+    assert (status.code, "(not asked: another pull of this workspace is running)" in status.out) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from contextasm.workspace.store.pages import (
 )
 from contextasm.workspace.store.rows import IN_HOME, in_transaction, own_private_ids, update_row
 
-
 _ANOTHER_ID = "give the memory in the file another id"
 
 

@@ -31,7 +31,7 @@ from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.state import access_key
+from contextasm.workspace.store.state import access_key, load_state
 from tests.command import clean
 from tests.postgres import TEAM, Database, mirrored
 
@@ -708,7 +708,7 @@ def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
 ) -> None:
     """The next pull finds no page, and could not know that an index has its text."""
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
-    real = mirror.remove_pages
+    real = page_files.remove_pages
 
     def killed(*args: Any) -> None:
         real(*args)
@@ -951,7 +951,7 @@ def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
 ) -> None:
     """A watch builds in one thread and pulls in another; its contexts must not stay without memories."""
     watched = database.overlay(tmp_path)
-    real_pull, real_state, begun = overlay.pull, overlay.load_state, threading.Event()
+    real_pull, real_state, begun = pull, load_state, threading.Event()
 
     def pull_late(*args: Any) -> mirror.PullResult:
         if moment == "before":

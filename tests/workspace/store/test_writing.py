@@ -582,7 +582,7 @@ def test_a_text_that_another_stores_meanwhile_is_found_as_the_row_has_it(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     """Blanks at the ends of lines make no second memory."""
-    overlay, real = database.overlay(root), writing.in_transaction
+    overlay, real = database.overlay(root), in_transaction
     stored = clean_lines(text)
 
     def after_another(*args: Any) -> Any:
