@@ -131,7 +131,7 @@ def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
         ("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')", "store-version"),
         ("DELETE FROM ctxasm.migration WHERE number > 1", "store-version"),
         ("DROP SCHEMA ctxasm CASCADE", "store-missing"),
-        ("REVOKE SELECT ON ctxasm.memory FROM PUBLIC", "store-failed"),
+        ("REVOKE SELECT ON ctxasm.memory FROM luna", "store-failed"),
     ],
 )
 def test_each_reason_why_a_mirror_is_not_brought_up_to_date_has_its_own_id(
