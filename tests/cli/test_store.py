@@ -131,7 +131,7 @@ def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
         ("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')", "store-version"),
         ("DELETE FROM ctxasm.migration WHERE number > 1", "store-version"),
         ("DROP SCHEMA ctxasm CASCADE", "store-missing"),
-        ("REVOKE SELECT ON ctxasm.memory FROM PUBLIC", "store-failed"),
+        ("REVOKE SELECT ON ctxasm.memory FROM luna", "store-failed"),
     ],
 )
 def test_each_reason_why_a_mirror_is_not_brought_up_to_date_has_its_own_id(
@@ -162,7 +162,9 @@ def test_a_mirror_that_another_pull_holds_is_busy(
     monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.05)
     with hold_lock_file(root.resolve() / ".ctxasm/store.lock", patience=None):
         result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
+        status = database.ctxasm(root, "store")
     assert ("[store-busy]" in result.err, "The launch" in result.out) == (True, True)
+    assert (status.code, "(not asked: another pull of this workspace is running)" in status.out) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,12 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
         if (entry := state.homes.get(home))
     ]
     data = {"store": overlay.config.address, "reachable": reachable, "mirror": overlay.mirror_time(), "homes": homes}
-    is_asked = not (overlay.offline or overlay.distrust)
-    access = ("reachable" if reachable else "not available") if is_asked else "not asked"
+    if overlay.offline or overlay.distrust:
+        access = "not asked"
+    elif overlay.is_locked:
+        access = "not asked: another pull of this workspace is running"
+    else:
+        access = "reachable" if reachable else "not available"
     lines = [
         f"store   {overlay.config.address} ({access})",
         f"mirror  {overlay.mirror_time() or 'none yet'}",

@@ -167,6 +167,9 @@ def _connect(config: StoreConfig) -> Any:
         )
     except psycopg2.Error as error:
         raise _connect_error(where, error) from error
+    except UnicodeError as error:  # of what is sent, or of an answer that quotes it
+        what = "there is no connection: a setting, or what the server says to it, is not UTF-8"
+        raise StoreError(where, what, "write PGOPTIONS, PGUSER and the address in UTF-8") from error
 
 
 def _connect_error(where: str, error: Any) -> StoreError:

@@ -1,4 +1,4 @@
-"""What the server tells of a store to who mirrors it: its state, and the pages of a home that differ since another one.
+"""Questions of a pull to the server: the state of the store, and the pages of a home that changed since an earlier one.
 
 All in one transaction that sees one state of the database. Pages are named by their role and their own name.
 """
@@ -9,7 +9,6 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
-from contextasm.text.memory_ids import id_root
 from contextasm.workspace.store.connection import Session
 from contextasm.workspace.store.pages import (
     COLUMNS,
@@ -60,7 +59,10 @@ def all_pages(session: Session, home: str) -> Collection[tuple[str, str]]:
 def changed_pages(
     session: Session, home: str, horizon: int, intact: Container[str] | None = None
 ) -> Collection[tuple[str, str]]:
-    """Role and page of the pages that may differ since a horizon; with `intact`, also of all but these files."""
+    """Role and page of each page that may have changed since a horizon.
+
+    With `intact`, also of each page whose file is not in it.
+    """
     own_secrets = "array_agg(id) FILTER (WHERE private AND role = current_user)"
     statement = (
         f"SELECT role::text, page, {own_secrets} FROM ctxasm.memory"
@@ -70,9 +72,10 @@ def changed_pages(
     pages = {(role, page) for role, page, _ in since}
     # Pages of others show nothing of an id that is the reader's own secret by now (`page_texts`).
     if secrets := [name for _, _, names in since for name in names or ()]:
-        guessed = "EXISTS (SELECT FROM unnest(supersedes) name WHERE regexp_replace(name, '(~[0-9]+)+$', '') = ANY(%s))"
+        roots = "SELECT regexp_replace(name, '(~[0-9]+)+$', '') FROM unnest({}) AS names(name)"
+        guessed = f"ARRAY({roots.format('supersedes')}) && ARRAY({roots.format('%s::text[]')})"
         others = f"{_PAGES} AND role <> current_user AND supersedes <> '{{}}' AND {guessed}"
-        guesses = session.rows(others, home, [*map(id_root, secrets)])
+        guesses = session.rows(others, home, secrets)
         pages |= {(role, page) for role, page in guesses}
     if intact is not None:
         pages |= {(role, page) for role, page in all_pages(session, home) if page_name(page, role) not in intact}

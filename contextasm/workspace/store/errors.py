@@ -1,6 +1,8 @@
-"""What can be wrong with a store, each with the id of the problem that it is where a mirror is read in its place."""
+"""Errors of a store. `problem` is the id that is reported when the mirror is read instead."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from contextasm.model import ContextasmError
 
@@ -65,23 +67,14 @@ class DriverMissingError(StoreError):
 UNWRITABLE = "store-unwritable"
 """Id of the problem of a mirror that can't be written."""
 
-PULL_PROBLEMS = frozenset(
-    {
-        UNWRITABLE,
-        *(
-            kind.problem
-            for kind in (
-                StoreError,
-                StoreUnreachableError,
-                LoginRefusedError,
-                StoreBusyError,
-                StoreMissingError,
-                StoreVersionError,
-                DriverMissingError,
-            )
-        ),
-    }
-)
+
+def _kinds(kind: type[StoreError]) -> Iterator[type[StoreError]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from _kinds(narrower)
+
+
+PULL_PROBLEMS = frozenset({UNWRITABLE, *(kind.problem for kind in _kinds(StoreError))})
 """Ids of the problems for which a mirror is read as it is."""
 
 
@@ -89,5 +82,9 @@ def pull_problem(error: ContextasmError) -> str:
     """The id of the problem that keeps a mirror from being brought up to date."""
     if isinstance(error, StoreError):
         return error.problem
-    is_locked = isinstance(error.__cause__, BlockingIOError)  # by another pull of the same workspace
-    return StoreBusyError.problem if is_locked else UNWRITABLE
+    return StoreBusyError.problem if is_mirror_locked(error) else UNWRITABLE
+
+
+def is_mirror_locked(error: ContextasmError) -> bool:
+    """Whether another pull of the same workspace held the mirror for too long, so that no server was asked."""
+    return isinstance(error.__cause__, BlockingIOError)

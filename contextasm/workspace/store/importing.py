@@ -28,6 +28,8 @@ from contextasm.workspace.store.pages import (
 )
 from contextasm.workspace.store.rows import IN_HOME, in_transaction, own_private_ids, update_row
 
+_ANOTHER_ID = "give the memory in the file another id"
+
 
 class IncomingMemory(NamedTuple):
     """A memory to be stored under its id."""
@@ -161,9 +163,14 @@ def _held_rows(session: Session, home: str, incoming: Sequence[IncomingMemory]) 
         meant = _meant_row(namesakes, each.private)
         held.append(meant)
         if meant is None and (each.id, not each.private) not in both and not all(row.deleted for row in namesakes):
-            what = f"is {'not ' if each.private else ''}private in the store, and that can't be changed"
-            raise ContextasmError(each.where, what, "give the memory in the file another id")
+            raise _other_privacy(each.where, is_private=not each.private)
     return held
+
+
+def _other_privacy(where: str, *, is_private: bool) -> ContextasmError:
+    """The error of a memory that comes in with another privacy than the store's has."""
+    what = f"is {'' if is_private else 'not '}private in the store, and that can't be changed"
+    return ContextasmError(where, what, _ANOTHER_ID)
 
 
 def _rows_by_id(session: Session, home: str, names: Sequence[str]) -> Mapping[str, Sequence[_FoundRow]]:
@@ -212,13 +219,12 @@ def _new_row(home: str, each: IncomingMemory, memory: Memory) -> list[object]:
 
 def _change(session: Session, where: str, row: _FoundRow, memory: Memory) -> None:
     """Make a row hold a memory. Raises `ContextasmError` at `where` for what the role may not change."""
-    before, another = row.memory, "give the memory in the file another id"
+    before, another = row.memory, _ANOTHER_ID
     if row.deleted and not row.is_own:
         what = f"was deleted by the role {row.role}, which stored it, and only that role can store it again"
         raise ContextasmError(where, what, another)
     if memory.private != before.private:
-        what = f"is {'' if before.private else 'not '}private in the store, and that can't be changed"
-        raise ContextasmError(where, what, another)
+        raise _other_privacy(where, is_private=before.private)
     if memory.writer != before.writer:
         what = f"has the writer {before.writer or 'none'} in the store, and that can't be changed"
         raise ContextasmError(where, what, "give the memory in the file that writer, or another id")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.store.connection import Session, open_session
-from contextasm.workspace.store.errors import StoreMissingError, StoreVersionError
-from contextasm.workspace.store.rows import in_transaction
+from contextasm.workspace.store.errors import StoreError, StoreVersionError
+from contextasm.workspace.store.rows import committed
 from contextasm.workspace.store.settings import StoreConfig
-
-SCRIPTS = Path(__file__).parent / "sql"
-"""Folder of the scripts; `NNN_NAME.sql` takes a store from version NNN - 1 to NNN."""
+from contextasm.workspace.store.version import SCRIPTS, missing_store, store_version, too_new
 
 
 class Migration(NamedTuple):
@@ -39,49 +37,11 @@ def load_migrations(folder: Path = SCRIPTS) -> list[Migration]:
     return migrations
 
 
-@cache
-def newest_version() -> int:
-    """The number of the last script."""
-    return sum(name.endswith(".sql") for name in os.listdir(SCRIPTS))
-
-
-def store_version(session: Session) -> int:
-    """The number of the last migration of a store; 0 where there is no store."""
-    ((table,),) = session.rows("SELECT to_regclass('ctxasm.migration')")
-    if table is None:
-        return 0
-    ((version,),) = session.rows("SELECT coalesce(max(number), 0) FROM ctxasm.migration")
-    return int(version)
-
-
-def require_version(session: Session, config: StoreConfig) -> None:
-    """Raise `ContextasmError` for a database without a store, and for a store of another version."""
-    version, newest = store_version(session), newest_version()
-    where = f"store {config.address}"
-    if version > newest:
-        raise _too_new(where, version, newest)
-    if not version:
-        raise _missing_store(config)
-    if version < newest:
-        what = f"is of version {version}, and this ctxasm needs {newest}"
-        raise StoreVersionError(where, what, "have its owner run `ctxasm store migrate`")
-
-
 def require_store(config: StoreConfig) -> None:
     """Raise `ContextasmError` for a database without a store."""
     with open_session(config) as session:
         if not store_version(session):
-            raise _missing_store(config)
-
-
-def _missing_store(config: StoreConfig) -> StoreMissingError:
-    what = "the database holds no store"
-    return StoreMissingError(f"store {config.address}", what, "make it with `ctxasm store init`")
-
-
-def _too_new(where: str, version: int, newest: int) -> StoreVersionError:
-    what = f"is of version {version}, and this ctxasm knows versions up to {newest}"
-    return StoreVersionError(where, what, "install a newer ctxasm")
+            raise missing_store(config)
 
 
 def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration]:
@@ -93,20 +53,19 @@ def migrate_store(config: StoreConfig, folder: Path = SCRIPTS) -> list[Migration
     migrations = load_migrations(folder)
     newest = len(migrations)
     return [
-        each
-        for each in migrations
-        if in_transaction(config, partial(_apply, config=config, migration=each, newest=newest))
+        each for each in migrations if committed(config, partial(_apply, config=config, migration=each, newest=newest))
     ]
 
 
 def _apply(session: Session, *, config: StoreConfig, migration: Migration, newest: int) -> bool:
+    _require_utf8(session, config)
     version = store_version(session)
     if version and version < migration.number:
         # Only who may change the table can hold it, so no other role keeps a migration waiting.
         session.rows("LOCK TABLE ctxasm.migration IN SHARE ROW EXCLUSIVE MODE")
         version = store_version(session)
     if version > newest:
-        raise _too_new(f"store {config.address}", version, newest)
+        raise too_new(f"store {config.address}", version, newest)
     if version >= migration.number:
         return False
     if not version:  # of two that make the table at once, the later one is undone and done again
@@ -118,6 +77,14 @@ def _apply(session: Session, *, config: StoreConfig, migration: Migration, newes
     session.rows(migration.statements)
     session.rows("INSERT INTO ctxasm.migration (number, name) VALUES (%s, %s)", migration.number, migration.name)
     return True
+
+
+def _require_utf8(session: Session, config: StoreConfig) -> None:
+    """Raise `ContextasmError` for a database of another encoding: it can't hold each text, and has other checksums."""
+    ((encoding,),) = session.rows("SELECT current_setting('server_encoding')")
+    if encoding != "UTF8":
+        hint = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+        raise StoreError(f"store {config.address}", f"the encoding of the database is {encoding}, not UTF8", hint)
 
 
 def join_homes(config: StoreConfig) -> None:

@@ -2,8 +2,7 @@
 
 A pull asks for the pages with a row that changed since the horizon of the last one: the oldest transaction that was
 then still running. Numbers and times of rows would miss what is committed later than it was numbered; this can't.
-Pages are written before the state that counts on them, so a pull that is killed is made up for by the next one, which
-goes on from the last batch of pages.
+Pages are written before the state that lists them. The pull after a killed one continues from its last saved batch.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from contextasm.workspace.store.difference import (
     page_texts,
     store_state,
 )
-from contextasm.workspace.store.migrations import require_version
 from contextasm.workspace.store.page_files import (
     loses_text,
     mirrored_homes,
@@ -47,6 +45,7 @@ from contextasm.workspace.store.state import (
     load_state,
     save_state,
 )
+from contextasm.workspace.store.version import require_version
 
 MIRROR = f"{STATE_FOLDER}/store"
 """Folder of the mirror, relative to the workspace; below it each home has its folder `memories`."""
@@ -75,7 +74,7 @@ class _HomeDifference(NamedTuple):
     pages: dict[str, FileStamp]
     """The pages that are as they are to be: the intact ones that are not stale, and each that is written."""
     is_known: bool
-    """Whether the intact pages are all that a search can have read."""
+    """False where a search may have indexed other pages than `intact`; then all indexes are removed."""
 
 
 def mirror_folder(root: str, home: str = "") -> Path:
@@ -117,9 +116,10 @@ def is_fresh(state: MirrorState, config: StoreConfig, now: float, max_age: float
 
 @contextmanager
 def locked_mirror(root: str, *, needed: bool = True) -> Iterator[Path]:
-    """The folder of the mirror, which nothing else pulls meanwhile.
+    """Hold the lock of the mirror; gives its folder.
 
-    Where it is not `needed`, a workspace that can't be written to has no lock, nor pulls. Raises `ContextasmError`.
+    With `needed=False`, a read-only workspace is used without a lock, since nothing can pull there. Raises
+    `ContextasmError`.
     """
     folder = private_folder(root, "store") if needed else mirror_folder(root)
     with hold_lock_file(folder.with_name("store.lock"), patience=_LOCK_SECONDS, needed=needed):
@@ -200,8 +200,5 @@ def _pull_home(
 
 
 def _remove_pages(root: str, home: str, names: Collection[str]) -> list[str]:
-    """Remove files of a home's mirror; gives their paths as the workspace names them."""
-    removed = remove_pages(mirror_folder(root, home), names)
-    if removed:
-        remove_indexes(root)
-    return [f"{home}/memories/{name}" for name in removed]
+    """Remove files of a home's mirror, and the indexes first; gives their paths as the workspace names them."""
+    return [f"{home}/memories/{name}" for name in remove_pages(root, mirror_folder(root, home), names)]

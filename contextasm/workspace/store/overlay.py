@@ -14,7 +14,7 @@ from os.path import realpath
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Problem
-from contextasm.workspace.store.errors import UNWRITABLE, StoreUnreachableError, pull_problem
+from contextasm.workspace.store.errors import UNWRITABLE, StoreUnreachableError, is_mirror_locked, pull_problem
 from contextasm.workspace.store.mirror import MIRROR, PullResult, mirror_folder, pull
 from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import NO_MIRROR, MirrorState, access_key, load_state
@@ -31,7 +31,7 @@ class StoreOverlay:
     def __init__(
         self, root: str, config: StoreConfig, now: Callable[[], float], distrust: str, *, offline: bool
     ) -> None:
-        """`distrust` says how the person trusts the workspace, and is empty where that is done already.
+        """`distrust` is the hint how to trust the workspace; empty if it is trusted.
 
         `now` gives seconds since 1970. With `offline` no server is asked.
         """
@@ -41,9 +41,13 @@ class StoreOverlay:
         self.offline = offline
         self._now = now
         self._folders = {f"{home}/memories": f"{MIRROR}/{home}/memories" for home in config.homes}
+        self.is_locked = False
+        """Whether the last try to bring the mirror up to date gave way to another pull, and asked no server."""
         self._problems: Sequence[Problem] | None = None
-        self._mirrored: Collection[str] | None = None
-        """The folders of the homes that have a mirror, whole; None before they are looked up."""
+        self._mirrored: tuple[int, Collection[str]] | None = None
+        """The folders of the homes that have a mirror, whole, and the `_pulls` before they were looked up."""
+        self._pulls = 0
+        """Number of ends of pulls so far. A watch pulls in another thread than it builds in."""
 
     def place(self, path: str) -> str | None:
         """The path, relative to the workspace, at which a path of a home lies in the mirror; None for any other.
@@ -53,10 +57,16 @@ class StoreOverlay:
         folder = path if path in self._folders else path.rpartition("/")[0]
         if self.distrust or folder not in self._folders:
             return None
-        if self._mirrored is None:
+        is_mirrored = folder in self._mirrored_folders()
+        return self._folders[folder] + path[len(folder) :] if is_mirrored else f"{_NOWHERE}/{path}"
+
+    def _mirrored_folders(self) -> Collection[str]:
+        pulls, known = self._pulls, self._mirrored
+        if known is None or known[0] != pulls:
             homes = self.state().homes
-            self._mirrored = {f"{home}/memories" for home, entry in homes.items() if not entry.is_refused}
-        return self._folders[folder] + path[len(folder) :] if folder in self._mirrored else f"{_NOWHERE}/{path}"
+            known = pulls, {f"{home}/memories" for home, entry in homes.items() if not entry.is_refused}
+            self._mirrored = known
+        return known[1]
 
     def home(self, path: str) -> str | None:
         """The home that a path belongs to by the settings, trusted or not; None for none."""
@@ -77,7 +87,10 @@ class StoreOverlay:
         """Bring the mirror up to date now, unless it is younger than `max_age` seconds. Raises `ContextasmError`."""
         self.require_server()
         self._mirrored = None
-        return pull(self.root, self.config, self._now, max_age)
+        try:
+            return pull(self.root, self.config, self._now, max_age)
+        finally:
+            self._pulls += 1
 
     def require_server(self) -> None:
         """Raise `ContextasmError` where the server must not be asked."""
@@ -94,11 +107,12 @@ class StoreOverlay:
             return (), [Problem("store-not-trusted", _SETTINGS_FILE, line, message)]
         changed: Sequence[str] = ()
         problems: list[Problem] = []
+        self.is_locked = False
         if not self.offline:
             try:
                 changed = self.pull(max_age).changed
             except ContextasmError as error:
-                code = pull_problem(error)
+                code, self.is_locked = pull_problem(error), is_mirror_locked(error)
                 newer = ", with the pages that were written since" if code == UNWRITABLE and self.mirror_time() else ""
                 message = f"{error.where}: {error.what}; {self._age()}{newer}"
                 problems.append(Problem(code, _SETTINGS_FILE, line, message, error.hint))

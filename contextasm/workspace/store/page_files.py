@@ -19,8 +19,8 @@ from contextasm.workspace.state import STATE_FOLDER, write_private
 _INDEXES = f"{STATE_FOLDER}/memories"
 """Folder of the search indexes (`retrieval/memory_index`), relative to the workspace."""
 
-_FIELDS = re.compile(rb" \{(?:type=(?:\"[^\"]*\"|[^ ]+) )?id=[^{}]*\}$")
-"""The fields at the end of a memory's last line (`text.memory_writer.memory_bullet`)."""
+_FIELDS = re.compile(rb"^- \[[^\]\n]*\]|^-(?= )| \{(?:type=(?:\"[^\"]*\"|[^ ]+) )?id=[^{}]*\}$")
+"""Type and fields at the ends of a memory's lines (`text.memory_writer.memory_bullet`)."""
 
 
 def mirrored_homes(mirror: Path) -> set[str]:
@@ -59,10 +59,7 @@ def write_page(path: Path, text: str) -> bool:
 
 
 def loses_text(path: Path, text: str) -> bool:
-    """Whether a page, as its file is, has a line of a memory's text that `text`, what it is to become, has not.
-
-    Fields do not count, but for the type.
-    """
+    """Whether the file of a page has a line that its new text lacks. Type and fields do not count."""
     before, after = file_bytes(str(path)), text.encode()
     if not isinstance(before, bytes):
         return True
@@ -73,10 +70,15 @@ def _lines(page: bytes) -> set[bytes]:
     return {_FIELDS.sub(b"", line) for line in page.split(b"\n")}
 
 
-def remove_pages(folder: Path, names: Collection[str]) -> Collection[str]:
-    """Remove files of a home's folder; gives their names, none for one elsewhere. Raises `ContextasmError`."""
-    if os.path.realpath(folder) != str(folder):
+def remove_pages(root: str, folder: Path, names: Collection[str]) -> Collection[str]:
+    """Remove files of a home's folder and all search indexes; gives the files' names, none for a folder elsewhere.
+
+    The indexes first: a pull that ends in between finds the files again, and nothing else tells that an index has them.
+    Raises `ContextasmError` for a file that stays, `OSError` for an index.
+    """
+    if not names or os.path.realpath(folder) != str(folder):
         return ()
+    remove_indexes(root)
     try:
         for name in names:
             (folder / name).unlink(missing_ok=True)

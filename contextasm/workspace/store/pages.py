@@ -17,7 +17,7 @@ from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memor
 from contextasm.text.cleaning import clean_text, clean_value, shown_name
 from contextasm.text.decode import decode_document
 from contextasm.text.hidden_characters import strip_hidden
-from contextasm.text.memory_ids import STORE_PAGE
+from contextasm.text.memory_ids import STORE_PAGE, id_root
 from contextasm.text.memory_parser import parse_memories
 from contextasm.text.memory_values import LONGEST_VALUE
 from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
@@ -42,21 +42,17 @@ _LARGEST = 120_000
 """Bytes of a memory with all its fields, as its page has them: 512 of these are a file that is read."""
 
 
-def memory_of_row(row: Sequence[Any], path: str = "") -> Memory:
-    """The memory of a row of `COLUMNS`, on the page at `path`; its line is not known."""
+def memory_of_row(row: Sequence[Any]) -> Memory:
+    """The memory of a row of `COLUMNS`; its place is not known."""
     fields = dict(zip(FIELDS, row, strict=True))
-    return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path=path, line=0)
-
-
-_NUMBER = re.compile(r"(.+)~[0-9]+")
-"""The id of a memory where an earlier page has one with the same id (`text.memory_ids`)."""
+    return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path="", line=0)
 
 
 def names_of_row(name: str) -> list[str]:
     """The ids that the row of a memory may have, by the memory's id in the workspace; the likelier ones first."""
-    names = [name]
-    while match := _NUMBER.fullmatch(names[-1]):
-        names.append(match[1])
+    names, root = [name], id_root(name)
+    while names[-1] != root:  # an earlier page may have a memory with the same id
+        names.append(names[-1].rpartition("~")[0])
     return names
 
 

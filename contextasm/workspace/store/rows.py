@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.errors import TransactionLostError
 from contextasm.workspace.store.pages import COLUMNS, FIELDS, memory_of_row, names_of_row, page_name, row_of_memory
 from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store.version import require_version
 
 _ATTEMPTS = 5
 """Times that a transaction is tried which others undo."""
@@ -32,6 +33,16 @@ IN_HOME = "shelf = ANY (ctxasm.shelves(%s))"
 
 
 def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
+    """The result of `work` on a store of this program's version, as `committed`. Raises `ContextasmError`."""
+
+    def checked(session: Session) -> ResultT:
+        require_version(session, config)
+        return work(session)
+
+    return committed(config, checked)
+
+
+def committed(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
     """The result of `work`, committed; it is done again if another transaction undoes it. Raises `ContextasmError`."""
     for attempt in range(_ATTEMPTS):
         try:
@@ -70,7 +81,7 @@ def _held_row(home: str, seq: int, page: str, role: str, is_own: bool, memory: M
 
 
 def locked_rows(session: Session, home: str, condition: str, *values: object) -> list[HeldRow]:
-    """The rows of a home that meet a condition of SQL, locked; always in the same order, so that no two wait in a ring.
+    """The rows of a home that meet a condition of SQL, locked; in one order, so that two transactions can't deadlock.
 
     A row that the role may not change is not among them.
     """
@@ -80,10 +91,15 @@ def locked_rows(session: Session, home: str, condition: str, *values: object) ->
     return [_held_row(home, seq, page, role, own, memory_of_row(row)) for seq, page, role, own, *row in found]
 
 
-def find_row(rows: Sequence[HeldRow], place: MemoryAt) -> HeldRow | None:
-    """The row of the memory at a place: a page has rows of one role, and of these no two have one id."""
-    held = {row.memory.id: row for row in rows if row.memory.path == place.path}
-    return next((held[name] for name in names_of_row(place.id) if name in held), None)
+def rows_by_place(rows: Sequence[HeldRow]) -> Mapping[MemoryAt, HeldRow]:
+    """Rows by page and id: a page has rows of one role, and of these no two have one id."""
+    return {MemoryAt(row.memory.path, row.memory.id): row for row in rows}
+
+
+def find_row(held: Mapping[MemoryAt, HeldRow], place: MemoryAt) -> HeldRow | None:
+    """The row, of `rows_by_place`, of the memory at a place of the workspace; None where it is not among them."""
+    names = names_of_row(place.id)
+    return next((row for name in names if (row := held.get(MemoryAt(place.path, name)))), None)
 
 
 def own_private_ids(session: Session, home: str, names: Collection[str]) -> frozenset[str]:
@@ -110,9 +126,9 @@ def insert_row(session: Session, home: str, memory: Memory) -> HeldRow:
 
 
 def update_row(session: Session, seq: int, memory: Memory) -> bool:
-    """Make a row hold the fields of a memory, but for those that never change; False where the role may not.
+    """Write a memory's fields into a row, except those that never change, and undelete it.
 
-    A deleted row is one no longer.
+    False if the role may not.
     """
     values = dict(zip(FIELDS, row_of_memory(memory), strict=True))
     names = [name for name in FIELDS if name not in {"id", "private", "writer"}]

@@ -49,18 +49,18 @@ class MirrorState(NamedTuple):
     """A mirror as the last pull left it."""
 
     access: str
-    """Store and person as `access_key` gives them, which tells of another one without the server.
+    """The `access_key` of store and person, so another one is recognized without the server.
 
-    Empty for none, and until the first pull has come to its end: what it has fetched so far is not read.
+    Empty until the first pull is complete.
     """
     source: str
-    """Database, history and role as the server tells them, without any of which the mirror is another one."""
+    """Database, timeline and role as the server reports them; a change of any makes this another mirror."""
     checked: float
     """Time of the last answer of the server, in seconds since 1970."""
     homes: Mapping[str, HomeState]
-    """The homes whose last pull came to its end."""
+    """The homes whose last pull is complete."""
     begun: Mapping[str, HomeState]
-    """The homes whose last pull did not: the horizon of that pull, and the pages that it left as they are then."""
+    """Homes whose last pull was interrupted: its horizon, and the pages that were up to date then."""
 
 
 NO_MIRROR = MirrorState("", "", 0.0, {}, {})
@@ -69,7 +69,8 @@ NO_MIRROR = MirrorState("", "", 0.0, {}, {})
 def access_key(config: StoreConfig) -> str:
     """The store and who asks it, as libpq finds out from the address, the environment and the system's user, in a line.
 
-    Equal keys lead to the same database as the same role. What a service file or the server adds is not looked up.
+    Equal keys mean the same database and role, unless a service file or the server changes them: those are not looked
+    up.
     """
     given = {
         "user": os.environ.get("PGUSER") or _system_user(),
@@ -99,12 +100,12 @@ def load_state(folder: Path) -> MirrorState:
         return NO_MIRROR
     try:
         return _parse_state(load_json(data.decode(), str(path)))
-    except (ContextasmError, ValueError, KeyError, TypeError, AttributeError):
+    except (ContextasmError, ArithmeticError, ValueError, KeyError, TypeError, AttributeError):
         return NO_MIRROR
 
 
 def _parse_state(value: object) -> MirrorState:
-    """The state of a JSON value. Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` for any other."""
+    """The state of a JSON value. Raises what its parts raise for any other: errors of keys, types, values and sums."""
     if not isinstance(value, dict) or value["schema"] != _SCHEMA:
         raise ValueError(_SCHEMA)
     homes, begun = (

@@ -7,6 +7,7 @@ is masked is masked where it is shown.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,9 +25,9 @@ _EMPTY_FOLDER = "name an empty folder with --to, or take the file away"
 def export_pages(overlay: StoreOverlay, homes: Sequence[str], target: Path) -> int:
     """Write the pages of homes, as the mirror has them, to the same paths below a folder; gives the number of files.
 
-    Nothing is written over, and nothing is written at all then: raises `ContextasmError` where a home's folder there
-    has other files of memories, or one with other bytes, or is a link, for a page that was changed in the mirror, and
-    where the mirror has not each of the homes.
+    No file is overwritten. All pages are checked first; if one changes during the export, the pages before it stay
+    written. Raises `ContextasmError` where a home's folder there has other files of memories, or one with other bytes,
+    or is a link, for a page that was changed in the mirror, and where the mirror lacks one of the homes.
     """
     with locked_mirror(overlay.root, needed=False):  # all pages are of one pull
         state = overlay.state()
@@ -67,7 +68,11 @@ def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
     data = file_bytes(str(page))
     if not isinstance(data, bytes):
         raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
-    if page_stamp(page) != stamp:
+    try:
+        is_as_pulled = page_stamp(page) == stamp
+    except OSError as error:
+        raise ContextasmError(str(page), f"can't be read: {error.strerror}", "run `ctxasm store pull`") from error
+    if not is_as_pulled:
         raise ContextasmError(str(page), "was changed since it was pulled", "run `ctxasm store pull`")
     return data
 
@@ -81,7 +86,13 @@ def _refuse_links(target: Path, home: str) -> None:
 
 
 def _refuse_link(path: Path) -> None:
-    if path.is_symlink():
+    try:
+        is_link = stat.S_ISLNK(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise ContextasmError(str(path), f"can't be looked at: {error.strerror}", "name another folder") from error
+    if is_link:
         raise ContextasmError(str(path), "leads elsewhere through a link", "name another folder, or take the link away")
 
 

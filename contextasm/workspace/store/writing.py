@@ -6,7 +6,7 @@ same text at the same moment wait for each other; two who store nearly the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from hashlib import md5
@@ -37,6 +37,7 @@ from contextasm.workspace.store.rows import (
     insert_row,
     lock_texts,
     locked_rows,
+    rows_by_place,
     touch_rows,
     update_row,
     with_lines,
@@ -91,11 +92,11 @@ def _remember(
     added: list[NewMemory] = []
     said = [reinforce_or_add(editor, added, entry, day, force=force) for entry in entries]
     known = [MemoryAt(each.memory.path, each.memory.id) for each in said if isinstance(each, RememberOutcome)]
-    texts = [entry.text for entry, each in zip(entries, said, strict=True) if isinstance(each, AmongNew)]
+    texts = [memory.text for (_, memory), each in zip(new, said, strict=True) if isinstance(each, AmongNew)]
 
     def work(session: Session) -> list[RememberOutcome]:
         writer = _Writer(session, home, day, force=force)
-        writer.lock_texts([entry.text for entry in entries])
+        writer.lock_texts([memory.text for _, memory in new])
         writer.lock([*replaced, *known], [] if force else texts)
         outcomes = [writer.write(*each, said_so) for each, said_so in zip(new, said, strict=True)]
         writer.supersede(replaced)
@@ -140,12 +141,13 @@ class _Writer:
         sums = [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
         rows = locked_rows(self._session, self._home, f"NOT deleted AND (id = ANY(%s) OR {alike})", names, sums)
         self._rows = {row.seq: row for row in rows}
-        self._places = {place: row.seq for place in places if (row := find_row(rows, place))}
+        held = rows_by_place(rows)
+        self._places = {place: row.seq for place in places if (row := find_row(held, place))}
 
     def write(self, entry: NewMemory, memory: Memory, said: RememberOutcome | AmongNew) -> RememberOutcome:
         """Reinforce the memory that says the same, if it is still active, else store `memory`, that of the entry."""
         number = said.at if isinstance(said, AmongNew) else None
-        row = self._same(entry, said)
+        row = self._same(entry, memory.text, said)
         if row and row.memory.status in ACTIVE_STATUSES:
             known, unmerged = reinforced(row.memory, entry, self._day)
             if not row.is_own and known.supersedes != row.memory.supersedes:
@@ -164,8 +166,8 @@ class _Writer:
             self._written.setdefault(number, row.seq)
         return outcome
 
-    def _same(self, entry: NewMemory, said: RememberOutcome | AmongNew) -> HeldRow | None:
-        """The row of the memory that says the same as an entry; None for none."""
+    def _same(self, entry: NewMemory, text: str, said: RememberOutcome | AmongNew) -> HeldRow | None:
+        """The row of the memory that says the same as an entry, whose text a row has as `text`; None for none."""
         if isinstance(said, RememberOutcome):
             seq = self._places.get(MemoryAt(said.memory.path, said.memory.id))
         else:
@@ -175,7 +177,7 @@ class _Writer:
         if self._force or isinstance(said, RememberOutcome):
             return None
         # Stored by another writer after the mirror was brought up to date.
-        equal = (row for row in self._rows.values() if row.memory.text == entry.text and not row.memory.private)
+        equal = (row for row in self._rows.values() if row.memory.text == text and not row.memory.private)
         return next((row for row in equal if row.memory.id not in entry.supersedes), None)
 
     def supersede(self, places: Iterable[MemoryAt]) -> None:
@@ -210,9 +212,9 @@ def change_in_store(
 
     def work(session: Session) -> list[tuple[str, Memory, Memory]]:
         return [
-            (memory.id, *_changed(session, home, rows, memory, change))
+            (memory.id, *_changed(session, home, held, memory, change))
             for home, of_home in sorted(by_home.items())
-            for rows in [_rows_of(session, home, of_home)]
+            for held in [_rows_of(session, home, of_home)]
             for memory in of_home
         ]
 
@@ -227,16 +229,20 @@ def change_in_store(
     ]
 
 
-def _rows_of(session: Session, home: str, memories: Sequence[Memory]) -> list[HeldRow]:
+def _rows_of(session: Session, home: str, memories: Sequence[Memory]) -> Mapping[MemoryAt, HeldRow]:
     ids = [name for memory in memories for name in names_of_row(memory.id)]
-    return locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids)
+    return rows_by_place(locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids))
 
 
 def _changed(
-    session: Session, home: str, rows: Sequence[HeldRow], memory: Memory, change: Callable[[Memory], Memory]
+    session: Session,
+    home: str,
+    held: Mapping[MemoryAt, HeldRow],
+    memory: Memory,
+    change: Callable[[Memory], Memory],
 ) -> tuple[Memory, Memory]:
     """A memory as its row was, and as `change` makes it, which is written where it differs."""
-    row = find_row(rows, MemoryAt(memory.path, memory.id))
+    row = find_row(held, MemoryAt(memory.path, memory.id))
     if row is None:
         what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
         raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
@@ -261,8 +267,8 @@ def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date)
         for home, of_home in sorted(each for each in by_home.items() if each[0] in writable):
             names = [name for place in of_home for name in names_of_row(place.id)]
             condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
-            rows = locked_rows(session, home, condition, names, day)
-            touch_rows(session, {row.seq for place in of_home if (row := find_row(rows, place))}, day)
+            held = rows_by_place(locked_rows(session, home, condition, names, day))
+            touch_rows(session, {row.seq for place in of_home if (row := find_row(held, place))}, day)
         return sorted(by_home.keys() - writable)
 
     return in_transaction(overlay.config, work)

@@ -149,3 +149,12 @@ def test_a_pull_reads_no_script(database: Database, root: Path, monkeypatch: pyt
     """Their number says which version is the newest."""
     monkeypatch.setattr(migrations, "file_bytes", lambda *_: pytest.fail("a script is read"))
     assert database.ctxasm(root, "store", "pull").code == 0
+
+
+@pytest.mark.parametrize("name", ["PGOPTIONS", "PGUSER"])
+def test_an_environment_that_is_no_utf8_is_one_line(database: Database, root: Path, name: str) -> None:
+    """The mirror is read, with a problem; what writes is refused."""
+    written = database.ctxasm(root, "remember", "-t", "q1", "x", **{name: "\udcff"})
+    assert (written.code, written.err.count("\n")) == (2, 1), written.err
+    read = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", **{name: "\udcff"})
+    assert (read.code, "store-" in read.err) == (0, True), read.err

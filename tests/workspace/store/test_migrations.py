@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.store.migrations import SCRIPTS, load_migrations, migrate_store
-from tests.postgres import Database, Server, new_database
+from contextasm.workspace.store.migrations import load_migrations, migrate_store
+from contextasm.workspace.store.version import SCRIPTS
+from tests.postgres import TEAM, Database, Server, new_database
 
 pytestmark = pytest.mark.postgres
 
@@ -82,6 +83,35 @@ def test_a_newer_store_is_refused(database: Database, tmp_path: Path) -> None:
         assert (result.code, "is of version 99" in result.err) == (1 if "--strict" in words else 2, True), result.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("memory", "approve", "m-one"),
+        ("memory", "deprecate", "m-one"),
+        ("remember", "-t", "q1", "another"),
+        ("store", "import"),
+        ("import", "jsonl", "{root}/kept.jsonl", "-t", "q1"),
+        ("build", "-q", "-a", "luna", "-t", "q1", "--touch"),
+    ],
+)
+def test_nothing_is_written_into_a_newer_store(database: Database, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What its columns mean is not known; a build is printed, and a problem tells that no access was set."""
+    root = database.workspace(tmp_path)
+    database.add("One thing to know.", id="'m-one'")
+    assert database.ctxasm(root, "store", "pull").code == 0
+    (root / TEAM / "memories").mkdir()
+    (root / TEAM / "memories/a.md").write_text("- [note] of a file {id=m-file}\n")
+    (root / "kept.jsonl").write_text('{"id": "m-kept", "text": "of another program"}\n')
+    rows = "SELECT * FROM ctxasm.memory"
+    before = database.run(rows)
+    database.run("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')")
+    result = database.ctxasm(root, *(word.format(root=root) for word in words))
+    assert (result.code, "is of version 99" in result.err) == (0 if "--touch" in words else 2, True), result
+    assert database.run(rows) == before
+    if "--touch" in words:
+        assert "the day of access is not set in the store: is of version 99" in result.err
+
+
 def test_a_role_without_the_right_makes_no_store(empty: Database, tmp_path: Path) -> None:
     """One line, exit code 2."""
     root = empty.workspace(tmp_path)
@@ -96,3 +126,16 @@ def test_a_gap_in_the_scripts_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "002_second.sql").write_text("SELECT 1;")
     with pytest.raises(ContextasmError, match="not the next migration"):
         load_migrations(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_is_not_of_utf8_gets_no_store(server: Server, tmp_path: Path, encoding: str) -> None:
+    """It could not hold many texts, and its checksums of others differ."""
+    name = f"of_{encoding.lower()}"
+    server.run(f"CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    odd = Database(server, name)
+    root = odd.workspace(tmp_path)
+    result = odd.ctxasm(root, "store", "init", role="postgres")
+    assert (result.code, f"encoding of the database is {encoding}, not UTF8" in result.err) == (2, True), result.err
+    assert odd.run("SELECT to_regnamespace('ctxasm')") == [(None,)]
+    server.run(f"DROP DATABASE {name}")

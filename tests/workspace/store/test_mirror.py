@@ -26,12 +26,12 @@ from contextasm.model import ContextasmError, FileStamp
 from contextasm.retrieval.memory_index import database as index_database
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store import difference, mirror, page_files
+from contextasm.workspace.store import difference, mirror, overlay, page_files
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.mirror import pull
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.state import access_key
+from contextasm.workspace.store.state import access_key, load_state
 from tests.command import clean
 from tests.postgres import TEAM, Database, mirrored
 
@@ -480,8 +480,26 @@ def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
     assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
+def odd_state(checked: str = "1", horizon: str = "1", stamp: str = "1") -> str:
+    """A state with numbers of other sizes."""
+    home = f'{{"horizon": {horizon}, "writes": true, "pages": {{"a.md": [1, 1, 1, {stamp}]}}}}'
+    return (
+        f'{{"schema": "ctxasm.store-mirror/1", "access": "a", "source": "s", "checked": {checked},'
+        f' "homes": {{"{TEAM}": {home}}}, "begun": {{}}}}'
+    )
+
+
+ODD_NUMBERS = ["9" * 400, "9" * 9999, "1e999", "-1e999", "NaN", "Infinity", "null", '""', "[]", "{}", "true", "-1"]
+
+
 @pytest.mark.parametrize(
-    "state", ["", "{", "[]", '{"schema": "ctxasm.store-mirror/1"}', '{"schema": "other/1"}', "[" * 9999]
+    "state",
+    [
+        *("", "{", "[]", '{"schema": "ctxasm.store-mirror/1"}', '{"schema": "other/1"}', "[" * 9999),
+        *(odd_state(checked=number) for number in ODD_NUMBERS),
+        *(odd_state(horizon=number) for number in ODD_NUMBERS),
+        *(odd_state(stamp=number) for number in ODD_NUMBERS),
+    ],
 )
 def test_a_damaged_state_costs_a_whole_pull_and_no_more(database: Database, tmp_path: Path, state: str) -> None:
     """P7: state is data, and is made again."""
@@ -685,6 +703,43 @@ def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return root
 
 
+def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
+    database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next pull finds no page, and could not know that an index has its text."""
+    database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
+    real = page_files.remove_pages
+
+    def killed(*args: Any) -> None:
+        real(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mirror, "remove_pages", killed)
+    with pytest.raises(KeyboardInterrupt):
+        pulled(database, searched)
+    monkeypatch.undo()
+    pulled(database, searched)
+    assert mirrored(searched) == {}
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+
+
+def test_no_index_has_a_text_of_a_page_that_can_not_be_removed(
+    database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is not read any more, and is a problem of each pull."""
+    database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
+
+    def refuse(_path: Path, **_options: bool) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    unlink = Path.unlink
+    monkeypatch.setattr(
+        Path, "unlink", lambda path, **options: (refuse if path.suffix == ".md" else unlink)(path, **options)
+    )
+    assert "can't be changed" in database.overlay(searched).renew()[1][0].message
+    assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -727,6 +782,7 @@ def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, sea
     before = indexed(searched)
     database.add("a new bell")
     database.run("UPDATE ctxasm.memory SET importance = 0.9, tags = '{harbour}' WHERE id = 'n-7'", role="kenji")
+    database.run("UPDATE ctxasm.memory SET type = 'decision' WHERE id = 'n-7'", role="luna")
     assert "1 of 3 pages changed" not in database.ctxasm(searched, "store", "pull").err
     assert indexed(searched) == before
 
@@ -887,3 +943,32 @@ def test_a_server_that_can_not_be_asked_leaves_the_mirror_as_it_is(database: Dat
     with pytest.raises(ContextasmError, match="can't be reached"):
         pull(str(tmp_path), away, lambda: 2e9)
     assert texts(tmp_path) == ["- [note] one"]
+
+
+@pytest.mark.parametrize("moment", ["before", "within"])
+def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A watch builds in one thread and pulls in another; its contexts must not stay without memories."""
+    watched = database.overlay(tmp_path)
+    real_pull, real_state, begun = pull, load_state, threading.Event()
+
+    def pull_late(*args: Any) -> mirror.PullResult:
+        if moment == "before":
+            watched.place(f"{TEAM}/memories")
+        return real_pull(*args)
+
+    def read_early(folder: Path) -> Any:
+        state = real_state(folder)
+        if not begun.is_set() and moment != "before":
+            begun.set()
+            watched.pull()  # ends before what was read is kept
+        return state
+
+    monkeypatch.setattr(overlay, "pull", pull_late)
+    monkeypatch.setattr(overlay, "load_state", read_early)
+    if moment == "before":
+        watched.pull()
+    else:
+        watched.place(f"{TEAM}/memories")
+    assert watched.place(f"{TEAM}/memories") == f".ctxasm/store/{TEAM}/memories"

@@ -439,3 +439,28 @@ def test_an_export_with_equal_ids_comes_in_again_and_changes_nothing(database: D
     (tmp_path / "x.jsonl").write_text(changed)
     assert database.ctxasm(root, "import", "jsonl", tmp_path / "x.jsonl", "-t", "q1", "--update").code == 0
     assert database.run(rows) == [before[0], ("v1", "luna's own, changed", True)]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "y/" * 3000 + "z"])
+def test_a_folder_that_can_not_be_is_one_line(database: Database, tmp_path: Path, name: str) -> None:
+    """Its name is too long for a file system."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("one")
+    result = database.ctxasm(root, "store", "export", "--to", tmp_path / name)
+    assert (result.code, result.err.count("\n"), "name another folder" in result.err) == (2, 1, True), result.err
+
+
+def test_a_page_that_can_not_be_looked_at_is_one_line(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its path."""
+    root = database.workspace(tmp_path / "ws")
+    database.add("one")
+    assert database.ctxasm(root, "store", "pull").code == 0
+
+    def refuse(_path: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(transfer, "page_stamp", refuse)
+    result = database.ctxasm(root, "store", "export", "--offline", "--to", tmp_path / "to")
+    assert (result.code, ".luna.md: can't be read: Permission denied" in result.err) == (2, True), result.err

@@ -13,6 +13,7 @@ import pytest
 
 from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import database as index_database
+from contextasm.text.memory_writer import clean_lines
 from contextasm.text.private_parts import private_lines
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
@@ -321,6 +322,22 @@ def test_no_guess_on_a_page_of_others_switches_a_private_memory_off(
     assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
 
 
+@pytest.mark.parametrize("name", ["mine~2", "mine~٢", "~2", "mine~2~٢~3"])
+@pytest.mark.parametrize("first", ["guess", "memory"])
+def test_an_id_that_looks_like_that_of_a_second_memory_is_no_better_guess(
+    database: Database, root: Path, name: str, first: str
+) -> None:
+    """Digits of every script: the page that guesses it is fetched again, and does not show it."""
+    for what in ("guess", "memory") if first == "guess" else ("memory", "guess"):
+        if what == "guess":
+            database.add("kenji knows", role="kenji", id="'theirs'", supersedes=f"'{{{name}}}'")
+        else:
+            database.add("luna is shy of squid", id=f"'{name}'", private="true")
+        assert database.ctxasm(root, "store", "pull").code == 0
+    assert "supersedes" not in "".join(mirrored(root).values())
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
+
+
 def test_nobody_adds_a_guess_to_what_the_victim_supersedes(database: Database, root: Path) -> None:
     """Its own pages show it all, so others say nothing there; what they said is told as not merged."""
     database.add("luna is fond of squid", id="'open'", supersedes="'{older}'")
@@ -558,3 +575,20 @@ def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database,
     assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
     assert "supersedes=unknown}" in "".join(mirrored(root).values())
     assert database.overlay(root).pull().changed == []
+
+
+@pytest.mark.parametrize("text", ["Race text here  ", "Race text here\n", "Race text here \nin two lines"])
+def test_a_text_that_another_stores_meanwhile_is_found_as_the_row_has_it(
+    database: Database, root: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Blanks at the ends of lines make no second memory."""
+    overlay, real = database.overlay(root), in_transaction
+    stored = clean_lines(text)
+
+    def after_another(*args: Any) -> Any:
+        database.add(stored, role="kenji")
+        return real(*args)
+
+    monkeypatch.setattr(writing, "in_transaction", after_another)
+    (outcome,) = remember_in_store(Folder(root, overlay), overlay, TEAM, [NewMemory(text)], DAY, force=False)
+    assert (outcome.what, database.texts()) == ("reinforced", [stored])
