@@ -99,7 +99,7 @@ def store_memories(
         replaced = superseded_memories(editor, entries)
         new: list[NewMemory] = []
         outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
-        _mark_superseded(editor, replaced)
+        _mark_superseded(editor, [*replaced.values()])
         stored = _append_memories(editor, place.path, new, day) if new else ()
         for path, data in editor.changed.items():
             save_file(workspace, path, data)
@@ -109,10 +109,13 @@ def store_memories(
     ]
 
 
-def superseded_memories(editor: MemoryEditor, entries: Sequence[NewMemory]) -> list[Memory]:
-    """The memories that entries replace. Raises `ContextasmError`, with the nearest id, for an id that none has."""
+def superseded_memories(editor: MemoryEditor, entries: Sequence[NewMemory]) -> Mapping[str, Memory]:
+    """The memories that entries replace, by the ids that these name.
+
+    Raises `ContextasmError`, with the nearest id, for an id that no memory has.
+    """
     names = dict.fromkeys(name for entry in entries for name in entry.supersedes)
-    return [editor.find(name, "--supersedes") for name in names]
+    return {name: editor.find(name, "--supersedes") for name in names}
 
 
 def _mark_superseded(editor: MemoryEditor, replaced: Sequence[Memory]) -> None:

@@ -155,7 +155,7 @@ def _held_rows(session: Session, home: str, incoming: Sequence[IncomingMemory]) 
     Raises `ContextasmError` for one that the store has as a private memory and not as an open one, or the other way
     round, unless both come in: whoever changes that in a file does not mean a second memory.
     """
-    found = _rows_by_id(session, home, [each.id for each in incoming])
+    found = _rows_by_id(session, home, incoming)
     both = {(each.id, each.private) for each in incoming}
     held: list[_FoundRow | None] = []
     for each in incoming:
@@ -173,15 +173,16 @@ def _other_privacy(where: str, *, is_private: bool) -> ContextasmError:
     return ContextasmError(where, what, _ANOTHER_ID)
 
 
-def _rows_by_id(session: Session, home: str, names: Sequence[str]) -> Mapping[str, Sequence[_FoundRow]]:
-    """The rows with these ids, deleted ones as well, locked."""
+def _rows_by_id(session: Session, home: str, incoming: Sequence[IncomingMemory]) -> Mapping[str, Sequence[_FoundRow]]:
+    """The rows with the ids of incoming memories, deleted ones as well, locked, as the role is shown them."""
     columns = f"deleted, seq, role = current_user, role::text, {COLUMNS}"
     statement = f"SELECT {columns} FROM ctxasm.memory WHERE {IN_HOME} AND id = ANY(%s) ORDER BY seq FOR UPDATE"
     rows = [
         (deleted, seq, is_own, role, memory_of_row(row))
-        for deleted, seq, is_own, role, *row in session.rows(statement, home, [*names])
+        for deleted, seq, is_own, role, *row in session.rows(statement, home, [each.id for each in incoming])
     ]
     private = own_private_ids(session, home, superseded_ids(row[-1] for row in rows if not row[2]))
+    private |= {each.id for each in incoming if each.private}
     found: dict[str, list[_FoundRow]] = {}
     for deleted, seq, is_own, role, whole in rows:
         memory = whole if is_own else as_shown(whole, private)

@@ -88,18 +88,19 @@ def _remember(
 ) -> list[RememberOutcome]:
     """Store new entries, each with the memory that it may become, beside those that the editor has of the mirror."""
     entries = [entry for entry, _ in new]
-    replaced = [MemoryAt(memory.path, memory.id) for memory in superseded_memories(editor, entries)]
+    superseded = superseded_memories(editor, entries)
+    replaced = {name: MemoryAt(memory.path, memory.id) for name, memory in superseded.items()}
     added: list[NewMemory] = []
     said = [reinforce_or_add(editor, added, entry, day, force=force) for entry in entries]
     known = [MemoryAt(each.memory.path, each.memory.id) for each in said if isinstance(each, RememberOutcome)]
     texts = [memory.text for (_, memory), each in zip(new, said, strict=True) if isinstance(each, AmongNew)]
 
     def work(session: Session) -> list[RememberOutcome]:
-        writer = _Writer(session, home, day, force=force)
+        writer = _Writer(session, home, day, replaced, force=force)
         writer.lock_texts([memory.text for _, memory in new])
-        writer.lock([*replaced, *known], [] if force else texts)
+        writer.lock([*replaced.values(), *known], [] if force else texts)
         outcomes = [writer.write(*each, said_so) for each, said_so in zip(new, said, strict=True)]
-        writer.supersede(replaced)
+        writer.supersede()
         writer.save()
         return outcomes
 
@@ -115,10 +116,14 @@ def _new_memory(entry: NewMemory, day: date) -> Memory:
 class _Writer:
     """Memories of one home that a transaction changes or adds."""
 
-    def __init__(self, session: Session, home: str, day: date, *, force: bool) -> None:
+    def __init__(
+        self, session: Session, home: str, day: date, replaced: Mapping[str, MemoryAt], *, force: bool
+    ) -> None:
+        """`replaced` has the places of the memories that entries supersede, by the ids that these name."""
         self._session = session
         self._home = home
         self._day = day
+        self._replaced = replaced
         self._force = force
         self._rows: dict[int, HeldRow] = {}
         self._places: dict[MemoryAt, int] = {}
@@ -147,6 +152,8 @@ class _Writer:
     def write(self, entry: NewMemory, memory: Memory, said: RememberOutcome | AmongNew) -> RememberOutcome:
         """Reinforce the memory that says the same, if it is still active, else store `memory`, that of the entry."""
         number = said.at if isinstance(said, AmongNew) else None
+        superseded = self._superseded_ids(entry, memory)
+        entry, memory = entry._replace(supersedes=superseded), memory._replace(supersedes=superseded)
         row = self._same(entry, memory.text, said)
         if row and row.memory.status in ACTIVE_STATUSES:
             known, unmerged = reinforced(row.memory, entry, self._day)
@@ -166,6 +173,14 @@ class _Writer:
             self._written.setdefault(number, row.seq)
         return outcome
 
+    def _superseded_ids(self, entry: NewMemory, memory: Memory) -> tuple[str, ...]:
+        """The ids that `memory`, that of an entry, supersedes, as their rows have them: `ID~2` is a workspace's name.
+
+        An open memory names no private one, whose status says enough: others read its id as that of an open one.
+        """
+        rows = [self._rows.get(self._places.get(self._replaced[name], 0)) for name in entry.supersedes]
+        return tuple(row.memory.id for row in rows if row and (memory.private or not row.memory.private))
+
     def _same(self, entry: NewMemory, text: str, said: RememberOutcome | AmongNew) -> HeldRow | None:
         """The row of the memory that says the same as an entry, whose text a row has as `text`; None for none."""
         if isinstance(said, RememberOutcome):
@@ -180,9 +195,9 @@ class _Writer:
         equal = (row for row in self._rows.values() if row.memory.text == text and not row.memory.private)
         return next((row for row in equal if row.memory.id not in entry.supersedes), None)
 
-    def supersede(self, places: Iterable[MemoryAt]) -> None:
+    def supersede(self) -> None:
         """Give memories that are replaced the status `superseded`."""
-        for seq in (self._places[place] for place in places if place in self._places):
+        for seq in (self._places[place] for place in self._replaced.values() if place in self._places):
             row = self._rows[seq]
             if row.memory.status in ACTIVE_STATUSES:
                 self._rows[seq] = row._replace(memory=row.memory._replace(status="superseded"))

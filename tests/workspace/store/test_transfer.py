@@ -339,6 +339,17 @@ def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: D
     assert database.ctxasm(root, *build).out == database.ctxasm(files, *build).out
 
 
+def test_an_import_takes_away_nothing_that_its_export_did_not_show(database: Database, tmp_path: Path) -> None:
+    """Luna's page names an id that kenji's is without, since he has a private memory of it, which comes in with it."""
+    database.add("hers", id="'new'", supersedes="'{p}'")
+    here, own = f"{TEAM}/memories/2025-03.000000.luna.md", f"{TEAM}/memories/own.md"
+    exported = {here: "- [note] hers {id=new created=2025-03-14}\n", own: "- [note] his {id=p private=true}\n"}
+    root = database.workspace(tmp_path / "kenji", {**FILES, **exported})
+    result = import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
+    assert result == (1, 0, 1)
+    assert database.run("SELECT supersedes FROM ctxasm.memory WHERE id = 'new'") == [(["p"],)]
+
+
 def test_of_equal_ids_the_import_finds_its_own(database: Database, tmp_path: Path) -> None:
     """A private memory of luna's and an open one of kenji's share an id: luna's file is hers."""
     database.add("mine", id="'x'", private="true")

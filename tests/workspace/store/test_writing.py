@@ -367,6 +367,18 @@ def test_of_equal_ids_the_memory_that_is_named_is_superseded(
     assert database.run("SELECT role::text FROM ctxasm.memory WHERE status = 'superseded'") == [(role,)]
 
 
+@pytest.mark.parametrize(("name", "superseded"), [("x", ["x"]), ("x~2", [])])
+def test_what_replaces_a_memory_hides_no_other_one_from_its_readers(
+    database: Database, equal_ids: Path, tmp_path: Path, name: str, superseded: list[str]
+) -> None:
+    """The row names the memory as its own row does, and an open row names no private one: to others `x` is open."""
+    database.ctxasm(equal_ids, "remember", "-t", "q1", "Something else altogether", "--supersedes", name)
+    assert database.run("SELECT supersedes FROM ctxasm.memory WHERE text LIKE 'Something%'") == [(superseded,)]
+    kenjis = database.workspace(tmp_path / "kenji")
+    found = database.ctxasm(kenjis, "search", "-t", "q1", "shown", role="kenji")
+    assert ("shown to all" in found.out) == (not superseded)
+
+
 def test_equal_ids_of_an_open_and_a_private_memory_are_no_problem(database: Database, equal_ids: Path) -> None:
     """The store allows them, and the role that sees both can't change the other's."""
     checked = database.ctxasm(equal_ids, "check")
