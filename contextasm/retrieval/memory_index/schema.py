@@ -36,11 +36,11 @@ VERSION = index_version(_FIELDS)
 
 SCHEMA = (
     """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, size INTEGER,
-    problems TEXT, duplicates TEXT, excluded TEXT)""",
+    problems BLOB, duplicates BLOB, excluded BLOB)""",
     "CREATE TABLE units (first INTEGER PRIMARY KEY, file INTEGER, rows INTEGER, digest BLOB)",
     "CREATE INDEX units_of_files ON units (file)",
     """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, root TEXT, line INTEGER, status TEXT,
-    supersedes TEXT, final TEXT, out TEXT, held BLOB, PRIMARY KEY (file, place)) WITHOUT ROWID""",
+    supersedes BLOB, final TEXT, out BLOB, held BLOB, PRIMARY KEY (file, place)) WITHOUT ROWID""",
     "CREATE INDEX inactive ON entries (file, place) WHERE out != ''",
     "CREATE INDEX roots ON entries (root)",
     """CREATE TABLE successions (old TEXT, file INTEGER, place INTEGER, PRIMARY KEY (old, file, place))
@@ -82,6 +82,13 @@ class DamagedIndex(sqlite3.DatabaseError):
     """A blob whose check sum is wrong, or a row that is missing."""
 
 
+MEANINGLESS = (ValueError, LookupError, TypeError, AttributeError, OverflowError)
+"""Errors of numbers and texts that were read from a damaged index and mean nothing."""
+
+UNUSABLE = (sqlite3.Error, OSError, *MEANINGLESS)
+"""Errors of an index that is damaged or can't be made."""
+
+
 def create_tables(connection: sqlite3.Connection) -> None:
     """Drop all tables, and make empty ones."""
     connection.execute("BEGIN")
@@ -115,6 +122,11 @@ _JSON = json.JSONEncoder(check_circular=False)
 def as_blob(values: Sequence[Any]) -> bytes:
     """The values of an entry, or a list of texts, as a sealed blob."""
     return seal(_JSON.encode(values).encode())
+
+
+def blob_of_any(values: Sequence[Any] | None) -> bytes | str:
+    """As `as_blob`; an empty text for none, so that a query can tell."""
+    return as_blob(values) if values else ""
 
 
 def load_blob(blob: object) -> Any:
