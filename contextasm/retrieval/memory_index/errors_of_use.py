@@ -1,7 +1,7 @@
 """Errors of use: those of the function that uses a pool, told from the damage that it meets in the index.
 
-A damaged index raises errors of SQLite; a pool turns the other ones of what is stored (`schema.MEANINGLESS`) into these.
-So the index is made again for these alone.
+A damaged index raises errors of SQLite; a pool turns those of meaningless values (`schema.MEANINGLESS`)
+into these. So the index is made again for these alone.
 """
 
 from __future__ import annotations
