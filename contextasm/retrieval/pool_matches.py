@@ -144,7 +144,7 @@ class PoolMatches:
         return {row: self._meant.outcome(row).boost for row in rows} if self._meant.groups else {}
 
     def _representatives(self) -> Iterator[int]:
-        """For each group that has none in `best`: its best match, else its newest row up to today, else its newest row."""
+        """For each group without a row in `best`: its best match, else its newest up to today, else its newest row."""
         missing = {*self._meant.outcomes} - {self._meant.groups.get(row) for row in self.best}
         matching: dict[int, dict[int, float]] = {}
         for row, score in (self._scores or {}).items():
