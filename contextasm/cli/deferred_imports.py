@@ -17,11 +17,11 @@ UNUSED = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", 
 
 @contextmanager
 def deferred_imports(names: Sequence[str]) -> Iterator[None]:
-    """Have `import NAME` put off importing a module until something of it is asked for, for these names.
+    """Have `import NAME` put off importing a module, for these names.
 
-    Modules that are imported meanwhile hold a stand-in, which answers with what the module itself has, then and later;
-    `from NAME import` asks at once. Imports afterwards find no stand-in: none is left in `sys.modules`. A name that is
-    no module's raises ImportError as late as that.
+    Within the block, `import NAME` gives a stand-in that imports the module when an attribute is first read. Setting an
+    attribute changes the stand-in alone. `from NAME import` reads at once. Imports after the block find no stand-in:
+    none is left in `sys.modules`. A name that is no module's raises ImportError when an attribute is read.
     """
     stand_ins = {name: _stand_in(name) for name in names if name not in sys.modules}
     sys.modules.update(stand_ins)

@@ -43,6 +43,8 @@ KERNEL = 0.5
 MANY = 1000
 """Size of the largest pool that is not indexed; of a larger one, memories that are not shown are counted by reason.
 
+As many are read to look for an id or a text, and nothing is stored for it.
+
 Up to this size, reading adds no more than a tenth of a second to the time of an indexed pool, which is the same for any
 size, and the first build takes half the time of one that makes an index (benchmarks/run.py, rows of 1,000 and 10,000
 memories).

@@ -143,7 +143,7 @@ def _best_and_counts(
     for_rules = [
         make_fragment(each.entry, query.layer, found.score(each.row), found.exclusion(each)) for each in found.for_rules
     ]
-    counts = [_count_fragment(query, reason) for reason in found.uncounted()]
+    counts = [_count_fragment(query, reason) for reason in found.counts()]
     return RetrievalResult((*best, *for_rules, *counts), tuple(pool.documents), tuple(pool.problems))
 
 

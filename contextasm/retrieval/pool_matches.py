@@ -56,7 +56,7 @@ class PoolMatches:
         entries = (ChosenEntry(entry, row, None) for row, entry in zip(rows, self._pool.entries(rows), strict=True))
         return [*self._meant.single, *entries]
 
-    def uncounted(self) -> Iterator[Reason]:
+    def counts(self) -> Iterator[Reason]:
         """The reasons why the entries that are not listed are not shown, each once with its `count`."""
         inactive = Counter(_reason_key(each.exclusion) for each in self.for_rules if each.exclusion)
         for reason in self._pool.excluded:
@@ -144,7 +144,7 @@ class PoolMatches:
         return {row: self._meant.outcome(row).boost for row in rows} if self._meant.groups else {}
 
     def _representatives(self) -> Iterator[int]:
-        """A row of each group that has none among the best: one that matches, else the newest, if one is not later."""
+        """For each group without a row in `best`: its best match, else its newest up to today, else its newest row."""
         missing = {*self._meant.outcomes} - {self._meant.groups.get(row) for row in self.best}
         matching: dict[int, dict[int, float]] = {}
         for row, score in (self._scores or {}).items():

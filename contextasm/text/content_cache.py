@@ -15,6 +15,7 @@ Result = TypeVar("Result")
 def cached_by_content(parse: Callable[[Document], Result]) -> Callable[[Document], Result]:
     """The same function, which keeps its results of the last 256 documents of up to `MOST_CACHED` characters.
 
+    A document whose file is larger than four bytes for each of these is not kept, however short its text is.
     A document counts as the same where its path, its bytes and everything else that it holds are equal, whatever the
     disk says of the file. `parse` must give values that nobody can change, since several builds share them.
     """
@@ -25,7 +26,7 @@ def cached_by_content(parse: Callable[[Document], Result]) -> Callable[[Document
 
     @wraps(parse)
     def by_content(document: Document) -> Result:
-        if len(document.text) > MOST_CACHED:
+        if len(document.text) > MOST_CACHED or len(document.data) > 4 * MOST_CACHED:
             return parse(document)
         # A mapping has no hash, and its items have one; their order counts, as it does for problems.
         return cached(document._replace(front=()), (*document.front.items(),))  # type: ignore[arg-type]

@@ -8,7 +8,10 @@ from hashlib import sha256
 
 from contextasm.model import Memory, Problem
 
-_NUMBERS = re.compile(r"(?:~\d+)+\Z")
+ID_NUMBER = "~[0-9]+"
+"""Pattern of what makes the id of a second memory another one; digits of other scripts are part of a name."""
+
+_NUMBERS = re.compile(rf"(?:{ID_NUMBER})+\Z")
 
 STORE_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
 """The name of a page of a shared store: month and privacy, number, role. There a private memory may have the id of an

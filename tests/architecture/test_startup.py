@@ -108,6 +108,31 @@ def test_deferred_module_is_there_when_a_library_uses_it() -> None:
     assert python(script).out.split("\n") == ["False", "0", "False True False", ""]
 
 
+def test_library_may_ask_a_deferred_module_for_anything() -> None:
+    """Whether it has something, something else where it has not, and a module within; what is set stays with it."""
+    script = (
+        "import sys\n"
+        "from contextasm.cli.deferred_imports import deferred_imports\n"
+        "with deferred_imports(['textwrap', 'bisect', 'linecache', 'wsgiref', 'colorsys']):\n"
+        "    import textwrap, bisect, linecache, wsgiref.util, colorsys\n"
+        "    print(hasattr(textwrap, 'dedent'), hasattr(textwrap, 'nothing'))\n"
+        "    print(getattr(bisect, 'nothing', 'default'), getattr(bisect, 'insort', None) is not None)\n"
+        "    print(wsgiref.util.guess_scheme({}))\n"
+        "    colorsys.own = 1\n"
+        "held = colorsys\n"
+        "print('linecache' in sys.modules, 'colorsys' in sys.modules)\n"
+        "import colorsys\n"
+        "print(held.own, hasattr(colorsys, 'own'), held.rgb_to_hls is colorsys.rgb_to_hls)\n"
+    )
+    assert python(script).out.splitlines() == [
+        "True False",
+        "default True",
+        "http",
+        "False False",
+        "1 False True",
+    ]
+
+
 def test_module_that_is_loaded_or_asked_for_is_not_deferred() -> None:
     """`from NAME import` gets the real thing at once, and no module is loaded a second time."""
     script = (

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -301,6 +302,43 @@ def test_damaged_pool_is_made_again(medium: Path, spoil: Callable[[bytes], bytes
     path.write_bytes(spoil(path.read_bytes()))
     for _ in range(3):
         assert same(built(medium, topic)) == without
+
+
+SPOILED_VALUES = ("5", "'5'", "'[5]'", "'[[1, 2]]'", "x'00'", "9e999")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("files.problems", "files.duplicates", "files.excluded"),
+        *("entries.out", "entries.supersedes", "entries.held", "entries.line", "entries.root"),
+        *("units.first", "units.digest", "rows.held", "columns.held", "lists.held"),
+        *("terms.blocks", "postings.held"),
+    ],
+)
+@pytest.mark.usefixtures("_few")
+@pytest.mark.parametrize("topic", ["", "banning dors"])
+def test_damaged_column_is_made_again(tmp_path: Path, column: str, topic: str) -> None:
+    """With values of any kind in it, in a workspace where every column says something; also when a file changes."""
+    chance = Random(5)
+    pages = {f"agents/a/memories/{number}.md": page(chance, 20) for number in range(3)}
+    pages["agents/a/memories/0.md"] += (
+        "- [fact] zif {id=one}\n- [fact] zof {id=one}\n- [fact] zaf {id=two, supersedes=one}\n"
+        "- [fact] zuf {importance=9}\n- [fact] zyf {status=draft}\n- [fact] z\u200bef\n"
+    )
+    folder = fill(tmp_path, pages)
+    without = same(built(folder, topic, kept=False))
+    table, name = column.split(".")
+    for value in SPOILED_VALUES:
+        for path in (folder / INDEX_FOLDER).glob("*"):
+            path.unlink()
+        assert same(built(folder, topic)) == without
+        with closing(sqlite3.connect(pools(folder)[0])) as store, suppress(sqlite3.Error):
+            store.execute(f"UPDATE {table} SET {name} = {value}")
+            store.commit()
+        assert same(built(folder, topic)) == without
+    (folder / "agents/a/memories/0.md").write_text("- [fact] zaf {id=two, supersedes=one}\n")
+    assert same(built(folder, topic)) == same(built(folder, topic, kept=False))
 
 
 def plant(index: Path, old: bytes, new: bytes) -> None:

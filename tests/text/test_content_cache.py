@@ -76,6 +76,17 @@ def test_result_of_a_long_text_is_not_kept(parse: Callable[[Document], object], 
     assert [len(document.text) - MOST_CACHED for document in parsed] == [0, 1, 1]
 
 
+def test_result_of_a_large_file_with_a_short_text_is_not_kept(
+    parse: Callable[[Document], object], parsed: list[Document]
+) -> None:
+    """Its bytes and hidden characters would be held with it."""
+    largest = DOCUMENT._replace(data=b"a" * (4 * MOST_CACHED))
+    larger = DOCUMENT._replace(data=b"a" * (4 * MOST_CACHED + 1))
+    for document in (largest, largest, larger, larger):
+        parse(document)
+    assert [len(document.data) - 4 * MOST_CACHED for document in parsed] == [0, 1, 1]
+
+
 def test_error_is_raised_each_time() -> None:
     """Nothing is kept of a document that can't be parsed."""
     calls = []

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
 from contextasm.retrieval.memory_index.file_facts import folder_facts
+from contextasm.text.memory_ids import id_root
 from contextasm.workspace.editing import known_ids, memories
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.state import state_folder
-from tests.command import inside
+from tests.command import fill, inside
 from tests.retrieval.test_memory_index import LETTERS
 from tests.workspaces import DAY
 
@@ -127,6 +128,22 @@ def test_law_stored_ids_change_nothing_that_is_found(
                 remember(root, f"step {step}", supersedes=(name,), with_texts=seed % 2 == 0)
                 (memory,) = WorkspaceIds(Folder(root)).find(name)
                 assert (memory[:3], memory.status != "active") == (memories_found[0][:3], True)
+
+
+def test_many_names_are_looked_up_in_one_pass_over_the_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each id is taken apart once, however many are looked up."""
+    taken: list[str] = []
+
+    def counted(name: str) -> str:
+        taken.append(name)
+        return id_root(name)
+
+    monkeypatch.setattr(known_ids, "id_root", counted)
+    names = [f"k{number}" for number in range(200)]
+    page = fill(tmp_path, {f"{FOLDER}/a.md": "".join(f"- about {name} {{id={name}}}\n" for name in names)})
+    ids = WorkspaceIds(Folder(page))
+    assert [memory.text for name in names for memory in ids.find(name)] == [f"about {name}" for name in names]
+    assert len(taken) == 2 * len(names)
 
 
 def statement(page: int, number: int) -> str:

@@ -1,6 +1,6 @@
 """Chosen entries of an index: those that rules may mean, found by path, id, type and tag.
 
-Finds entries, and reads no more of the others than their state; what rules do with them is decided elsewhere.
+Finds entries. For ids and labels it parses every inactive entry. What rules do with them is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def chosen_inactive(connection: sqlite3.Connection, kind: EntryKind, choice: Ent
     else:
         files = _chosen_files(connection, choice)
         stored = [row for file in files for row in connection.execute(f"{query} AND file = ?", (file,))]
-    for held, text in stored:
+    for held, reason in stored:
         entry = kind.restore(load_blob(held))
         if means_entry(choice, entry.id, entry.path, kind.labels(entry)):
-            yield ChosenEntry(entry, None, stored_exclusion(text))
+            yield ChosenEntry(entry, None, stored_exclusion(reason))
 
 
 def _chosen_files(connection: sqlite3.Connection, choice: EntryChoice) -> list[int]:

@@ -31,16 +31,13 @@ from contextasm.retrieval.memory_index.layers import (
 )
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.memory_index.replacement import remove_abandoned, replacement
-from contextasm.retrieval.memory_index.schema import DamagedIndex, create_tables
+from contextasm.retrieval.memory_index.schema import UNUSABLE, DamagedIndex, create_tables
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_index.updater import is_small_change, update_index
 from contextasm.text.cleaning import hidden_problems
 
 _YOUNG = 2
 """Seconds in which a changed file may change again without new times."""
-
-_UNUSABLE = (sqlite3.Error, OSError, ValueError, LookupError)
-"""Errors of an index that is damaged or can't be made; damaged numbers lead to the last two."""
 
 
 class UnusableIndex(Exception):  # noqa: N818 - no error that anybody has to mend
@@ -115,16 +112,16 @@ def query_database(path: Path, inputs: IndexInputs, use: Callable[[EntryPool[Any
     """
     files = _CurrentFiles(inputs)
     is_known = is_small = False
-    with suppress(*_UNUSABLE), closing(_open_for_reading(path)) as connection:
+    with suppress(*UNUSABLE), closing(_open_for_reading(path)) as connection:
         is_known = has_schema(connection, "main") and _is_known(connection, files.stamps)
         if is_known and not _is_outdated(connection, files):
             return _answer(connection, inputs, use)
         is_small = is_known and is_small_change(connection, files)
     if is_small:
-        with suppress(*_UNUSABLE):
+        with suppress(*UNUSABLE):
             return _write_changes(path, files, inputs, use)
     if is_known:
-        with suppress(*_UNUSABLE):
+        with suppress(*UNUSABLE):
             return _replace(path, files, inputs, use, start_from=path)
     return make_database(path, inputs, use, files)
 
@@ -144,7 +141,7 @@ def make_database(
     """
     try:
         return _replace(path, files or _CurrentFiles(inputs), inputs, use, start_from=None)
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise UnusableIndex(str(error)) from error
 
 
@@ -152,7 +149,7 @@ def _open_for_reading(path: Path) -> sqlite3.Connection:
     """The index with its changes, or the large file alone where these can't be used."""
     changes = changes_path(path)
     if is_regular_file(changes):
-        with suppress(*_UNUSABLE):
+        with suppress(*UNUSABLE):
             return _open_changes(changes, path)
     connection = hardened(sqlite3.connect(read_only(path), uri=True, isolation_level=None))
     add_views(connection, None)
@@ -218,7 +215,7 @@ def _write_changes(
     changes = changes_path(path)
     with replacement(path) as made:
         if is_regular_file(changes):
-            with suppress(*_UNUSABLE), closing(_open_changes(changes, path)):
+            with suppress(*UNUSABLE), closing(_open_changes(changes, path)):
                 shutil.copyfile(changes, made.name)
         with closing(open_for_writing(made.name)) as connection:
             if not os.path.getsize(made.name):

@@ -1,6 +1,7 @@
 """Errors of use: those of the function that uses a pool, told from the damage that it meets in the index.
 
-Of a damaged index, a pool raises errors of SQLite and no others, so the index is made again for these alone.
+A damaged index raises errors of SQLite; a pool turns those of meaningless values (`schema.MEANINGLESS`)
+into these. So the index is made again for these alone.
 """
 
 from __future__ import annotations

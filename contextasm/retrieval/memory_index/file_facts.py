@@ -1,7 +1,7 @@
 """What earlier runs found in the files of memories in a folder, so that who looks for one memory opens its file alone.
 
 Derived data in small databases of their own: what is stored of a file is believed only if the file has the inode and
-the times that it was stored with. Whoever finds a memory opens its file.
+the times that it was stored with. The caller opens the file of a memory that is found here.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from contextasm.retrieval.memory_index.database import hardened, is_regular_file
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_index.layers import read_only
 from contextasm.retrieval.memory_index.replacement import remove_abandoned, replacement
-from contextasm.retrieval.memory_index.schema import VERSION, DamagedIndex, as_blob, load_blob
+from contextasm.retrieval.memory_index.schema import UNUSABLE, VERSION, DamagedIndex, as_blob, load_blob
 
 _TABLE = "CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT, held BLOB)"
-
-_UNUSABLE = (sqlite3.Error, OSError, ValueError, TypeError, ContextasmError)
 
 
 def folder_facts(
@@ -64,7 +62,7 @@ class FileFacts(Generic[FactsT]):
         self._stamps = settled_stamps(self._workspace, self._now(), paths)
         if not is_regular_file(self._path):
             return {}
-        with suppress(*_UNUSABLE), closing(_open(self._path)) as connection:
+        with suppress(*UNUSABLE), closing(_open(self._path)) as connection:
             return dict(self._believed(connection))
         return {}
 
@@ -84,7 +82,7 @@ class FileFacts(Generic[FactsT]):
             for path, of_file in facts.items()
             if self._stamps.get(path)
         )
-        with suppress(*_UNUSABLE):
+        with suppress(*UNUSABLE, ContextasmError):
             self._make_folder()
             remove_abandoned(self._path, self._now())
             with replacement(self._path) as made:

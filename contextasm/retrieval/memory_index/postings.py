@@ -38,7 +38,7 @@ def read_postings(connection: sqlite3.Connection, name: str) -> tuple[Numbers, N
 
 
 def terms_between(connection: sqlite3.Connection, first: str, last: str) -> list[str]:
-    """Terms from `first` to `last` that a row holds, in order."""
+    """Terms from `first` up to, but not including, `last` that a row holds, in order."""
     query = "SELECT term FROM current_terms WHERE term >= ? AND term < ? AND holders > 0 ORDER BY term"
     return [name for (name,) in connection.execute(query, (first, last))]
 

@@ -5,7 +5,6 @@ Changes nothing, and compares nothing with the workspace.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,7 +18,14 @@ from contextasm.model import ChosenEntry, Document, EntryChoice, Problem, Reason
 from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_rows
 from contextasm.retrieval.memory_index.columns import load_columns
 from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.schema import DamagedIndex, Numbers, load_blob, load_list, select_among
+from contextasm.retrieval.memory_index.schema import (
+    MEANINGLESS,
+    DamagedIndex,
+    Numbers,
+    load_blob,
+    load_list,
+    select_among,
+)
 from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
 from contextasm.retrieval.read_entries import is_later
 from contextasm.text.cleaning import HIDDEN_TEXT
@@ -27,10 +33,10 @@ from contextasm.text.cleaning import HIDDEN_TEXT
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Raise `DamagedIndex` where numbers that were read mean nothing."""
+    """Raise `DamagedIndex` where what was read means nothing."""
     try:
         yield
-    except (ValueError, LookupError) as error:
+    except MEANINGLESS as error:
         raise DamagedIndex(str(error)) from error
 
 
@@ -53,8 +59,8 @@ class IndexedPool:
     def excluded(self) -> Sequence[Reason]:
         """Reasons of the excluded entries, each once with its count."""
         numbers: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
-        for (text,) in self._connection.execute("SELECT excluded FROM files WHERE excluded != ''"):
-            for code, facts in json.loads(text):
+        for (blob,) in self._connection.execute("SELECT excluded FROM files WHERE excluded != ''"):
+            for code, facts in load_blob(blob):
                 (_, count), *others = facts
                 numbers[code, tuple((name, fact) for name, fact in others)] += count
         return [Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items())]
@@ -69,7 +75,7 @@ class IndexedPool:
 
     def _problems(self, column: str) -> list[Problem]:
         of_files = dict(self._connection.execute(f"SELECT path, {column} FROM files WHERE {column} != ''"))
-        return [Problem(*fields) for path in self._paths if path in of_files for fields in json.loads(of_files[path])]
+        return [Problem(*fields) for path in self._paths if path in of_files for fields in load_blob(of_files[path])]
 
     @_reading()
     def later(self, today: date) -> Collection[int]:

@@ -18,7 +18,7 @@ from contextasm import __version__
 from contextasm.model import LABEL_KINDS, Location, Memory
 from contextasm.text.log_parser import LogLine
 
-_FORM = 13
+_FORM = 14
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _FIELDS = (Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)
@@ -35,22 +35,34 @@ VERSION = index_version(_FIELDS)
 """Version of an index. It includes the byte order, because numbers are stored as this machine has them in memory."""
 
 SCHEMA = (
+    # A file as it was when it was indexed. `size` counts all its entries; `problems`, `duplicates` (problems, too) and
+    # `excluded` (reasons with counts) are sealed JSON, empty for none.
     """CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, stamp TEXT, digest TEXT, size INTEGER,
-    problems TEXT, duplicates TEXT, excluded TEXT)""",
+    problems BLOB, duplicates BLOB, excluded BLOB)""",
+    # Active entries of a file that stand together have the rows from `first` on; `digest` is that of the entries.
     "CREATE TABLE units (first INTEGER PRIMARY KEY, file INTEGER, rows INTEGER, digest BLOB)",
     "CREATE INDEX units_of_files ON units (file)",
+    # Every entry by its place in its file: the id that it has there, and its root; `final` is its id in the pool. `out`
+    # is the reason that excludes it, empty for an active one; an excluded one has its values in `held`, and no row.
     """CREATE TABLE entries (file INTEGER, place INTEGER, id TEXT, root TEXT, line INTEGER, status TEXT,
-    supersedes TEXT, final TEXT, out TEXT, held BLOB, PRIMARY KEY (file, place)) WITHOUT ROWID""",
+    supersedes BLOB, final TEXT, out BLOB, held BLOB, PRIMARY KEY (file, place)) WITHOUT ROWID""",
     "CREATE INDEX inactive ON entries (file, place) WHERE out != ''",
     "CREATE INDEX roots ON entries (root)",
+    # Which active entry supersedes an id.
     """CREATE TABLE successions (old TEXT, file INTEGER, place INTEGER, PRIMARY KEY (old, file, place))
     WITHOUT ROWID""",
+    # The values of each active entry; the other columns are what the newest and the ones of a line are found by.
     "CREATE TABLE rows (row INTEGER PRIMARY KEY, created TEXT, path TEXT, line INTEGER, held BLOB)",
     "CREATE INDEX newest ON rows (created DESC, path, line DESC)",
+    # Words and labels; `holders` counts their rows, `blocks` those in `postings` since they were last joined.
     "CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT UNIQUE, holders INTEGER, blocks INTEGER)",
+    # Blocks of rows that hold a term; `place` is the term's id, shifted by 32 bits, and the block's first row.
     "CREATE TABLE postings (place INTEGER PRIMARY KEY, held BLOB)",
+    # Numbers of so many rows, one column (`COLUMN_TYPES`) each.
     "CREATE TABLE columns (block INTEGER, name TEXT, held BLOB, PRIMARY KEY (block, name))",
+    # Texts that columns hold the places of: names and dates; and the index's mark.
     "CREATE TABLE lists (name TEXT PRIMARY KEY, held BLOB)",
+    # Files of which the small layer has the entries.
     "CREATE TABLE rewritten (file INTEGER PRIMARY KEY)",
 )
 
@@ -80,6 +92,13 @@ _MOST_PARAMETERS = 500
 
 class DamagedIndex(sqlite3.DatabaseError):
     """A blob whose check sum is wrong, or a row that is missing."""
+
+
+MEANINGLESS = (ValueError, LookupError, TypeError, AttributeError, OverflowError)
+"""Errors of numbers and texts that were read from a damaged index and mean nothing."""
+
+UNUSABLE = (sqlite3.Error, OSError, *MEANINGLESS)
+"""Errors of an index that is damaged or can't be made."""
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -115,6 +134,11 @@ _JSON = json.JSONEncoder(check_circular=False)
 def as_blob(values: Sequence[Any]) -> bytes:
     """The values of an entry, or a list of texts, as a sealed blob."""
     return seal(_JSON.encode(values).encode())
+
+
+def blob_of_any(values: Sequence[Any] | None) -> bytes | str:
+    """As `as_blob`; an empty text for none, so that a query can tell."""
+    return as_blob(values) if values else ""
 
 
 def load_blob(blob: object) -> Any:

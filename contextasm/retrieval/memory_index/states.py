@@ -1,4 +1,4 @@
-"""States of entries: the final id and the exclusion of each, of which other entries of the pool decide.
+"""States of entries: the final id and the exclusion of each, which depend on other entries of the pool.
 
 Of a change, only the ids and exclusions that it can reach are decided again: they are looked up by the root of an id
 (the id without the numbers behind `~`), and by the id that an entry supersedes. Ids of different roots never meet.
@@ -6,14 +6,13 @@ Of a change, only the ids and exclusions that it can reach are decided again: th
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from contextasm.model import Reason
 from contextasm.retrieval.memory_index.kinds import EntryState
-from contextasm.retrieval.memory_index.schema import select_among
+from contextasm.retrieval.memory_index.schema import blob_of_any, load_blob, select_among
 from contextasm.retrieval.memory_pool import exclusion_reason
 from contextasm.text.memory_ids import id_root, unique_ids
 from contextasm.text.memory_parser import ACTIVE_STATUSES
@@ -46,18 +45,13 @@ class _Member(NamedTuple):
     facts: EntryState
     final_id: str = ""
     """As stored; empty for an entry of a changed file."""
-    exclusion: str = ""
-    """As stored, as JSON; empty for an active entry."""
+    exclusion: object = ""
+    """As stored, as a blob; empty for an active entry."""
 
 
-def exclusion_text(exclusion: Reason | None) -> str:
-    """A reason as it is stored; empty for an active entry."""
-    return json.dumps(exclusion) if exclusion else ""
-
-
-def stored_exclusion(text: str) -> Reason:
-    """The reason of an excluded entry, as `exclusion_text` stored it."""
-    code, facts = json.loads(text)
+def stored_exclusion(blob: object) -> Reason:
+    """The reason of an excluded entry as it is stored. Raises `DamagedIndex`."""
+    code, facts = load_blob(blob)
     return Reason(code, tuple((name, fact) for name, fact in facts))
 
 
@@ -87,14 +81,14 @@ class _Pool:
             query = "SELECT root, supersedes FROM current_entries WHERE file = ?"
             for root, supersedes in connection.execute(query, (number,)):
                 self.roots.add(root)
-                self.superseded.update(json.loads(supersedes) if supersedes else ())
+                self.superseded.update(load_blob(supersedes) if supersedes else ())
 
     def stored(self, roots: Iterable[str]) -> Iterator[_Member]:
         """Unchanged entries with one of these roots."""
         query = "SELECT file, place, id, line, status, supersedes, final, out FROM current_entries WHERE root IN ({})"
         for file, place, id_, line, status, supersedes, final_id, exclusion in self._selected(query, roots):
             if path := self._unchanged.get(file):
-                facts = EntryState(id_, line, status, tuple(json.loads(supersedes or "[]")))
+                facts = EntryState(id_, line, status, tuple(load_blob(supersedes) if supersedes else ()))
                 yield _Member(self._order[path], place, path, facts, final_id, exclusion)
 
     def stored_successors(self, olds: Iterable[str]) -> Iterator[tuple[str, tuple[int, int], str]]:
@@ -130,7 +124,7 @@ def decide(
         if member.final_id in pool.superseded:
             successor = successors.get(member.final_id, member.final_id)
             reason = exclusion_reason(member.final_id, member.facts.status, successor)
-            if exclusion_text(reason) != member.exclusion:
+            if blob_of_any(reason) != member.exclusion:
                 affected.add(member.path)
     states: dict[str, list[DecidedState]] = {path: [] for path in changed}
     for member, final_id in own:

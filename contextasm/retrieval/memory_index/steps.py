@@ -1,4 +1,4 @@
-"""Steps of an index that is made or updated, for who shows how far it is: each file is read, and then written."""
+"""Progress of an index that is made or updated: two steps a file, reading and writing."""
 
 from __future__ import annotations
 

@@ -56,9 +56,9 @@ class StoredIndex:
 class DayIndex(StoredIndex):
     """The stored postings of a pool on a day: the entries of later days have no part in it.
 
-    Entries of a file may be in any order of days. Those that a later one stands between are neighbours, so all rows of
-    such a file are moved behind the others, in the order of the file: a search finds them at their new places. Terms
-    that later entries alone hold are still listed, and no row holds them.
+    Entries of a file may be in any order of days. Two entries with only later ones between them become neighbours, so
+    all rows of such a file are moved behind the others, in the order of the file: a search finds them at their new
+    places. Terms that later entries alone hold are still listed, and no row holds them.
     """
 
     def __init__(self, connection: sqlite3.Connection, columns: Mapping[str, Numbers], later: Collection[int]) -> None:

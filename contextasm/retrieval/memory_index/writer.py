@@ -6,7 +6,6 @@ written; a file is changed, too, where another file changes the id or the exclus
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -16,8 +15,8 @@ from contextasm.model import Problem
 from contextasm.retrieval.memory_index.columns import ColumnBlocks
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import AddedPostings, label_term
-from contextasm.retrieval.memory_index.schema import as_blob, load_blob, load_list, save_list
-from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide, exclusion_text
+from contextasm.retrieval.memory_index.schema import as_blob, blob_of_any, load_blob, load_list, save_list
+from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_pool import count_reasons
 from contextasm.retrieval.search.dates import day_number
@@ -149,7 +148,7 @@ class FileWriter:
             self._files.stamps[path],
             file.digest,
             len(states),
-            *(json.dumps(each) if each else "" for each in (file.problems, duplicates, excluded)),
+            *map(blob_of_any, (file.problems, duplicates, excluded)),
         )
         if path in self._stored:
             number = self._stored[path].id
@@ -178,9 +177,9 @@ class FileWriter:
         for values in old.difference(new):
             self._connection.execute("DELETE FROM entries WHERE file = ? AND place = ?", values[:2])
             if values[6]:
-                self._connection.execute(
-                    "DELETE FROM successions WHERE file = ? AND place = ? AND old IN (SELECT value FROM json_each(?))",
-                    (*values[:2], values[6]),
+                self._connection.executemany(
+                    "DELETE FROM successions WHERE file = ? AND place = ? AND old = ?",
+                    [(*values[:2], old_id) for old_id in load_blob(values[6])],
                 )
         added = [values for values in new if values not in old] if old else new
         self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
@@ -262,8 +261,7 @@ def _places(texts: Sequence[str]) -> dict[str, int]:
 def _entry_values(number: int, place: int, state: DecidedState) -> tuple[Any, ...]:
     """The facts of an entry in its table."""
     facts = state.facts
-    supersedes = json.dumps(facts.supersedes) if facts.supersedes else ""
-    decided = (supersedes, state.final_id, exclusion_text(state.exclusion))
+    decided = (blob_of_any(facts.supersedes), state.final_id, blob_of_any(state.exclusion))
     return (number, place, facts.id, id_root(facts.id), facts.line, facts.status, *decided)
 
 

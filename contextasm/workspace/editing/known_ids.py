@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
+from contextasm.retrieval.memory_pool import MANY
 from contextasm.text.matching import nearest
 from contextasm.text.memory_ids import id_root, unique_ids
 from contextasm.text.memory_parser import parse_memories
 from contextasm.workspace.folder import Folder
-
-MANY = 1000
-"""Memories that are read in one run without being stored."""
 
 MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")
 """Folders of memories (docs/architecture.md, Workspace)."""
@@ -37,6 +35,8 @@ class FolderIds:
         self._memories = memories
         self._stored = stored
         self._files: Mapping[str, FileIds] | None = None
+        self._places: dict[str, list[tuple[str, int, str]]] = {}
+        """Path, place and id of the memories with each root, in the order of paths; filled with `_files`."""
 
     def names(self) -> list[str]:
         """The ids of all memories, in the order of paths."""
@@ -52,13 +52,8 @@ class FolderIds:
 
     def _find(self, name: str) -> Memory | None:
         """As `find`. Raises `LookupError` where a file is not as it was when its ids were stored."""
-        root = id_root(name)
-        namesakes = [
-            (path, place, other)
-            for path, file in self._known().items()
-            for place, other in enumerate(file.ids)
-            if other.startswith(root) and id_root(other) == root
-        ]
+        self._known()
+        namesakes = self._places.get(id_root(name), [])
         for unique, (path, place, own) in zip(unique_ids([each[2] for each in namesakes]), namesakes, strict=True):
             if unique == name:
                 memory = self._memories(path)[place]
@@ -74,6 +69,10 @@ class FolderIds:
             if self._stored and sum(len(file.ids) for path, file in files.items() if path not in stored) > MANY:
                 self._stored.store(files)
             self._files = files
+            self._places = {}
+            for path, file in files.items():
+                for place, name in enumerate(file.ids):
+                    self._places.setdefault(id_root(name), []).append((path, place, name))
         return self._files
 
 

@@ -19,6 +19,7 @@ from contextasm.model import (
     FolderFacts,
     Memory,
 )
+from contextasm.retrieval.memory_pool import MANY
 from contextasm.text.decode import decode_document
 from contextasm.text.memory_ids import distinct_memories
 from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
@@ -26,7 +27,7 @@ from contextasm.text.memory_writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
 from contextasm.workspace.editing.files import EditableFiles, locked, save_file, writable_path
-from contextasm.workspace.editing.known_ids import MANY, FolderIds, unknown_id
+from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
 from contextasm.workspace.folder import Folder
 
 PrivateLines = Callable[[Document], Collection[int]]
