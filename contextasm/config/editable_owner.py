@@ -105,7 +105,7 @@ def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
 
 
 def _folder_facts(owner: Owner, folder: str, process: ProcessEnvironment) -> FolderFacts | None:
-    """What earlier runs found in the files of a folder; None where nothing may be stored."""
+    """Facts that earlier runs found in the files of a folder; None where nothing may be stored."""
     if not is_cache_allowed(process.environment):
         return None
     from contextasm.retrieval.memory_index.file_facts import folder_facts  # here: it loads SQLite

@@ -114,7 +114,7 @@ class EntryChoice(NamedTuple):
 
 
 class EntryOutcome(NamedTuple):
-    """What rules do with the entries that the same targets mean."""
+    """Outcome of rules for the entries that the same targets mean."""
 
     exclusion: Reason | None
     """The reason that excludes them; None where they stay."""
@@ -240,7 +240,7 @@ FactsT = TypeVar("FactsT")
 
 
 class StoredFacts(Protocol[FactsT]):
-    """What an earlier run found in each file of a folder."""
+    """Facts that an earlier run found in each file of a folder."""
 
     def load(self, paths: Sequence[str]) -> Mapping[str, FactsT]:
         """The facts of those files among `paths` that have not changed since they were stored."""
@@ -250,7 +250,7 @@ class StoredFacts(Protocol[FactsT]):
 
 
 class FolderFacts(NamedTuple):
-    """What earlier runs found in the files of memories in one folder."""
+    """Facts that earlier runs found in the files of memories in one folder."""
 
     texts: StoredFacts[FileTexts]
     ids: StoredFacts[FileIds]

@@ -36,7 +36,7 @@ class MeantEntries(NamedTuple):
     """Outcome of each of these groups."""
 
     def outcome(self, row: int) -> EntryOutcome:
-        """What rules do with an active memory that is not listed by itself."""
+        """Outcome of rules for an active memory that is not listed by itself."""
         group = self.groups.get(row)
         return UNMEANT if group is None else self.outcomes[group]
 

@@ -1,4 +1,4 @@
-"""What earlier runs found in the files of memories in a folder, so that who looks for one memory opens its file alone.
+"""Facts that earlier runs found in the files of memories in a folder: who looks for one memory opens its file alone.
 
 Derived data in small databases of their own: what is stored of a file is believed only if the file has the inode and
 the times that it was stored with. The caller opens the file of a memory that is found here.
@@ -26,7 +26,7 @@ _TABLE = "CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT, held BLOB)"
 def folder_facts(
     workspace: StampedWorkspace, folder: str, now: Callable[[], float], make_folder: Callable[[], Path]
 ) -> FolderFacts:
-    """What is stored of the files in `folder`. `now` gives seconds since 1970.
+    """Facts of the files in `folder`. `now` gives seconds since 1970.
 
     `make_folder` makes the workspace's `INDEX_FOLDER`, and raises `ContextasmError` where it can't.
     """

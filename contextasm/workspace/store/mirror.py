@@ -63,7 +63,7 @@ class PullResult(NamedTuple):
 
 
 class _HomeDifference(NamedTuple):
-    """What a pull has to do for one home."""
+    """Work of a pull for one home."""
 
     horizon: int
     writes: bool
