@@ -118,7 +118,7 @@ def _places(group: int) -> set[int]:
 
 
 def _union(choices: Sequence[EntryChoice]) -> EntryChoice:
-    """What any of the choices means."""
+    """The choice of the entries that any of the choices means."""
     return EntryChoice(
         frozenset().union(*(choice.ids for choice in choices)),
         frozenset().union(*(choice.labels for choice in choices)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +93,13 @@ def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is
     assert [told[1].endswith("the store answers again"), *told[2:]] == [True, "nudge"]
 
 
-@pytest.mark.postgres
-def test_a_commit_of_another_role_is_told_by_the_next_question(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However long its transaction was open: 2 s at most are one wait of a second, and a pull."""
-    slow = database.server.connect(database.name, "kenji")
-    slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
-    events = {3: slow.commit, 5: lambda: database.add("quick", role="kenji"), 7: slow.close}
+def told_at(
+    monkeypatch: pytest.MonkeyPatch, overlay: StoreOverlay, events: Mapping[int, Callable[[], object]], last: int
+) -> list[int | str]:
+    """The numbers of the waits before the questions that told of a change, and what else a watch is told.
+
+    No wait takes time: before the question of a number its event happens, and the last wait ends the watch.
+    """
     questions, ended = 0, threading.Event()
     told: list[int | str] = []
     wait = threading.Event.wait
@@ -111,14 +110,25 @@ def test_a_commit_of_another_role_is_told_by_the_next_question(
             return wait(event, timeout)
         questions += 1
         events.get(questions, lambda: None)()
-        if questions == 8:
+        if questions == last:
             ended.set()
-        return questions > 7
+        return questions >= last
 
     monkeypatch.setattr(threading.Event, "wait", without_time)
-    with poll.poll_store(database.overlay(tmp_path), lambda: told.append(questions), told.append):
+    with poll.poll_store(overlay, lambda: told.append(questions), told.append):
         assert wait(ended, 20)
-    assert told == [3, 5]
+    return told
+
+
+@pytest.mark.postgres
+def test_a_commit_of_another_role_is_told_by_the_next_question(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long its transaction was open: 2 s at most are one wait of a second, and a pull."""
+    slow = database.server.connect(database.name, "kenji")
+    slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
+    events = {3: slow.commit, 5: lambda: database.add("quick", role="kenji"), 7: slow.close}
+    assert told_at(monkeypatch, database.overlay(tmp_path), events, last=8) == [3, 5]
 
 
 @pytest.mark.postgres
@@ -135,23 +145,4 @@ def test_what_another_process_of_the_workspace_pulled_is_told_too(
     def store_elsewhere() -> None:
         database.run("CREATE TABLE public.elsewhere ()")
 
-    events = {3: store, 5: store_elsewhere}
-    questions, ended = 0, threading.Event()
-    told: list[int | str] = []
-    wait = threading.Event.wait
-
-    def without_time(event: threading.Event, timeout: float | None = None) -> bool:
-        nonlocal questions
-        if threading.current_thread().name != "ctxasm-store":
-            return wait(event, timeout)
-        questions += 1
-        if questions in events:
-            events[questions]()
-        if questions == 7:
-            ended.set()
-        return questions > 6
-
-    monkeypatch.setattr(threading.Event, "wait", without_time)
-    with poll.poll_store(watching, lambda: told.append(questions), told.append):
-        assert wait(ended, 20)
-    assert told == [3]
+    assert told_at(monkeypatch, watching, {3: store, 5: store_elsewhere}, last=7) == [3]
