@@ -14,34 +14,33 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.baseline import split_accepted
-from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.patterns import parse_pattern
-from contextasm.config.profile_loader import load_profile
+from contextasm.checks.finding import split_accepted
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.yaml_loader import load_config, load_yaml
+from contextasm.config.profiles.loader import load_profile
 from contextasm.config.resolve import prepare_build
-from contextasm.config.rules import parse_rules
-from contextasm.config.yaml_loader import load_config, load_yaml
+from contextasm.config.rules.rule_files import parse_pattern, parse_rules
 from contextasm.model import AS_WRITTEN, ContextasmError, Data, Document, Problem
 from contextasm.pipeline import assemble
 from contextasm.records.record import encode_record, parse_record
 from contextasm.rules.operators import matches_pattern
-from contextasm.text.cleaning import clean_text
-from contextasm.text.comments import comments, without_comments
-from contextasm.text.dates import leading_iso_day, moment, parse_date, parse_leading_date, split_dated_name
-from contextasm.text.decode import decode_document, parse_data
-from contextasm.text.front_matter import attributes, broken_attributes, front_matter
-from contextasm.text.glob import glob_matches, matching_paths, wildcard_matches
-from contextasm.text.hidden_characters import strip_hidden
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.cleaning.hidden_characters import strip_hidden
+from contextasm.text.cleaning.private_parts import withhold
+from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
+from contextasm.text.data.lock_file import format_lock, parse_lock
+from contextasm.text.data.session_events import event_text, parse_events, time_stamp
+from contextasm.text.data.task_stack import list_tasks, parse_task_stack, task_line
 from contextasm.text.json_reader import load_json
-from contextasm.text.lock_file import format_lock, parse_lock
-from contextasm.text.managed_block import ManagedBlock, find_block, with_block, without_block
-from contextasm.text.memory_ids import distinct_memories
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.outline import nest
-from contextasm.text.private_parts import withhold
-from contextasm.text.secret_scanner import find_secrets, mask_secrets
-from contextasm.text.session_events import event_text, parse_events, time_stamp
-from contextasm.text.task_stack import list_tasks, parse_task_stack, task_line
+from contextasm.text.markdown.blocks import comments, without_comments
+from contextasm.text.markdown.front_matter import attributes, broken_attributes, front_matter
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block, without_block
+from contextasm.text.markdown.outline import nest
+from contextasm.text.memories.fields import distinct_memories
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.names.dates import leading_iso_day, moment, parse_date, parse_leading_date, split_dated_name
+from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
 from contextasm.workspace.folder import Folder
 
 PATHS = ("a.md", "agents/a/KNOWLEDGE.md", "agents/a/daily/2025-03-14.md", "x/y/z/a b.md", ".hidden/[a].md")

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any, Final
 from contextasm.model import Document, EmbedderConfig, Layer, Memory, least_similarity, memory_score, weighted_total
 from contextasm.retrieval.embeddings.local_model import embed_by_folder
 from contextasm.retrieval.embeddings.request import EmbeddingRequest
-from contextasm.retrieval.memory_pool import index_entry
+from contextasm.retrieval.pools.memory_pool import index_entry
 from contextasm.retrieval.search.analyzer import SPEAKER_MARK, analyze
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex, build_index
 from contextasm.retrieval.search.word_lists import STOP
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.processes import run_program
 
 if TYPE_CHECKING:

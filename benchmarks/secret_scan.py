@@ -12,7 +12,7 @@ import math
 from pathlib import Path
 from time import process_time
 
-from contextasm.text.secret_scanner import mask_secrets
+from contextasm.text.cleaning.secrets.scanner import mask_secrets
 
 WORKSPACE = Path(__file__).parent.parent / "sample_workspace"
 BASE64 = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/" * 2

@@ -13,12 +13,7 @@ from functools import partial
 from typing import NamedTuple, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.editable_owner import find_owner, place_for_memories
-from contextasm.config.memory_search import SearchResult, best_memories, memory_of_id
-from contextasm.config.new_memories import NewMemoryReader
-from contextasm.config.owner_memories import remember_for_owner
-from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
-from contextasm.config.parameters import (
+from contextasm.config.input.parameters import (
     options_of_parameters,
     parse_count_parameter,
     parse_flag_parameter,
@@ -27,16 +22,19 @@ from contextasm.config.parameters import (
     parse_text_parameter,
     parse_texts_parameter,
 )
+from contextasm.config.input.values import require_known
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.config.values import require_known
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.memories.additions import NewMemoryReader, remember_for_owner
+from contextasm.memories.owner import find_owner, place_for_memories
+from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
-from contextasm.text.cleaning import message_line
-from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
-from contextasm.text.private_parts import private_lines
-from contextasm.text.storable import storable_text
+from contextasm.text.cleaning.clean import message_line
+from contextasm.text.cleaning.private_parts import private_lines
+from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
 

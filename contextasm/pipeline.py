@@ -23,12 +23,12 @@ from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, wi
 from contextasm.ranking.filters import apply_filters, drop_secrets
 from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
-from contextasm.retrieval.reading import with_cleaning
+from contextasm.rendering.placement import place
+from contextasm.retrieval.reading.files import with_cleaning
 from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
 from contextasm.retrieval.unmatched import unmatched_problems
 from contextasm.selection.select import Budget, select
-from contextasm.text.cleaning import hidden_problems
-from contextasm.text.placement import place
+from contextasm.text.cleaning.clean import hidden_problems
 
 
 def assemble(build: Build) -> Context:
@@ -99,7 +99,7 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
     """The build as its audience may see it, and what it retrieves, with a receipt for each private part left out."""
     if build.request.audience == PERSONAL:
         return build, retrieve(_searched(build))
-    from contextasm.retrieval.audience import for_audience, with_receipts  # here: most builds are personal
+    from contextasm.retrieval.reading.audience import for_audience, with_receipts  # here: most builds are personal
 
     build = for_audience(build)
     return build, with_receipts(build, retrieve(_searched(build)))

@@ -16,7 +16,7 @@ import pytest
 
 import contextasm
 from contextasm.api import RequestOptions
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 from contextasm.model import Context
 from tests.command import ROOT, SAMPLE, SMALL_TEXT, fill, inside, python
 
@@ -33,7 +33,6 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_option_of_a_request_has_its_parameter() -> None:
-    """And no other."""
     assert [*RequestOptions.__annotations__] == [*Options._fields]
 
 
@@ -59,7 +58,6 @@ def test_every_option_of_a_request_has_its_parameter() -> None:
     ],
 )
 def test_build_gives_the_bytes_of_the_command(words: tuple[str, ...], options: Mapping[str, Any]) -> None:
-    """With options as a program has them: numbers, dates, lists, mappings."""
     context = contextasm.build(agent="luna", team="q1", workspace=SAMPLE, **options)
     assert contextasm.render(context) == inside("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", *words).out
 
@@ -85,14 +83,12 @@ def test_build_gives_the_bytes_of_the_command(words: tuple[str, ...], options: M
     ],
 )
 def test_value_of_the_wrong_type_is_refused_in_one_line(options: Mapping[str, Any], words: str) -> None:
-    """Under the name of its parameter."""
     with pytest.raises(contextasm.ContextasmError, match=re.escape(words)) as raised:
         contextasm.build(**{"agent": "luna", "workspace": SAMPLE, **options})
     assert "\n" not in str(raised.value)
 
 
 def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
-    """Those of each function; nothing is written."""
     fill(tmp_path, {})
     remember = partial(contextasm.remember, workspace=tmp_path)
     for call, words in (
@@ -116,7 +112,6 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
 
 
 def test_unknown_parameter_is_a_type_error_with_the_known_ones() -> None:
-    """As of any function, with the nearest name."""
     with pytest.raises(
         TypeError, match=r"unexpected keyword argument 'agnt': did you mean agent\? \(there are: agent, "
     ):
@@ -124,7 +119,6 @@ def test_unknown_parameter_is_a_type_error_with_the_known_ones() -> None:
 
 
 def test_one_tag_is_one_tag(tmp_path: Path) -> None:
-    """And one id that is superseded is one id."""
     fill(tmp_path, {})
     old = contextasm.remember("The demo is at noon", tags="art", workspace=tmp_path).memory
     assert old.tags == ("art",)
@@ -133,7 +127,6 @@ def test_one_tag_is_one_tag(tmp_path: Path) -> None:
 
 
 def test_option_that_is_none_is_as_if_it_were_missing() -> None:
-    """A program passes on what it was given."""
     assert contextasm.build(agent="luna", workspace=SAMPLE, team=None, topic=None) == contextasm.build(
         agent="luna", workspace=SAMPLE
     )
@@ -143,7 +136,6 @@ def test_option_that_is_none_is_as_if_it_were_missing() -> None:
 def test_lock_in_the_environment_lets_approved_files_in_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: Callable[..., Context]
 ) -> None:
-    """As the commands do."""
     fill(tmp_path, {})
     monkeypatch.setenv("CTXASM_LOCKED", "1")
     with pytest.raises(contextasm.ContextasmError, match=r"ctxasm\.lock"):
@@ -156,7 +148,6 @@ def test_lock_in_the_environment_lets_approved_files_in_only(
 
 
 def test_text_to_remember_is_checked_as_that_of_the_command(tmp_path: Path) -> None:
-    """A hidden character goes, a secret is told, and a file that no build reads is refused."""
     fill(tmp_path, {})
     outcome = contextasm.remember(
         "Token ghp_016C7mB4nQw8eXyZ12345678abcdefABCD1234 is\u200b here",
@@ -175,7 +166,6 @@ def test_text_to_remember_is_checked_as_that_of_the_command(tmp_path: Path) -> N
 
 
 def test_text_of_a_log_is_checked_as_that_of_the_command(tmp_path: Path) -> None:
-    """A hidden character goes, a secret is told, and what no file can hold is refused."""
     fill(tmp_path, {})
     text = "Token ghp_016C7mB4nQw8eXyZ12345678abcdefABCD1234 is\u200b here"
     outcome = contextasm.log(text, workspace=tmp_path, date="2025-03-14")
@@ -191,7 +181,6 @@ def test_text_of_a_log_is_checked_as_that_of_the_command(tmp_path: Path) -> None
 
 
 def test_error_of_the_machine_is_the_line_that_the_command_prints(tmp_path: Path) -> None:
-    """A disk, or a folder that can't be one."""
     fill(tmp_path, {"agents/a/daily": "no folder\n"})
     printed = inside("log", "Calm.", "-w", tmp_path, "--date", "2025-03-14")
     with pytest.raises(contextasm.ContextasmError) as raised:
@@ -200,7 +189,6 @@ def test_error_of_the_machine_is_the_line_that_the_command_prints(tmp_path: Path
 
 
 def test_importing_the_package_loads_none_of_its_rooms() -> None:
-    """Nor a library; the first call does."""
     code = "import sys, contextasm; print([n for n in sys.modules if n.startswith('contextasm.')], dir(contextasm)[0])"
     assert python(code).out == "[] ContextasmError\n"
     with pytest.raises(AttributeError, match="has no attribute 'asemble'"):
@@ -208,7 +196,6 @@ def test_importing_the_package_loads_none_of_its_rooms() -> None:
 
 
 def test_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Word for word, in the repository; what they change is a copy."""
     monkeypatch.chdir(ROOT)
     copy = copytree(SAMPLE, tmp_path / "copy")
     failed, tried = doctest.testfile(

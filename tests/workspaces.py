@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from contextasm.config.build import load_token_table
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Build, Context, Document, Problem, Profile, Request, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
-from contextasm.text.decode import decode_document
-from contextasm.text.glob import names_file
-from contextasm.text.templates import is_pattern
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.names.glob import names_file
+from contextasm.text.names.templates import is_pattern
 
 Content = str | bytes | Problem
 """What a file holds, or what keeps it from being read."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, enabled_rules, error_finding, note_finding, warning_finding
-from contextasm.config.settings import FILE
+from contextasm.config.input.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
 
 NEAR_LIMIT = 0.9

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import AGENT_FILES, Inspection, any_owner_pattern, error_finding, warning_finding
-from contextasm.config import values
-from contextasm.config.outputs import parse_outputs
-from contextasm.config.settings import FILE, FILE_KEYS, SETTINGS
-from contextasm.config.upkeep import parse_upkeep
-from contextasm.config.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
+from contextasm.config.input import values
+from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
+from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
+from contextasm.config.keys.outputs import parse_outputs
+from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.text.front_matter import front_matter
-from contextasm.text.templates import fill_template
+from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.names.templates import fill_template
 
 
 def check_settings(inspection: Inspection) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
     elif key == "upkeep":
         parse_upkeep(table)
     elif key == "memories" and table[key] is not None:
-        from contextasm.config.store import parse_store  # here: most workspaces have no store
+        from contextasm.config.keys.store import parse_store  # here: most workspaces have no store
 
         parse_store(table)
     elif key in SETTINGS and table[key] is not None:

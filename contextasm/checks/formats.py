@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from contextasm.checks.finding import Finding, number_findings, severity_counts, sort_findings
-from contextasm.text.cleaning import without_ci_commands
+from contextasm.text.cleaning.clean import without_ci_commands
 
 # --- Text ------------------------------------------------------------------------------------------------------------
 

@@ -15,24 +15,24 @@ from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild, evaluate_for_owners
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.inputs import build_inputs
-from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.outputs import parse_outputs
-from contextasm.config.overrides import workspace_reader
+from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.owners import uses_placeholder
-from contextasm.config.profile_loader import load_profile
+from contextasm.config.profiles.loader import load_profile
+from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.resolve import prepare_build
-from contextasm.config.settings import FILE, load_settings_file
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
-from contextasm.text.archived_paths import list_with_archived
-from contextasm.text.glob import matching_paths
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.templates import fill_template
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.names.archived_paths import list_with_archived
+from contextasm.text.names.glob import matching_paths
+from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git import GitWorkspace
+from contextasm.workspace.git.revision import GitWorkspace
 from contextasm.workspace.inputs import InputFiles, InputPattern
-from contextasm.workspace.snapshot import InspectedWorkspace
+from contextasm.workspace.recording import InspectedWorkspace
 
 WORKSPACE_PATTERNS = (
     "ctxasm.yaml",

@@ -10,17 +10,19 @@ from shlex import quote
 from contextasm.checks.config import as_finding
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding
+from contextasm.config.approval import HINT, KIND_WORDS, drift, instructing_files, load_approved
+from contextasm.config.input.options import Options
+from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file
 from contextasm.config.inputs import build_inputs
-from contextasm.config.options import Options
-from contextasm.config.outputs import Output, parse_outputs
+from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.resolve import prepare_build
-from contextasm.config.settings import FILE, load_settings_file
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.formats import FORMATS
-from contextasm.text.managed_block import BrokenBlock, find_block
+from contextasm.text.markdown.managed_block import BrokenBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.inputs import overwritten_inputs
 from contextasm.workspace.outputs import FileIdentity, OutputFile
+from contextasm.workspace.recording import answer_digest
 
 
 def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
@@ -117,3 +119,24 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
 def _build_command(output: Output) -> str:
     words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
     return " ".join(("ctxasm build", *words, "-o", quote(output.file)))
+
+
+def check_lock(inspection: Inspection) -> Iterator[Finding]:
+    """Report files that changed, came or went since the lock was written, and a broken lock; nothing without a lock."""
+    try:
+        approved = load_approved(inspection.workspace)
+    except ContextasmError as error:
+        yield as_finding(error, inspection.workspace.folder.root)
+        return
+    if approved is None:
+        return
+    paths = {*approved, *_instructing_files(inspection)}
+    for change in drift(approved, {path: answer_digest(inspection.workspace.read(path)) for path in paths}):
+        yield error_finding(change.path, 0, f"{KIND_WORDS[change.kind]} ({LOCK_FILE})", HINT)
+
+
+def _instructing_files(inspection: Inspection) -> Sequence[str]:
+    try:
+        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process).paths
+    except ContextasmError:  # The checks `config` and `stale-output` report it.
+        return ()

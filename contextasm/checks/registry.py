@@ -7,23 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import (
-    approval,
-    budget,
-    config,
-    content,
-    dates,
-    memories,
-    names,
-    outputs,
-    private_blocks,
-    retention,
-    rules,
-    text,
-)
+from contextasm.checks import budget, config, content, dates, memories, names, outputs, rules, text
+from contextasm.checks import content as private_blocks
+from contextasm.checks import memories as retention
+from contextasm.checks import outputs as approval
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
-from contextasm.text.cleaning import clean_text
+from contextasm.text.cleaning.clean import clean_text
 
 Check = Callable[[Inspection], Iterable[Finding]]
 

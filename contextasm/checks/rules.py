@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, enabled_rules, note_finding, warning_finding
 from contextasm.checks.names import path_hint
-from contextasm.config.field_domains import field_domains
+from contextasm.config.rules.field_domains import field_domains
 from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.rules.apply import item_facts
 from contextasm.rules.evaluate import evaluate, is_target
 from contextasm.rules.pins import included_file, section
 from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
-from contextasm.text.archived_paths import list_archived
-from contextasm.text.glob import glob_matches
-from contextasm.text.markdown import heading
-from contextasm.text.matching import list_names, nearest
+from contextasm.text.markdown.blocks import heading
+from contextasm.text.names.archived_paths import list_archived
+from contextasm.text.names.glob import glob_matches
+from contextasm.text.names.matching import list_names, nearest
 
 
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:

@@ -10,13 +10,13 @@ from itertools import chain
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, note_finding, warning_finding
-from contextasm.config.settings import FILE
+from contextasm.config.input.settings import FILE
 from contextasm.model import Document
-from contextasm.text.archived_paths import known_paths, list_archived
-from contextasm.text.cleaning import hidden_words
-from contextasm.text.literals import closes_fence, fence_opening
-from contextasm.text.markdown import heading, list_mark
-from contextasm.text.matching import list_names
+from contextasm.text.cleaning.clean import hidden_words
+from contextasm.text.markdown.blocks import heading, list_mark
+from contextasm.text.markdown.literals import closes_fence, fence_opening
+from contextasm.text.names.archived_paths import known_paths, list_archived
+from contextasm.text.names.matching import list_names
 
 HARMFUL_KINDS = {"tag", "bidi"}
 """Kinds of hidden characters that no plain text has a use for."""

@@ -152,7 +152,7 @@ class _Commands(TyperGroup):
                 formatter.write_dl([*commands.items()])
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
-        from contextasm.config.values import require_known
+        from contextasm.config.input.values import require_known
 
         if words and not words[0].startswith("-") and not context.resilient_parsing:
             require_known(words[0], COMMANDS, "ctxasm", "command")
@@ -262,7 +262,7 @@ def _flush_stdout() -> None:
 def _report(message: str, code: int) -> int:
     """Write an error message in one line; returns the exit code."""
     from contextasm.cli.output import write_stderr
-    from contextasm.text.cleaning import message_line
+    from contextasm.text.cleaning.clean import message_line
 
     write_stderr(f"ctxasm: error: {message_line(message)}")
     return code

@@ -130,8 +130,8 @@ class RequestedFiles(NamedTuple):
 @contextmanager
 def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
     """Hold the lock of the workspace; a long wait for it is shown on a terminal."""
+    from contextasm.cli.owner import show_recovery
     from contextasm.cli.progress import progress_line
-    from contextasm.cli.recovery import show_recovery
     from contextasm.workspace.editing.files import locked
 
     with ExitStack() as held:
@@ -156,7 +156,7 @@ def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
 def _write_file_diff(file: PendingWrite, old: bytes) -> None:
     from difflib import unified_diff
 
-    from contextasm.text.cleaning import shown_name
+    from contextasm.text.cleaning.clean import shown_name
 
     before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, file.data))
     name = shown_name(str(file.path))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contextasm.config.options import Options
-from contextasm.config.settings import FILE
+from contextasm.config.input.options import Options
+from contextasm.config.input.settings import FILE
 
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import ProcessEnvironment
+    from contextasm.config.input.options import ProcessEnvironment
     from contextasm.model import Profile
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
     from contextasm.workspace.outputs import OutputFile
 
 
@@ -59,7 +59,7 @@ def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
 def _typed_profile(opened: OpenedRecord) -> Profile | None:
     """The stored profile of a record for which a file was named on the command line or in the environment."""
     from contextasm.cli.output import write_stderr
-    from contextasm.config.profile_loader import is_profile_path
+    from contextasm.config.profiles.loader import is_profile_path
     from contextasm.records.replay import changed_config
 
     making = opened.record.making

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
-from contextasm.config.host_names import shipped_hosts
+from contextasm.config.hosts.loader import shipped_hosts
 
 if TYPE_CHECKING:
-    from contextasm.checks.host_cuts import LostSection
-    from contextasm.checks.host_files import HostReading
-    from contextasm.checks.host_loaded import LoadedFile
-    from contextasm.config.options import Options
+    from contextasm.checks.hosts.cuts import LostSection
+    from contextasm.checks.hosts.files import HostReading
+    from contextasm.checks.hosts.loaded import LoadedFile
+    from contextasm.config.input.options import Options
 
 HostOption = Annotated[
     str | None,
@@ -34,9 +34,9 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
 
     Raises `ContextasmError`, also for options of a request: no build is made.
     """
-    from contextasm.checks.host_files import read_host_files
+    from contextasm.checks.hosts.files import read_host_files
     from contextasm.cli.options import flag_names
-    from contextasm.config.host_loader import load_host
+    from contextasm.config.hosts.loader import load_host
     from contextasm.config.resolve import process_environment
     from contextasm.model import ContextasmError
 
@@ -93,7 +93,7 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
 
 
 def _tokens(sections: Sequence[LostSection]) -> int:
-    from contextasm.checks.host import lost_tokens
+    from contextasm.checks.hosts.report import lost_tokens
 
     return lost_tokens(sections)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_ty
 import typer
 
 from contextasm.cli.output import read_stdin
-from contextasm.config.options import Flag, Options
+from contextasm.config.input.options import Flag, Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild

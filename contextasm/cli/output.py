@@ -35,15 +35,15 @@ def read_stdin(where: str, kind: str) -> str:
 
 def shown(text: str) -> str:
     """The text as people may see it: without hidden and control characters and commands of CI, its secrets masked."""
-    from contextasm.text.cleaning import clean_text, without_ci_commands
+    from contextasm.text.cleaning.clean import clean_text, without_ci_commands
 
     return without_ci_commands(clean_text(text).text)
 
 
 def shown_line(message: str) -> str:
     """The message as people may see it, in one line whatever the names in it hold."""
-    from contextasm.text.cleaning import clean_text, without_ci_commands
-    from contextasm.text.templates import one_line
+    from contextasm.text.cleaning.clean import clean_text, without_ci_commands
+    from contextasm.text.names.templates import one_line
 
     return without_ci_commands(one_line(clean_text(message).text))
 
@@ -156,7 +156,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     """
     if not is_rich_terminal():
         return format_plain_table(header, rows, right)
-    from contextasm.text.cleaning import without_ci_commands
+    from contextasm.text.cleaning.clean import without_ci_commands
 
     rows = _clean_rows(rows)
     from io import StringIO
@@ -182,14 +182,14 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns of plain text, whatever standard output is; `right` as in `format_table`."""
     from contextasm.rendering.tables import format_columns
-    from contextasm.text.cleaning import without_ci_commands
+    from contextasm.text.cleaning.clean import without_ci_commands
 
     return without_ci_commands(format_columns(header, _clean_rows(rows), right))
 
 
 def _clean_rows(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    from contextasm.text.cleaning import clean_text
-    from contextasm.text.templates import one_line
+    from contextasm.text.cleaning.clean import clean_text
+    from contextasm.text.names.templates import one_line
 
     return [[one_line(clean_text(cell).text) for cell in row] for row in rows]
 
@@ -215,7 +215,7 @@ def format_json(value: object, indent: int | None = 2) -> str:
     import json
 
     from contextasm.model import CLEAN
-    from contextasm.text.cleaning import clean_value
+    from contextasm.text.cleaning.clean import clean_value
 
     return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=indent) + "\n"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextasm.cli.output import show_problems
+from typing import TYPE_CHECKING
+
+from contextasm.cli.output import show_problems, write_stderr
 
 OWNER = ("agent", "team", "workspace")
 """Fields of `Options` that name an owner."""
@@ -18,8 +20,41 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
 
     With `masked`, secrets are masked in the text.
     """
-    from contextasm.text.storable import storable_text
+    from contextasm.text.memories.writer import storable_text
 
     stored = storable_text(text, where, masks=masked)
     show_problems(stored.problems)
     return stored.text
+
+
+if TYPE_CHECKING:
+    from contextasm.workspace.editing.journal import Recovery
+    from contextasm.workspace.folder import Folder
+
+
+def recover_first(workspace: Folder, patience: float | None = None, *, edits: bool = True) -> None:
+    """Take back what an interrupted application has changed, and say so, before a command does its own work.
+
+    Where it can't be taken back, it says why, and the command goes on. Waits for the lock as `locked` does, but only
+    where an application has not ended; `edits` is as there. Raises `ContextasmError` as `locked` does.
+    """
+    from contextasm.workspace.editing.files import locked
+    from contextasm.workspace.editing.journal import is_unfinished
+
+    if not is_unfinished(workspace.root):
+        return
+    with locked(workspace, patience=patience, edits=edits) as recovery:
+        show_recovery(recovery)
+
+
+def show_recovery(recovery: Recovery) -> None:
+    """Say what became of an interrupted application; nothing where none was."""
+    if recovery.text:
+        write_stderr(f"ctxasm: {recovery.text}")
+
+
+def require_recovered(recovery: Recovery) -> None:
+    """Say that an interrupted application was taken back. Raises `ContextasmError` where it could not be."""
+    if recovery.blocked:
+        raise recovery.blocked
+    show_recovery(recovery)

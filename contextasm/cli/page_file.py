@@ -11,7 +11,7 @@ from contextasm.cli.output import write_stderr
 if TYPE_CHECKING:
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import Options
+    from contextasm.config.input.options import Options
     from contextasm.workspace.outputs import OutputFile
 
 
@@ -36,8 +36,8 @@ class PageFile(NamedTuple):
         `jobs` are the builds that are shown, `records` the records; what a build like one of them reads counts, too.
         """
         from contextasm.cli.build_options import with_options_of
+        from contextasm.config.input.options import Options
         from contextasm.config.inputs import build_inputs
-        from contextasm.config.options import Options
         from contextasm.config.resolve import process_environment
         from contextasm.model import ContextasmError
         from contextasm.workspace.atomic import refuse_unwritable

@@ -1,7 +1,7 @@
 """The approval lock: the files that instruct an agent, and how they differ from what `ctxasm.lock` approves.
 
 These are `ctxasm.yaml`, the rule files, the profile files of the workspace, and the files of locked layers. The text of
-the lock is in `text/lock_file.py`.
+the lock is in `text/data/lock_file.py`.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.config.layers import with_layer_changes
-from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.overrides import with_detected_profile
-from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES, load_settings_file, resolve_settings
-from contextasm.config.workspace_profiles import workspace_profiles
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import FILE, LOCK_FILE, RULE_FILES, load_settings_file, resolve_settings
+from contextasm.config.profiles.layers import with_layer_changes
+from contextasm.config.profiles.overrides import with_detected_profile
+from contextasm.config.profiles.workspace_profiles import workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
-from contextasm.retrieval.instruction_files import read_all_instruction_files, read_instruction_files
+from contextasm.retrieval.reading.instruction_files import read_all_instruction_files, read_instruction_files
 from contextasm.retrieval.registry import OPEN_SOURCES
-from contextasm.text.glob import matching_paths
-from contextasm.text.lock_file import parse_lock, quoted_path
-from contextasm.text.templates import fill_template, is_pattern, placeholders
-from contextasm.workspace.snapshot import ChangedInput, answer_digest
+from contextasm.text.data.lock_file import parse_lock, quoted_path
+from contextasm.text.names.glob import matching_paths
+from contextasm.text.names.templates import fill_template, is_pattern, placeholders
+from contextasm.workspace.recording import ChangedInput, answer_digest
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
     from contextasm.workspace.recording import RecordingWorkspace
 
 KIND_WORDS = {

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.config.facts import gather_facts
-from contextasm.config.options import Options, ProcessEnvironment, is_lock_required
-from contextasm.config.settings import FILE, RULE_FILES, Setting
-from contextasm.config.yaml_loader import YamlMapping
+from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
+from contextasm.config.input.settings import FILE, RULE_FILES, Setting
+from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
     Build,
     Context,
@@ -32,9 +32,9 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import RecordingWorkspace
 
 if TYPE_CHECKING:
-    from contextasm.config.detection import Detection
+    from contextasm.config.profiles.detection import Detection
     from contextasm.model import RuleEvaluation
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
 
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
@@ -141,8 +141,8 @@ def evaluate_rules(
     variables = _parse_variables(options.variables)
     if "rules" not in settings_file and not recording.list(RULE_FILES):
         return None
-    from contextasm.config.rule_layers import resolve_rule_layers  # here, as below: most workspaces have no rules
-    from contextasm.config.rules import load_rules
+    from contextasm.config.rules.layers import resolve_rule_layers  # here, as below: most workspaces have no rules
+    from contextasm.config.rules.rule_files import load_rules
     from contextasm.rules.evaluate import evaluate
 
     rules = load_rules(recording, settings_file)
@@ -202,8 +202,8 @@ def semantic_similarity(
     """
     if settings_file.get("embedder") is None:
         return None
-    from contextasm.config.embedder import describe_embedder, parse_embedder
-    from contextasm.config.trust import is_trusted, trust_advice
+    from contextasm.config.keys.embedder import describe_embedder, parse_embedder
+    from contextasm.config.keys.trust import is_trusted, trust_advice
 
     embedder = parse_embedder(settings_file)
     trusted = is_trusted(workspace.root, environment)
@@ -230,8 +230,8 @@ def make_summarizer(
     """
     if settings_file.get("summarizer") is None:
         return None
-    from contextasm.config.summarizer import parse_summarizer
-    from contextasm.config.trust import is_trusted, trust_advice
+    from contextasm.config.keys.embedder import parse_summarizer
+    from contextasm.config.keys.trust import is_trusted, trust_advice
     from contextasm.selection.summarizer import CommandSummarizer
     from contextasm.workspace.processes import run_program
 

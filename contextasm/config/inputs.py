@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.layers import with_layer_changes
-from contextasm.config.outputs import Output, parse_outputs
-from contextasm.config.profile_loader import load_profile, profile_files
-from contextasm.config.settings import FILE, LOCK_FILE, RULE_FILES
-from contextasm.config.yaml_loader import YamlMapping
+from contextasm.config.input.settings import FILE, LOCK_FILE, RULE_FILES
+from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.keys.outputs import Output, parse_outputs
+from contextasm.config.profiles.layers import with_layer_changes
+from contextasm.config.profiles.loader import load_profile, profile_files
 from contextasm.model import ContextasmError, Layer, Profile, Request
-from contextasm.retrieval.reading import FEEDBACK_FILES
+from contextasm.retrieval.reading.files import FEEDBACK_FILES
 from contextasm.retrieval.registry import OPEN_SOURCES, TEXT_SOURCES
-from contextasm.text.templates import fill_template, is_pattern
-from contextasm.workspace.editing.journal_file import FOLDER as JOURNAL_FOLDER
+from contextasm.text.names.templates import fill_template, is_pattern
+from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.inputs import InputFiles, InputPattern
 
@@ -126,7 +126,9 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
     build = prepared.build
     for layer in build.profile.layers:
         if OPEN_SOURCES.intersection(layer.query.sources):
-            from contextasm.retrieval.instruction_files import read_instruction_files  # here: few profiles have any
+            from contextasm.retrieval.reading.instruction_files import (
+                read_instruction_files,  # here: few profiles have any
+            )
 
             what = f"a context is made of this file, too: layer {layer.id} reads it"
             for path in read_instruction_files(build.workspace, layer, build.request).paths:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from contextasm.config import values
-from contextasm.config.settings import Setting
+from contextasm.config.input import values
+from contextasm.config.input.settings import Setting
 from contextasm.model import ContextasmError, Problem, Profile, Workspace
-from contextasm.text.matching import list_names
-from contextasm.text.templates import placeholders
+from contextasm.text.names.matching import list_names
+from contextasm.text.names.templates import placeholders
 
 OwnerKind = Literal["agent", "team"]
 

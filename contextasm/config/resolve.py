@@ -11,7 +11,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.config import values
 from contextasm.config.build import (
     Counters,
     PreparedBuild,
@@ -21,12 +20,13 @@ from contextasm.config.build import (
     semantic_similarity,
     unused_variables,
 )
-from contextasm.config.options import Options, ProcessEnvironment, parse_deadline, parse_filters
-from contextasm.config.overrides import layer_settings, limit_layers, resolve_profile, with_detected_profile
+from contextasm.config.input import values
+from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline, parse_filters
+from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
+from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.settings import Setting, load_settings_file, resolve_settings
+from contextasm.config.profiles.overrides import layer_settings, limit_layers, resolve_profile, with_detected_profile
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.config.yaml_loader import YamlMapping, load_yaml
 from contextasm.model import (
     CLEAN,
     Build,
@@ -41,20 +41,19 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning import clean_value
-from contextasm.text.decode import parse_data
+from contextasm.text.cleaning.clean import clean_value
+from contextasm.text.cleaning.decode import parse_data
 from contextasm.workspace.cache import is_cache_allowed
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git_commands import changed_files
-from contextasm.workspace.recording import RecordingWorkspace
-from contextasm.workspace.snapshot import answer_digest
+from contextasm.workspace.git.commands import changed_files
+from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 from contextasm.workspace.state import state_folder
 
 if TYPE_CHECKING:
-    from contextasm.config.detection import Detection
+    from contextasm.config.profiles.detection import Detection
     from contextasm.model import Rule, TokenCounter
     from contextasm.workspace.cache import TokenCountCache
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
     from contextasm.workspace.outputs import OutputFile
 
 
@@ -169,7 +168,7 @@ def _load_configuration(
     settings_file = load_settings_file(config)
     shared_by = ""
     if targets:
-        from contextasm.config.outputs import sharing_option  # here: most builds write no file
+        from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
 
         shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
@@ -241,7 +240,7 @@ def id_or_path(workspace: Folder | GitWorkspace, typed: str) -> str:
 
 def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...]:
     """The workspace's rules as written. Raises `ContextasmError` for files that can't be read or parsed."""
-    from contextasm.config.rules import load_rules
+    from contextasm.config.rules.rule_files import load_rules
 
     workspace = open_workspace(options, process)
     return load_rules(workspace, load_settings_file(workspace))
@@ -252,8 +251,8 @@ def current_goal(profile: Profile, workspace: Workspace, parse: Parse, request: 
     paths = [path for layer in profile.layers if "current-goal" in layer.query.sources for path in layer.query.paths]
     if not paths:
         return ""
-    from contextasm.retrieval.audience import visible_workspace
-    from contextasm.text.task_stack import parse_task_stack
+    from contextasm.retrieval.reading.audience import visible_workspace
+    from contextasm.text.data.task_stack import parse_task_stack
 
     workspace = visible_workspace(workspace, profile, request, parse)
     for path in paths:

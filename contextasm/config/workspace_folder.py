@@ -6,14 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextasm.config.options import Options, ProcessEnvironment
-from contextasm.config.settings import load_settings_file
-from contextasm.config.yaml_loader import YamlMapping
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import load_settings_file
+from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.workspace.folder import Folder, Overlay, find_workspace
 
 if TYPE_CHECKING:
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
@@ -44,7 +44,7 @@ def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | N
     """The nearest folder upwards that is a workspace; None for none."""
     if folder := find_workspace(process.folder):
         return folder
-    from contextasm.config.detection import find_detected  # here: most workspaces have settings or agents
+    from contextasm.config.profiles.detection import find_detected  # here: most workspaces have settings or agents
 
     profile = options.profile or process.environment.get("CTXASM_PROFILE", "")
     return find_detected(process.folder, process.environment, profile)
@@ -71,7 +71,7 @@ def attach_store(
     """
     if settings_file.get("memories") is None:
         return None
-    from contextasm.config.store import parse_store, store_overlay  # here: most workspaces have no store
+    from contextasm.config.keys.store import parse_store, store_overlay  # here: most workspaces have no store
 
     config = parse_store(settings_file)
     if not isinstance(workspace, Folder):

@@ -8,23 +8,23 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.host_loader import HookRule, Host, host_names, load_host
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.hosts.loader import HookRule, Host, host_names, load_host
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
-from contextasm.integrations.hook_host_texts import excluding, load_host_texts, without_host_texts
-from contextasm.integrations.hook_parts import cut_text, split_text
+from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
 from contextasm.model import Build, Context, ContextasmError, Problem, Profile
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
-from contextasm.text.cleaning import message_line
+from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
 from contextasm.text.json_reader import load_json
-from contextasm.text.templates import one_line
+from contextasm.text.names.templates import one_line
 
 MAX_PROMPT_UNITS = 2000
 """Most units of the answer to a prompt."""
@@ -269,3 +269,28 @@ def _with_matches_only(profile: Profile) -> Profile:
             limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
             layers.append(layer._replace(query=layer.query._replace(sources=sources), limits=limits))
     return profile._replace(layers=tuple(layers))
+
+
+def config_text(host: Host, call: HookCall) -> str:
+    """The settings of a host with hooks, as JSON: as many as `call` has parts at a session's start, one at each prompt.
+
+    The commands have the options of the call, also those that are typed as empty.
+    """
+    rule = host.hook
+    assert rule
+    words = ["ctxasm", "hook", "--for", host.name, *_option_words(call)]
+    numbers = range(1, call.parts + 1)
+    starts = [[*words, "--part", f"{number}/{call.parts}"] for number in numbers] if call.parts > 1 else [words]
+    hooks = {rule.start: [_group(rule, starts, rule.matcher)], rule.prompt: [_group(rule, [words], "")]}
+    return json.dumps({"hooks": hooks}, indent=2) + "\n"
+
+
+def _group(rule: HookRule, commands: Sequence[Sequence[str]], matcher: str) -> dict[str, object]:
+    hooks = [{"type": "command", "command": shlex.join(words), "timeout": rule.timeout} for words in commands]
+    return {"matcher": matcher, "hooks": hooks} if matcher else {"hooks": hooks}
+
+
+def _option_words(call: HookCall) -> list[str]:
+    typed = {**call.options._asdict(), "limit": call.limit}
+    flags = {f"--{name}": value for name, value in typed.items() if value not in (None, (), False)}
+    return [word for flag, value in flags.items() for word in ([flag] if value is True else [flag, str(value)])]

@@ -79,8 +79,8 @@ def ctxasm_build(agent: str = "", team: str = "", topic: str = "", budget: str =
 def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> str:
     """Find the memories of a workspace that match a query: one a line, with its id and place."""
     from contextasm import ContextasmError, api
-    from contextasm.text.cleaning import message_line
-    from contextasm.text.templates import one_line
+    from contextasm.text.cleaning.clean import message_line
+    from contextasm.text.names.templates import one_line
 
     try:
         request = LlmArgument(agent or None, team or None).request()
@@ -100,8 +100,8 @@ def _build(argument: LlmArgument) -> Context:
 
     from contextasm import ContextasmError, api
     from contextasm.rendering.wording import problem_line
-    from contextasm.text.cleaning import message_line
-    from contextasm.text.templates import one_line
+    from contextasm.text.cleaning.clean import message_line
+    from contextasm.text.names.templates import one_line
 
     try:
         context = api.build(**argument.request())

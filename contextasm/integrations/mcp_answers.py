@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from contextasm.api import RequestOptions
+from contextasm.config.input.values import describe_value, require_known
+from contextasm.model import ContextasmError, Problem, failure_words
+from contextasm.rendering.wording import problem_line
+from contextasm.text.cleaning.clean import LONGEST_WORD, message_line, shown_name
+from contextasm.text.names.templates import one_line
 
 
 class ServedWorkspace(NamedTuple):
@@ -100,3 +107,104 @@ class Logged(BaseModel):
 
     path: str
     problems: list[str]
+
+
+FIXED_NAMES = ("agent", "team", "profile", "audience", "workspace")
+"""Names that clients may try to give, and that the command line of the server can fix."""
+
+
+def refuse_arguments(given: Collection[str], known: Collection[str], where: str) -> None:
+    """Raise `ContextasmError` for the first argument that a tool or prompt does not take; `where` is its name."""
+    for name in given:
+        if name in FIXED_NAMES and name not in known:
+            what = "the command line of this server fixes it"
+            raise ContextasmError(f"{where}: {name}", what, "leave the argument out")
+        if name not in known:
+            require_known(shown_name(name), known, where, "argument")
+
+
+def refuse_unnamed(name: str, known: Collection[str], kind: str) -> None:
+    """Raise `ContextasmError` for a tool or a prompt that the server does not have; `kind` says which of both."""
+    require_known(shown_name(name), known, "ctxasm mcp", kind)
+
+
+def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, where: str = "") -> str:
+    """The line for a client of an error that a handler raised, or of what is behind an error of the SDK.
+
+    `schema` has the properties of the arguments, for those of a wrong type, and `where` is the name of the tool.
+    """
+    cause: BaseException = error
+    while cause.__cause__ is not None and not isinstance(cause, ContextasmError | ValidationError):
+        cause = cause.__cause__
+    if isinstance(cause, ValidationError):
+        cause = _misfit(cause, (schema or {}).get("properties", {}), where)
+    return one_line(message_line(in_words_of_clients(failure_words(cause))))
+
+
+def problem_words(problems: Iterable[Problem]) -> list[str]:
+    """The line of each problem, for a client."""
+    return [in_words_of_clients(problem_line(problem)) for problem in problems]
+
+
+def in_words_of_clients(line: str) -> str:
+    """A message whose hints name options and commands, with the arguments and tools that a client has instead.
+
+    What only the command line of the server can change, the message says so. Commands for a person stay.
+    """
+    for typed, words in _CLIENT_WORDS.items():
+        line = line.replace(typed, words)
+    parts = line.split("`")
+    parts[::2] = [_OPTION.sub(r"\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+_CLIENT_WORDS: Mapping[str, str] = {
+    "with -a NAME": "in the argument agent",
+    "with -t NAME": "in the argument team",
+    " or -t NAME": " or the argument team",
+    "with -w DIR": "with -w DIR on the command line of this server",
+    ", or use --all": "",
+    "with -p": "with -p on the command line of this server",
+    "name another file with --file, or leave it out": "have the file corrected",
+    ", or name another file with --file": "",
+    "`ctxasm search` shows": "search_memories shows",
+    "`ctxasm explain` lists": "explain_context lists",
+    "`ctxasm build --topic WORDS` shows": "build_context with a topic shows",
+}
+"""Parts of hints for the command line, and what they are for a client of the server."""
+
+_OPTION = re.compile(r"(?<!\S)--(agent|team|topic|budget|supersedes)\b")
+"""Options whose names are those of arguments."""
+
+
+def _misfit(error: ValidationError, properties: Mapping[str, Any], where: str) -> ContextasmError:
+    """The first value that does not fit its schema."""
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else "arguments"
+    expected = _expected(properties.get(name, {}))
+    if first["type"] == "missing":
+        return ContextasmError(f"{where}: {name}", "is missing", f"give {expected}")
+    return ContextasmError(f"{where}: {name}", _described(first["input"]), f"give {expected}")
+
+
+def _described(value: object) -> str:
+    """A value that does not fit, or its length where that is what does not fit."""
+    if isinstance(value, str | list) and len(value) > LONGEST_WORD:
+        return f"has {len(value):,} {'characters' if isinstance(value, str) else 'values'}"
+    return f"{describe_value(value)} can't be used here"
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    """The values that a schema of an argument takes, in words."""
+    if "anyOf" in schema:
+        return " or ".join(map(_expected, schema["anyOf"]))
+    kind = _KINDS.get(schema.get("type", ""), "another value")
+    if "maximum" in schema:
+        return f"{kind} from {schema['minimum']} to {schema['maximum']}"
+    if "maxLength" in schema:
+        least = f"{schema['minLength']} to " if "minLength" in schema else "at most "
+        return f"{kind} of {least}{schema['maxLength']:,} characters"
+    return f"{kind}, {schema['maxItems']} at most" if "maxItems" in schema else kind
+
+
+_KINDS = {"string": "a text", "integer": "a whole number", "number": "a number", "array": "a list of texts"}

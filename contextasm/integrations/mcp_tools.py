@@ -17,15 +17,21 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, Strict
 
 from contextasm import api
-from contextasm.config.values import LONGEST_NAME
-from contextasm.integrations.mcp_answers import Explanation, Hit, Hits, Logged, Remembered, ServedWorkspace
-from contextasm.integrations.mcp_refusals import problem_words
+from contextasm.config.input.values import LONGEST_NAME
+from contextasm.integrations.mcp_answers import (
+    Explanation,
+    Hit,
+    Hits,
+    Logged,
+    Remembered,
+    ServedWorkspace,
+    problem_words,
+)
 from contextasm.model import Context, ContextasmError, Memory
 from contextasm.rendering.formats import decision_data
-from contextasm.rendering.receipt import receipt
-from contextasm.text.cleaning import shown_name
-from contextasm.text.memory_values import LONGEST_VALUE, MOST_ITEMS
-from contextasm.text.storable import LONGEST_TEXT
+from contextasm.rendering.wording import receipt
+from contextasm.text.cleaning.clean import shown_name
+from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, MOST_ITEMS
 
 MOST_DECISIONS = 200
 """Decisions in one answer; the others are counted."""

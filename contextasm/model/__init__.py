@@ -4,7 +4,12 @@ No step's decisions are made here. Named tuples, not dataclasses: making a froze
 and a build needs forty of them (measured; benchmarks/run.py).
 """
 
+from contextasm.model.build import AUDIENCES as AUDIENCES
+from contextasm.model.build import PERSONAL as PERSONAL
+from contextasm.model.build import SHARED as SHARED
 from contextasm.model.build import Build as Build
+from contextasm.model.build import Filters as Filters
+from contextasm.model.build import Request as Request
 from contextasm.model.build import RunSources as RunSources
 from contextasm.model.build import SourceQuery as SourceQuery
 from contextasm.model.build import SourceTask as SourceTask
@@ -38,8 +43,12 @@ from contextasm.model.errors import Problem as Problem
 from contextasm.model.errors import ProgramFailed as ProgramFailed
 from contextasm.model.errors import failure_words as failure_words
 from contextasm.model.errors import timed_out_layers as timed_out_layers
+from contextasm.model.fragment import CONTRAST as CONTRAST
+from contextasm.model.fragment import DECAY as DECAY
+from contextasm.model.fragment import MIN_MATCH as MIN_MATCH
 from contextasm.model.fragment import OUTCOME as OUTCOME
 from contextasm.model.fragment import PIN_FIELD as PIN_FIELD
+from contextasm.model.fragment import PRIOR_WEIGHT as PRIOR_WEIGHT
 from contextasm.model.fragment import Fact as Fact
 from contextasm.model.fragment import Fragment as Fragment
 from contextasm.model.fragment import FragmentDisplay as FragmentDisplay
@@ -48,8 +57,18 @@ from contextasm.model.fragment import Location as Location
 from contextasm.model.fragment import Nesting as Nesting
 from contextasm.model.fragment import Reason as Reason
 from contextasm.model.fragment import RetrievalResult as RetrievalResult
+from contextasm.model.fragment import Score as Score
 from contextasm.model.fragment import Verdict as Verdict
+from contextasm.model.fragment import credibility as credibility
+from contextasm.model.fragment import least_similarity as least_similarity
+from contextasm.model.fragment import memory_score as memory_score
+from contextasm.model.fragment import recency as recency
+from contextasm.model.fragment import weighted_total as weighted_total
+from contextasm.model.profile import AfterRules as AfterRules
+from contextasm.model.profile import Condition as Condition
 from contextasm.model.profile import Conflicts as Conflicts
+from contextasm.model.profile import Effect as Effect
+from contextasm.model.profile import Facts as Facts
 from contextasm.model.profile import Layer as Layer
 from contextasm.model.profile import LayerDisplay as LayerDisplay
 from contextasm.model.profile import Limits as Limits
@@ -58,6 +77,10 @@ from contextasm.model.profile import Overflow as Overflow
 from contextasm.model.profile import Profile as Profile
 from contextasm.model.profile import Query as Query
 from contextasm.model.profile import Ranking as Ranking
+from contextasm.model.profile import Rule as Rule
+from contextasm.model.profile import RuleEvaluation as RuleEvaluation
+from contextasm.model.profile import RuleTrace as RuleTrace
+from contextasm.model.profile import Target as Target
 from contextasm.model.protocols import LABEL_KINDS as LABEL_KINDS
 from contextasm.model.protocols import ChosenEntry as ChosenEntry
 from contextasm.model.protocols import EmbedderConfig as EmbedderConfig
@@ -80,26 +103,3 @@ from contextasm.model.protocols import Summarizer as Summarizer
 from contextasm.model.protocols import SummarizerConfig as SummarizerConfig
 from contextasm.model.protocols import T as T
 from contextasm.model.protocols import TokenCounter as TokenCounter
-from contextasm.model.request import AUDIENCES as AUDIENCES
-from contextasm.model.request import PERSONAL as PERSONAL
-from contextasm.model.request import SHARED as SHARED
-from contextasm.model.request import Filters as Filters
-from contextasm.model.request import Request as Request
-from contextasm.model.rule import AfterRules as AfterRules
-from contextasm.model.rule import Condition as Condition
-from contextasm.model.rule import Effect as Effect
-from contextasm.model.rule import Facts as Facts
-from contextasm.model.rule import Rule as Rule
-from contextasm.model.rule import RuleEvaluation as RuleEvaluation
-from contextasm.model.rule import RuleTrace as RuleTrace
-from contextasm.model.rule import Target as Target
-from contextasm.model.score import CONTRAST as CONTRAST
-from contextasm.model.score import DECAY as DECAY
-from contextasm.model.score import MIN_MATCH as MIN_MATCH
-from contextasm.model.score import PRIOR_WEIGHT as PRIOR_WEIGHT
-from contextasm.model.score import Score as Score
-from contextasm.model.score import credibility as credibility
-from contextasm.model.score import least_similarity as least_similarity
-from contextasm.model.score import memory_score as memory_score
-from contextasm.model.score import recency as recency
-from contextasm.model.score import weighted_total as weighted_total

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from contextasm.model.build import Request
 from contextasm.model.document import Document, Span
 from contextasm.model.errors import Problem
 from contextasm.model.fragment import OUTCOME, Reason
-from contextasm.model.request import Request
-from contextasm.model.rule import RuleTrace
+from contextasm.model.profile import RuleTrace
 
 INCOMPLETE = {"shortened", "truncated", "dropped"}
 """Outcomes of candidate fragments that are not shown whole."""

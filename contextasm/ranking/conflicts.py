@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Fragment, Problem, Profile, Reason
-from contextasm.text.matching import list_names
+from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import fingerprint
 
 MINOR = 0.3

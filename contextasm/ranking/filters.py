@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import Document, Filters, Fragment, Layer, Profile, Reason, RetrievalResult
-from contextasm.text.archived_paths import is_named
-from contextasm.text.secret_scanner import count_masks
+from contextasm.text.cleaning.secrets.scanner import count_masks
+from contextasm.text.names.archived_paths import is_named
 
 TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
 """The filter of types that applies to the fragments of a source."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from contextasm.records.diff import Difference, Shift, Side
-from contextasm.records.diff_report import layer_words, shift_place, shift_reason, summary
-from contextasm.rendering.context_page import owner_words, problem_section, request_line
-from contextasm.rendering.fragment_texts import FragmentTexts
-from contextasm.rendering.page import element, lines_of_text, page, words
-from contextasm.rendering.page_files import MAX_FILES_BYTES, MAX_LINE
-from contextasm.rendering.page_fragments import MAX_BEGINNING, MAX_FRAGMENT_BYTES, MAX_FRAGMENTS, limit_words
-from contextasm.rendering.page_layers import NamedContext, layer_bars, layer_table
-from contextasm.text.cleaning import clean_text
+from contextasm.records.diff import Difference, Shift, Side, layer_words, shift_place, shift_reason, summary
+from contextasm.rendering.context_page import MAX_FILES_BYTES, MAX_LINE, owner_words, problem_section, request_line
+from contextasm.rendering.page import NamedContext, element, layer_bars, layer_table, lines_of_text, page, words
+from contextasm.rendering.page_fragments import (
+    MAX_BEGINNING,
+    MAX_FRAGMENT_BYTES,
+    MAX_FRAGMENTS,
+    FragmentTexts,
+    limit_words,
+)
+from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
 
 _AROUND = 3

@@ -10,8 +10,8 @@ from contextasm.model import ContextasmError, Document, Workspace
 from contextasm.records.record import Record
 from contextasm.records.replay import load_record_id, stored_inputs
 from contextasm.rendering.metrics import context_metrics
-from contextasm.text.feedback import Feedback
-from contextasm.text.matching import nearest
+from contextasm.text.data.feedback import Feedback
+from contextasm.text.names.matching import nearest
 
 _SHOWN = {"included", "shortened", "truncated"}
 """Outcomes of fragments of which something is in the context."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from contextasm import __version__
 from contextasm.config.build import PreparedBuild
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import (
     Build,
     Context,
@@ -26,7 +26,6 @@ from contextasm.model import (
     timed_out_layers,
 )
 from contextasm.pipeline import assemble
-from contextasm.records.answers import with_recorded_answers
 from contextasm.records.record import (
     BuildFacts,
     Chosen,
@@ -35,15 +34,15 @@ from contextasm.records.record import (
     encode_record,
     parse_record,
     parse_record_id,
+    with_recorded_answers,
 )
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import ENCODINGS
-from contextasm.text.decode import decode_document
+from contextasm.text.cleaning.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.recording import Read
-from contextasm.workspace.snapshot import ChangedInput, changed_inputs
+from contextasm.workspace.recording import ChangedInput, Read, changed_inputs
 from contextasm.workspace.state import STATE_FOLDER, state_folder
 
 _MIN_DIGITS = 4

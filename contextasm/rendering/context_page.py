@@ -2,16 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, groupby, takewhile
+from typing import NamedTuple
 
-from contextasm.model import SHARED, Context, Problem
-from contextasm.rendering.fragment_texts import FragmentTexts
-from contextasm.rendering.page import element, page, words
-from contextasm.rendering.page_files import file_list
-from contextasm.rendering.page_fragments import fragment_list
-from contextasm.rendering.page_layers import NamedContext, layer_bars, layer_table
-from contextasm.rendering.receipt import receipt
-from contextasm.rendering.wording import problem_line
+from contextasm.model import SHARED, Context, Decision, Problem, Span
+from contextasm.rendering.page import NamedContext, element, layer_bars, layer_table, lines_of_text, page, words
+from contextasm.rendering.page_fragments import FragmentTexts, fragment_list
+from contextasm.rendering.wording import problem_line, receipt
+from contextasm.text.graphemes import clipped
+
+MAX_FILE_BYTES = 100_000
+"""Number of bytes of one file's text on a page."""
+
+MAX_FILES_BYTES = 1_000_000
+"""Number of bytes of all files' texts on a page."""
+
+MAX_LINE = 2000
+"""Number of characters of one line."""
+
+SHOWN, LOST, NO_FRAGMENT = "shown", "lost", "in no fragment"
+
+
+class _State(NamedTuple):
+    """The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the contexts that show it."""
+
+    kind: str
+    names: tuple[str, ...] = ()
+    """Names of the contexts that show it; empty where all do."""
+
+
+class FileList(NamedTuple):
+    """The files of a page."""
+
+    html: str
+    anchors: Mapping[str, str]
+    """The name of each file's place on the page, by path; files that are only counted have none."""
+
+
+def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> FileList:
+    """Each opened file with its lines, folded; those beyond the room of a page are counted."""
+    by_path: dict[str, list[list[Decision]]] = {path: [[] for _ in contexts] for path in texts.paths}
+    for place, each in enumerate(contexts):
+        for decision in each.context.decisions:
+            if decision.path in by_path:
+                by_path[decision.path][place].append(decision)
+    names = [each.name for each in contexts]
+    parts: list[str] = []
+    anchors: dict[str, str] = {}
+    room = MAX_FILES_BYTES
+    for number, (path, decisions) in enumerate(by_path.items(), 1):
+        start, lines = texts.lines(path)
+        states = _states(start, lines, decisions, names)
+        part = _file_part(path, f"file-{number}", states, _file_body(start, lines, states, min(room, MAX_FILE_BYTES)))
+        room -= len(part.encode())
+        if room < 0:
+            parts.append(element("p", f"{len(by_path) - number + 1:,} more files are not on this page", class_="more"))
+            break
+        parts.append(part)
+        anchors[path] = f"file-{number}"
+    return FileList("\n".join(parts), anchors)
+
+
+def _states(
+    start: int, lines: Sequence[str], decisions: Sequence[Sequence[Decision]], names: Sequence[str]
+) -> Sequence[_State]:
+    """The outcome of each line; a blank line goes with the line above it."""
+    first, stop = start, start + len(lines)
+    covered = _numbers((decision.lines for own in decisions for decision in own), first, stop)
+    shown = [_numbers((span for decision in own for span in decision.kept), first, stop) for own in decisions]
+    states: list[_State] = []
+    for number, line in enumerate(lines, start):
+        own = tuple(name for name, numbers in zip(names, shown, strict=True) if number in numbers)
+        state = _State(SHOWN, () if len(own) == len(names) else own) if own else _State(LOST)
+        if not own and number not in covered:
+            state = _State(NO_FRAGMENT)
+        states.append(states[-1] if states and not line.strip() else state)
+    return states
+
+
+def _numbers(spans: Iterator[Span], first: int, stop: int) -> set[int]:
+    return {number for start, end in spans for number in range(max(start, first), min(end + 1, stop))}
+
+
+def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room: int) -> str:
+    """The runs of lines with one fate as HTML, as many lines as `room` bytes hold."""
+    runs: list[str] = []
+    number = 0
+    for state, group in groupby(zip(states, lines, strict=True), key=lambda pair: pair[0]):
+        members = [clipped(line, MAX_LINE) for _, line in group]
+        room -= len(_run(start + number, [], state).encode()) + 2 * len(str(len(lines)))
+        fitting = _lines_that_fit(members, room)
+        if fitting:
+            runs.append(_run(start + number, members[:fitting], state))
+            room -= sum(map(_size, members[:fitting]))
+            number += fitting
+        if fitting < len(members):
+            rest = f"{len(lines) - number:,} more lines are not on this page"
+            return "\n".join((*runs, element("p", rest, class_="more")))
+    return "\n".join(runs)
+
+
+def _lines_that_fit(lines: Sequence[str], room: int) -> int:
+    """The number of lines, from the first on, that `room` bytes of HTML hold."""
+    sizes = accumulate(map(_size, lines))
+    return sum(1 for _ in takewhile(lambda size: size <= room, sizes))
+
+
+def _size(line: str) -> int:
+    """Bytes of a line in HTML, with its line end."""
+    return len(lines_of_text(line).encode()) + 1
+
+
+def _run(number: int, lines: Sequence[str], state: _State) -> str:
+    last = number + len(lines) - 1
+    place = f"{number}" if last == number else f"{number}–{last}"
+    fate = f"{state.kind} with {', '.join(state.names)}" if state.names else state.kind
+    css = {SHOWN: "part" if state.names else "", LOST: "lost", NO_FRAGMENT: "lost none"}[state.kind]
+    label = element("span", f"{place} {words(fate)}", class_="fate")
+    return f'<div class="run {css}">{label}<pre>{lines_of_text(chr(10).join(lines))}</pre></div>'
+
+
+def _file_part(path: str, anchor: str, states: Sequence[_State], body: str) -> str:
+    shown = sum(state.kind == SHOWN for state in states)
+    lost = len(states) - shown
+    figures = f"{shown:,} line{'s' * (shown != 1)} shown" + (f", {lost:,} not" if lost else "")
+    title = f"{element('span', words(path), class_='place')} <small>{figures}</small>"
+    return f'<details><summary>{title}</summary>\n<div id="{anchor}">\n{body}\n</div></details>'
+
 
 MAX_PROBLEMS = 200
 """Number of problems that a page lists."""

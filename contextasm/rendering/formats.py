@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from contextasm.model import Context, Decision, Request, RuleTrace, Section
 from contextasm.rendering.frame import render_document
-from contextasm.text.secret_scanner import count_masks
+from contextasm.text.cleaning.secrets.scanner import count_masks
 
 SCHEMA = "ctxasm.context/1"
 MANIFEST_SCHEMA = "ctxasm.manifest/1"

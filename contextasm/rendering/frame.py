@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from contextasm.model import Omission, Section, SectionFormat
-from contextasm.text.markdown import heading
-from contextasm.text.templates import one_line
+from contextasm.text.markdown.blocks import heading
+from contextasm.text.names.templates import one_line
 
 MARKER = "... [truncated]"
 """Marker in place of omitted text (digest 1.1)."""

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from contextasm.model import Context, timed_out_layers
-from contextasm.text.coherence import MAX_COMPARED, common_share, words_of
+from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
 
 _CONFLICT_PENALTY = 0.1
 """Loss of coherence for each unresolved conflict."""

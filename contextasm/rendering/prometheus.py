@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from contextasm.model import OUTCOME, TIMEOUT, Context, LayerUsage
 from contextasm.rendering.metrics import ContextMetrics, context_metrics
-from contextasm.text.cleaning import shown_name
+from contextasm.text.cleaning.clean import shown_name
 
 Labels = Mapping[str, str]
 """Values by the names of their labels; an empty value is as good as no label, and is left out."""

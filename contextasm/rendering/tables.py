@@ -7,9 +7,8 @@ from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
 from contextasm.rendering.frame import SECTIONS
-from contextasm.rendering.receipt import token_parts
-from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words
-from contextasm.text.templates import one_line
+from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words, token_parts
+from contextasm.text.names.templates import one_line
 
 Rows = Sequence[Sequence[str]]
 

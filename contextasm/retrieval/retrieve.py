@@ -21,10 +21,10 @@ from contextasm.model import (
     SourceQuery,
     SourceTask,
 )
-from contextasm.retrieval.reading import with_cleaning
+from contextasm.retrieval.reading.files import with_cleaning
 from contextasm.retrieval.registry import SOURCES
-from contextasm.text.cleaning import HIDDEN_TEXT, hidden_problems
-from contextasm.text.templates import placeholders
+from contextasm.text.cleaning.clean import HIDDEN_TEXT, hidden_problems
+from contextasm.text.names.templates import placeholders
 
 SOURCE_SHARE = 0.8
 """Share of a deadline after which sources are late; the rest is for assembly (digest 4.1)."""

@@ -20,8 +20,8 @@ from contextasm.model import (
     timed_out_layers,
 )
 from contextasm.retrieval.registry import OPEN_SOURCES, SCORE_PARTS
-from contextasm.text.archived_paths import is_named
-from contextasm.text.matching import nearest
+from contextasm.text.names.archived_paths import is_named
+from contextasm.text.names.matching import nearest
 
 Results = Mapping[str, RetrievalResult]
 """Results of retrieval, by layer id."""

@@ -24,7 +24,7 @@ from contextasm.model import (
 )
 from contextasm.rules.evaluate import boost_factor, effects_of_rule, effects_on, is_target, winning_claim
 from contextasm.rules.pins import PINS, is_pinnable, pin_rank, pins_outside_layers, split_at_headings
-from contextasm.text.archived_paths import known_ids, known_paths
+from contextasm.text.names.archived_paths import known_ids, known_paths
 
 _LostEffect = tuple[str, Reason]
 """Name of a rule, and the reason why an effect of it came to nothing."""

@@ -11,7 +11,7 @@ from functools import partial
 
 from contextasm.model import LABEL_KINDS, EntryChoice, EntryChoices, EntryOutcome, Reason, RuleEvaluation, Target
 from contextasm.rules.evaluate import boost_factor, effects_of_targets, is_target, winning_claim
-from contextasm.text.archived_paths import known_paths
+from contextasm.text.names.archived_paths import known_paths
 
 
 def choose_entries(evaluation: RuleEvaluation) -> EntryChoices | None:

@@ -12,7 +12,7 @@ from math import prod
 
 from contextasm.model import Effect, Facts, Reason, Rule, RuleEvaluation, Target
 from contextasm.rules.operators import ALL_PATTERNS_SECONDS, OPERATORS, PATTERN_SECONDS, casefold_words, matches_pattern
-from contextasm.text.glob import glob_matches
+from contextasm.text.names.glob import glob_matches
 
 MOST_WEIGHT = 1e6
 """Largest product of boosts, so that no score becomes infinite."""

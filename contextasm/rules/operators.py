@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from unicodedata import category, normalize
 
-from contextasm.text.dates import parse_date
+from contextasm.text.names.dates import parse_date
 
 Words = tuple[str, ...]
 

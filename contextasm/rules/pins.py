@@ -20,9 +20,8 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
-from contextasm.text.archived_paths import known_ids, known_paths, list_archived
-from contextasm.text.markdown import heading, trimmed
-from contextasm.text.passage import passage
+from contextasm.text.markdown.blocks import heading, passage, trimmed
+from contextasm.text.names.archived_paths import known_ids, known_paths, list_archived
 
 PINS = Layer(
     "pins",

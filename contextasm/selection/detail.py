@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from contextasm.text.markdown import TextBlock, blocks, is_structural, is_underline, list_mark
+from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark
 
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""

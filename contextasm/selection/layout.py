@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from contextasm.model import Fragment, Location, Marker, Omission, Span
 from contextasm.selection.detail import DetailForm
-from contextasm.text.literals import open_literal
-from contextasm.text.markdown import is_underline
+from contextasm.text.markdown.blocks import is_underline
+from contextasm.text.markdown.literals import open_literal
 
 
 class LineRange(NamedTuple):

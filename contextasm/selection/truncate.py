@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from contextasm.model import Fragment, TokenCounter
 from contextasm.selection.layout import Excerpt, LineRange
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
+from contextasm.text.markdown.blocks import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterable
 
-from contextasm.text.templates import one_line
+from contextasm.text.names.templates import one_line
 
 _LONE_BOUNDS = (
     *(0x20, 0x300),  # Latin

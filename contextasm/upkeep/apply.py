@@ -14,15 +14,14 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeAlias
 
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
-from contextasm.text.decode import decode_document
-from contextasm.text.private_parts import private_lines
-from contextasm.upkeep.action import Action, Edit, Move
-from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.private_parts import private_lines
+from contextasm.upkeep.archives.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
+from contextasm.upkeep.base.action import Action, Edit, Move
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import FileChange, make_changes
-from contextasm.workspace.editing.journal_file import Journal
+from contextasm.workspace.editing.journal import FileChange, Journal, make_changes
 from contextasm.workspace.editing.upkeep_files import current_content, refuse_unwritable_path
 
 _USUAL_MODE = 0o644

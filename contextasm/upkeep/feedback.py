@@ -11,18 +11,18 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.config.options import ProcessEnvironment
-from contextasm.config.overrides import resolve_profile
-from contextasm.config.profile_loader import is_profile_path
-from contextasm.config.rules import load_rules
-from contextasm.config.settings import resolve_settings
+from contextasm.config.input.options import ProcessEnvironment
+from contextasm.config.input.settings import resolve_settings
+from contextasm.config.profiles.loader import is_profile_path
+from contextasm.config.profiles.overrides import resolve_profile
+from contextasm.config.rules.rule_files import load_rules
 from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
-from contextasm.retrieval.feedback import read_feedback
+from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.retrieval.registry import SCORE_PARTS
-from contextasm.text.feedback import Feedback
-from contextasm.upkeep.action import Action
-from contextasm.upkeep.upkeep_input import UpkeepInput
+from contextasm.text.data.feedback import Feedback
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.base.upkeep_input import UpkeepInput
 
 FEEDBACK_DAYS = 30
 """Age in days up to which feedback counts: an older line may be on settings that have changed since."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from contextasm.rendering.prometheus import Sample, Series
-from contextasm.upkeep.action import Action
+from contextasm.upkeep.base.action import Action
 
 
 def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> Iterator[Series]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
+from contextasm.config.build import make_summarizer
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import load_settings_file, resolve_settings
+from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
+from contextasm.config.keys.upkeep import parse_upkeep
+from contextasm.config.profiles.workspace_profiles import workspace_profiles
+from contextasm.config.resolve import resolve_date
+from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
-from contextasm.upkeep.action import Action
+from contextasm.retrieval.reading.audience import private_patterns
+from contextasm.upkeep.archives.logs import plan_logs
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.upkeep.feedback import feedback_problems, plan_feedback
-from contextasm.upkeep.logs import plan_logs
-from contextasm.upkeep.memories import plan_memories
-from contextasm.upkeep.retention import plan_retention
-from contextasm.upkeep.upkeep_input import UpkeepInput
+from contextasm.upkeep.memories.planner import plan_memories
+from contextasm.upkeep.retention.planner import plan_retention
+from contextasm.workspace.folder import Folder
 
 
 class Plan(NamedTuple):
@@ -32,3 +45,39 @@ def make_plan(upkeep: UpkeepInput) -> Plan:
     actions = {action.id: action for action in chain(early, plan_retention(upkeep, early), plan_feedback(upkeep))}
     problems = (*upkeep.memory_files.problems, *upkeep.files.problems, *feedback_problems(upkeep))
     return Plan(tuple(actions.values()), problems)
+
+
+def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput:
+    """The input for the workspace and the day of the options. Raises `ContextasmError` for settings that are wrong.
+
+    The summarizer of a workspace that the person does not trust runs nothing.
+    """
+    workspace = open_workspace(options, process)
+    settings_file = load_settings_file(workspace)
+    attach_store(workspace, settings_file, process, offline=True)  # its memories are left alone: no server is asked
+    settings = resolve_settings({"date": options.date, "tz": options.tz}, process.environment, settings_file)
+    today = resolve_date(settings, process).value
+    assert isinstance(today, date)
+    return UpkeepInput(
+        workspace=workspace,
+        settings=parse_upkeep(settings_file),
+        settings_file=settings_file,
+        today=today,
+        parse_yaml=load_yaml,
+        summarizer=make_summarizer(settings_file, workspace, process, None),
+        memory_files=MemoryFiles(workspace, load_yaml, _private_paths(workspace, settings_file)),
+    )
+
+
+def _private_paths(workspace: Folder, settings_file: YamlMapping) -> Sequence[str]:
+    """Patterns of the private layers of all profiles of the workspace: a plan depends on no variable of the process."""
+    process = ProcessEnvironment({}, Path(workspace.root), lambda: 0.0)  # no day is asked for
+    settings = resolve_settings({}, {}, settings_file)
+    profiles = workspace_profiles(settings, settings_file, workspace, process, {})
+    return [*dict.fromkeys(pattern for profile in profiles for pattern in private_patterns(profile))]
+
+
+def read_again(upkeep: UpkeepInput) -> UpkeepInput:
+    """The same input over the files as they are now; the settings stay."""
+    workspace = Folder(Path(upkeep.workspace.root), upkeep.workspace.overlay)
+    return upkeep._replace(workspace=workspace, memory_files=upkeep.memory_files.read_again(workspace))

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contextasm.model import ContextasmError
-from contextasm.upkeep.action import Action
 from contextasm.upkeep.apply import Applied, apply_actions
-from contextasm.upkeep.plan import make_plan
-from contextasm.upkeep.prepare import read_again
-from contextasm.upkeep.retention import RETENTION_VERBS
-from contextasm.upkeep.upkeep_input import UpkeepInput
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.base.upkeep_input import UpkeepInput
+from contextasm.upkeep.plan import make_plan, read_again
+from contextasm.upkeep.retention.planner import RETENTION_VERBS
 from contextasm.workspace.editing.journal import withdraw
 
 MOST_ROUNDS = 10

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.text.glob import TreeEntry, glob_matches, list_matching
+from contextasm.text.names.glob import TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import BLOCK_SUFFIXES, FileIdentity, OutputFile, file_identity
 

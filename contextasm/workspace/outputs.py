@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 from contextasm.model import ContextasmError
-from contextasm.text.managed_block import find_block, with_block
+from contextasm.text.markdown.managed_block import find_block, with_block
 from contextasm.workspace.reading import MISSING, file_bytes
 
 BLOCK_SUFFIXES = (".md", ".mdc", ".markdown")

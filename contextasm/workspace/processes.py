@@ -1,7 +1,7 @@
 """Programs that a workspace's settings name, run without a shell and never beyond their deadline.
 
 Each runs in the workspace's folder, in a session of its own; when its output is no longer read, it and all that it has
-started in that session is killed. Whether a program may be run at all is decided in `config/trust.py`.
+started in that session is killed. Whether a program may be run at all is decided in `config/keys/trust.py`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _running(
     import subprocess
 
     try:
-        process = subprocess.Popen(  # noqa: S603 - the person has allowed it (config/trust.py)
+        process = subprocess.Popen(  # noqa: S603 - the person has allowed it (config/keys/trust.py)
             command,
             cwd=folder,
             env=dict(environment),

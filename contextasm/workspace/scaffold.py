@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from contextasm.model import ContextasmError
-from contextasm.text.templates import fill_template
+from contextasm.text.names.templates import fill_template
 
 STARTERS = Path(__file__).parent / "starters"
 

@@ -14,13 +14,13 @@ import yaml
 
 from contextasm import __version__
 from contextasm.cli.app import COMMANDS, group, run
-from contextasm.config.embedder import COMMON, KINDS
-from contextasm.config.layers import LAYER_KEYS
-from contextasm.config.profile_loader import KEYS
-from contextasm.config.settings import FILE_KEYS, SETTINGS
+from contextasm.config.input.settings import FILE_KEYS, SETTINGS
+from contextasm.config.keys.embedder import COMMON, KINDS
+from contextasm.config.profiles.layers import LAYER_KEYS
+from contextasm.config.profiles.loader import KEYS
 from contextasm.rendering.metrics import ContextMetrics
 from contextasm.rules.operators import ALIASES
-from contextasm.text.memory_fields import FIELDS
+from contextasm.text.memories.fields import FIELDS
 from tests.command import ROOT
 
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")
@@ -58,7 +58,6 @@ def flags(command: str) -> list[str]:
 
 
 def test_the_options_of_the_manual_page_are_those_of_the_program() -> None:
-    """`python tools/man_options.py` puts them right."""
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "man_options.py", "--check"], capture_output=True, text=True, check=False
     )
@@ -67,20 +66,17 @@ def test_the_options_of_the_manual_page_are_those_of_the_program() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_manual_page_has_every_command(command: str) -> None:
-    """Each with a paragraph of its own."""
     assert re.search(rf"^\.TP\n{command}\n", part("ctxasm.1", "COMMANDS"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_the_manual_page_has_every_flag(command: str) -> None:
-    """Whole words: `--line` is not found in `--lines`."""
     written = part("ctxasm.1", "OPTIONS")
     for name in flags(command):
         assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", written), name
 
 
 def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None:
-    """The page was silent on `report` and on the schemas, so nobody could know what the figures mean."""
     written = part("ctxasm.1", "JSON")
     schemas = ["/".join(path.stem.rsplit("-", 1)) for path in (ROOT / "contextasm/rendering/schemas").glob("*.json")]
     assert schemas
@@ -90,7 +86,6 @@ def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None
 
 @pytest.mark.parametrize("key", ["confidence", "key", "tier", "dedup", "tags", "files", "pin"])
 def test_a_field_that_decides_is_not_said_to_decide_nothing(key: str) -> None:
-    """The page ended with a list of these fields and the words "nothing is decided by them in this version"."""
     fields = part("ctxasm.yaml.5", "MEMORIES")
     own = next(each for each in fields.split("\n.TP\n") if each.startswith(f"{key}\n"))
     denial = r"(?:no build uses|nothing is decided|no effect)"
@@ -100,7 +95,6 @@ def test_a_field_that_decides_is_not_said_to_decide_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("page", ["man/ctxasm.yaml.5", "docs/store.md"])
 def test_the_papers_have_every_problem_of_a_store(page: str) -> None:
-    """Each id that the code has, `store-unreachable` and its like, so that a line of a log can be looked up."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "contextasm").rglob("*.py"))
     ids = {*re.findall(r'"(store-[a-z-]+)"', code)}
     written = (ROOT / page).read_text(encoding="utf-8").replace("\\-", "-")
@@ -110,7 +104,6 @@ def test_the_papers_have_every_problem_of_a_store(page: str) -> None:
 
 @pytest.mark.parametrize("key", SETTINGS)
 def test_the_manual_page_has_every_variable(key: str) -> None:
-    """Each setting may be set by one."""
     assert f"CTXASM_{key.upper()}" in part("ctxasm.1", "ENVIRONMENT")
 
 
@@ -126,7 +119,6 @@ def test_the_manual_page_has_every_variable(key: str) -> None:
     ids=str,
 )
 def test_the_page_of_the_files_has_every_key(heading: str, key: str) -> None:
-    """Each under its own heading, in bold."""
     source = (ROOT / "man" / "ctxasm.yaml.5").read_text(encoding="utf-8")
     own = source.partition(f".SH {heading}\n")[2].partition(".SH")[0]
     bold = re.findall(r"^\.(?:B|BR|RB) (.*)$", own, re.MULTILINE)
@@ -135,13 +127,11 @@ def test_the_page_of_the_files_has_every_key(heading: str, key: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_manual_pages_are_of_this_version(name: str) -> None:
-    """As `--version` says."""
     assert f'"ctxasm {__version__}"' in page(name).split("\n.SH")[0]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_formatter_has_nothing_to_complain_of(name: str) -> None:
-    """Skipped where there is none."""
     try:
         done = subprocess.run(
             ["groff", "-man", "-ww", "-z", "-Tutf8", ROOT / "man" / name], capture_output=True, text=True, check=False
@@ -153,14 +143,12 @@ def test_the_formatter_has_nothing_to_complain_of(name: str) -> None:
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_lists_every_flag(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """And ends well."""
     assert run([*([command] if command else []), "--help"]) == 0
     shown = capsys.readouterr().out
     assert [name for name in flags(command) if name not in shown] == []
 
 
 def test_the_examples_of_the_manual_page_work(tmp_path: Path) -> None:
-    """One after the other, in an empty folder."""
     script = tmp_path / "examples.sh"
     script.write_text(f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n' + "".join(examples("ctxasm.1")))
     done = subprocess.run(["bash", "-e", script], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -168,7 +156,6 @@ def test_the_examples_of_the_manual_page_work(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_page_of_the_files_work(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Settings and profile together."""
     settings, profile = examples("ctxasm.yaml.5")
     root = str(tmp_path)
     assert run(["init", root, "-a", "luna", "-t", "q1", "-q"]) == 0
@@ -182,7 +169,6 @@ def test_the_examples_of_the_page_of_the_files_work(tmp_path: Path, capfd: pytes
 
 
 def test_sections_that_the_code_cites_are_headings_of_the_architecture() -> None:
-    """And the cited laws are numbers of its list."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
     laws = re.findall(r"^(\d)\. ", text.partition("\n## Laws\n")[2].partition("\n## ")[0], re.MULTILINE)
@@ -197,7 +183,6 @@ def test_sections_that_the_code_cites_are_headings_of_the_architecture() -> None
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
 def test_files_that_the_guides_name_are_there(name: str) -> None:
-    """Below the repository, the package or a folder of it; `NAME` is for the reader to fill in."""
     text = (ROOT / name).read_text(encoding="utf-8")
     paths = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|json|yaml|1|5)|[\w/]+\.py)`", text))
     assert paths
@@ -206,7 +191,6 @@ def test_files_that_the_guides_name_are_there(name: str) -> None:
 
 
 def test_every_python_that_is_promised_is_tested() -> None:
-    """The classifiers of the package, and the table of the workflow."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     promised = [name.rpartition(" :: ")[2] for name in project["classifiers"] if " :: Python :: " in name]

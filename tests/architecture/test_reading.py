@@ -11,7 +11,7 @@ ONE_WAY = "workspace.reading"
 EXCEPTIONS = {
     "workspace.atomic": "opens devices and pipes, to write into them",
     "workspace.scaffold": "makes new files, and reads starter files of the package",
-    "workspace.bundle": "makes new files, in a folder that it has just made",
+    "workspace.exchange_files": "makes new files, in a folder that it has just made",
     "workspace.editing.files": "opens its own lock file",
     "workspace.cache": "reads and appends its own counts of tokens, which a build does without",
     "retrieval.embeddings.vector_cache": "makes its own cache, private to its owner",
@@ -47,7 +47,7 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
         "retrieval.embeddings.local_model",
         "retrieval.embeddings.http_embedder",
         "retrieval.embeddings.subprocess_embedder",
-        "text.secret_placeholders",
+        "text.cleaning.secrets.shapes",
     }
     users = {
         (module, ast.unparse(node.func))
@@ -58,7 +58,7 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
     assert {module for module, call in users if call in {"json.load", "json.loads"}} == {"text.json_reader", *own}
     loads = {"yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.load_all", "yaml.parse", "yaml.compose"}
     # The text that is composed there has passed the strict reader first.
-    assert {module for module, call in users if call in loads} == {"workspace.editing.yaml_text"}
+    assert {module for module, call in users if call in loads} == {"workspace.editing.tasks"}
 
 
 STEPS = ("retrieval", "rules", "ranking", "selection", "rendering", "pipeline")
@@ -75,6 +75,6 @@ def test_no_step_sees_the_bytes_of_a_file() -> None:
         or (isinstance(node, ast.Name) and node.id in {"decode_document", "AS_WRITTEN"})
     }
     assert decoders == {
-        ("retrieval.reading", "decode_document"),
-        ("retrieval.reading", "read.data"),
+        ("retrieval.reading.files", "decode_document"),
+        ("retrieval.reading.files", "read.data"),
     }

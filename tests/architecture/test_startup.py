@@ -23,12 +23,12 @@ HEAVY = (
     "psycopg2",
     "contextasm.retrieval.search",
     "contextasm.api",
-    "contextasm.config.detection",
-    "contextasm.config.parameters",
+    "contextasm.config.profiles.detection",
+    "contextasm.config.input.parameters",
     "contextasm.integrations",
     "contextasm.text.exchange",
     "contextasm.workspace.store",
-    "contextasm.config.store",
+    "contextasm.config.keys.store",
 )
 """What `build` does not load (docs/architecture.md, Start-up)."""
 
@@ -69,19 +69,16 @@ def loaded(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> s
     ],
 )
 def test_build_loads_nothing_heavy(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Each would cost more than the build itself."""
     assert loaded(tmp_path, *words) & set(HEAVY) == set()
 
 
 def test_build_with_foreign_front_matter_loads_nothing_heavy(tmp_path: Path) -> None:
-    """A key of another tool in a list of memories is no slip, and finding that out is cheap."""
     fill(tmp_path, {"agents/a/IDENTITY.md": "A\n", "agents/a/memories/m.md": "---\ntitle: T\n---\n- [fact] One\n"})
     words = ("build", "-w", str(tmp_path), "-a", "a", "--date", "2025-03-14")
     assert loaded(tmp_path, *words) & set(HEAVY) == set()
 
 
 def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
-    """What other commands and slips alone need stays away, too."""
     modules = loaded(tmp_path, "build", *LUNA)
     others = {name for name in modules if name.startswith("contextasm.cli.commands.")} - {
         "contextasm.cli.commands.build"
@@ -93,7 +90,6 @@ def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
 
 
 def test_deferred_module_is_there_when_a_library_uses_it() -> None:
-    """What typer holds answers as the module does, and everybody else gets the module."""
     script = (
         "import sys\n"
         "from contextasm.cli.deferred_imports import UNUSED, deferred_imports\n"
@@ -109,7 +105,6 @@ def test_deferred_module_is_there_when_a_library_uses_it() -> None:
 
 
 def test_library_may_ask_a_deferred_module_for_anything() -> None:
-    """Whether it has something, something else where it has not, and a module within; what is set stays with it."""
     script = (
         "import sys\n"
         "from contextasm.cli.deferred_imports import deferred_imports\n"
@@ -134,7 +129,6 @@ def test_library_may_ask_a_deferred_module_for_anything() -> None:
 
 
 def test_module_that_is_loaded_or_asked_for_is_not_deferred() -> None:
-    """`from NAME import` gets the real thing at once, and no module is loaded a second time."""
     script = (
         "import sys, textwrap\n"
         "from contextasm.cli.deferred_imports import deferred_imports\n"
@@ -153,11 +147,10 @@ def test_module_that_is_loaded_or_asked_for_is_not_deferred() -> None:
 
 
 def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path: Path) -> None:
-    """Nor anything that one could reach a network with."""
     modules = loaded(tmp_path, "build", *LUNA, "--topic", "the date of the demo")
     others = {
         "contextasm.retrieval.embeddings",
-        "contextasm.config.embedder",
+        "contextasm.config.keys.embedder",
         "urllib.request",
         "socket",
         "onnxruntime",
@@ -168,20 +161,17 @@ def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path:
 
 
 def test_build_with_a_topic_loads_no_more_of_a_library_than_it_uses(tmp_path: Path) -> None:
-    """Nothing that compares words by the million, for a few hundred of them."""
     modules = loaded(tmp_path, "build", *LUNA, "--topic", "who decieds the date of the demo")
     assert modules & {"rapidfuzz", "regex"} == set()
 
 
 def test_version_loads_nothing_of_ours_but_the_version(tmp_path: Path) -> None:
-    """Not even the command line."""
     modules = loaded(tmp_path, "--version")
     assert {name for name in modules if name.split(".")[0] == "contextasm"} == {"contextasm", "contextasm.__main__"}
     assert modules & {"typer", "click", "yaml", *HEAVY} == set()
 
 
 def test_importing_the_package_loads_nothing_else() -> None:
-    """Its version is all there is."""
     script = "import contextasm, sys; print(*[name for name in sys.modules if name.startswith('contextasm')])"
     assert python(script).out == "contextasm\n"
 
@@ -190,7 +180,6 @@ EXACT = ("build", "-q", *LUNA, "-b", "2k", "--tokenizer", "o200k_base")
 
 
 def test_second_exact_build_loads_no_tables(tmp_path: Path) -> None:
-    """The counts of the first one are remembered, under the user's cache folder."""
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert "tiktoken" in loaded(tmp_path, *EXACT, env=env)
     assert [path.name for path in (tmp_path / "cache/ctxasm").iterdir()] == ["o200k_base.counts"]
@@ -198,7 +187,6 @@ def test_second_exact_build_loads_no_tables(tmp_path: Path) -> None:
 
 
 def test_second_exact_build_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Remembered or not."""
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     first, second = (inside(*EXACT, env=env) for _ in range(2))
     assert first.code == 0
@@ -207,7 +195,6 @@ def test_second_exact_build_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["1", "yes"])
 def test_build_without_cache_leaves_no_file(tmp_path: Path, value: str) -> None:
-    """`CTXASM_NO_CACHE`: neither in the cache folder nor in the home folder."""
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "CTXASM_NO_CACHE": value}
     assert inside(*EXACT, env=env).code == 0
     assert os.listdir(tmp_path) == []
@@ -215,7 +202,6 @@ def test_build_without_cache_leaves_no_file(tmp_path: Path, value: str) -> None:
 
 @pytest.mark.parametrize("base", ["", "relative"])
 def test_cache_lies_in_the_home_folder_where_nothing_else_is_named(tmp_path: Path, base: str) -> None:
-    """As the XDG base directories have it: a relative path counts as none."""
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": base}
     assert inside(*EXACT, env=env).code == 0
     assert [path.name for path in (tmp_path / ".cache/ctxasm").iterdir()] == ["o200k_base.counts"]
@@ -223,7 +209,6 @@ def test_cache_lies_in_the_home_folder_where_nothing_else_is_named(tmp_path: Pat
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense"])
 def test_damaged_cache_is_as_none(tmp_path: Path, damage: bytes) -> None:
-    """The same bytes, and no word about it."""
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     first = inside(*EXACT, env=env)
     (tmp_path / "ctxasm/o200k_base.counts").write_bytes(damage)
@@ -232,13 +217,11 @@ def test_damaged_cache_is_as_none(tmp_path: Path, damage: bytes) -> None:
 
 
 def test_cache_that_can_not_be_written_does_not_matter(tmp_path: Path) -> None:
-    """A file is in the way of the folder."""
     (tmp_path / "ctxasm").write_text("in the way")
     assert inside(*EXACT, env={"XDG_CACHE_HOME": str(tmp_path)}).code == 0
 
 
 def test_exact_build_needs_no_network_and_writes_nothing_in_the_workspace(tmp_path: Path) -> None:
-    """The tables are in the package: tiktoken's own cache and its downloads are never asked for."""
     workspace = fill(tmp_path / "w", {})
     script = (
         "import socket, sys\n"
@@ -254,7 +237,6 @@ def test_exact_build_needs_no_network_and_writes_nothing_in_the_workspace(tmp_pa
 
 
 def test_command_is_the_module() -> None:
-    """`python -m contextasm` is what these tests run; the scripts `ctxasm` and `contextasm` call the same function."""
     from importlib.metadata import entry_points
 
     values = {name: [script.value for script in entry_points(group="console_scripts", name=name)] for name in SCRIPTS}
@@ -262,8 +244,7 @@ def test_command_is_the_module() -> None:
 
 
 def test_only_a_locked_build_loads_the_approval_lock(tmp_path: Path) -> None:
-    """Most builds need none."""
-    modules = {"contextasm.config.approval", "contextasm.text.lock_file"}
+    modules = {"contextasm.config.approval", "contextasm.text.data.lock_file"}
     workspace = fill(tmp_path / "ws", {})
     line = ("build", "-q", "-w", str(workspace), "-o", str(tmp_path / "out.md"))
     assert not modules & loaded(tmp_path, *line)

@@ -40,7 +40,6 @@ def test_page_says_what_is_not_promised() -> None:
 
 
 def test_files_that_the_page_names_are_there() -> None:
-    """The tests, and the fuzzer."""
     names = re.findall(r"`((?:tests|benchmarks)/[\w/]+\.py)`", PAGE)
     assert len(names) > len(PROMISES)
     assert [name for name in names if not (ROOT / name).exists()] == []

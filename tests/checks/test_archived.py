@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.text.archived_paths import known_paths
+from contextasm.text.names.archived_paths import known_paths
 from tests.command import fill, inside
 
 SECRET = "ghp_" + "R4nd0mT0kenV4lue9xYzAbCdEfGhIjKl2345"
@@ -30,7 +30,6 @@ def findings(root: Path) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("compress", ["true", "false"])
 def test_an_archived_file_has_the_findings_that_it_had_before(tmp_path: Path, compress: str) -> None:
-    """Compressed or not: secrets, hidden characters, references to and from it, dates."""
     root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"upkeep: {{logs: {{compress: {compress}}}}}\n"})
     before = findings(root)
     assert {name for name, path, _ in before if path == LOG} == {"secret", "hidden", "reference"}
@@ -46,7 +45,6 @@ def test_an_archived_file_has_the_findings_that_it_had_before(tmp_path: Path, co
 
 
 def test_a_file_in_an_archive_of_logs_needs_a_date(tmp_path: Path) -> None:
-    """As one among the logs does."""
     place = tmp_path / "agents/a/daily/archive/2025"
     fill(
         tmp_path, {"agents/a/daily/archive/2025/2025-02-30.md": "Text\n", "agents/a/daily/archive/2025/notes.md": "x\n"}
@@ -59,7 +57,6 @@ def test_a_file_in_an_archive_of_logs_needs_a_date(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_a_link_to_nothing_is_told(tmp_path: Path) -> None:
-    """By builds and by `check`; before, it was as if it did not exist."""
     root = fill(tmp_path, {LOG: "Text\n"})
     (root / "agents/a/daily/2025-01-12.md").symlink_to("nowhere.md")
     message = "agents/a/daily/2025-01-12.md: warning: is a link to a file that is not there: put a file in its place"

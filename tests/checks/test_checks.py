@@ -15,10 +15,10 @@ import pytest
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import inspect
 from contextasm.checks.registry import CHECKS, run_checks
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.model import ContextasmError
-from contextasm.text.lock_file import format_lock
-from contextasm.text.managed_block import with_block
+from contextasm.text.data.lock_file import format_lock
+from contextasm.text.markdown.managed_block import with_block
 from tests.command import SAMPLE, SMALL, fill, inside
 
 DAY = {"ctxasm.yaml": "date: 2025-03-14\n"}
@@ -610,7 +610,6 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_check_finds_just_what_is_wrong(tmp_path: Path, case: Case) -> None:
-    """One finding, with its place, and a hint beside it."""
     (finding,) = found(tmp_path, case.files)
     assert (finding.id, finding.severity, finding.path) == (case.check, case.severity, case.path)
     assert case.says in finding.message
@@ -620,22 +619,18 @@ def test_a_check_finds_just_what_is_wrong(tmp_path: Path, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_check_is_silent_once_it_is_put_right(tmp_path: Path, case: Case) -> None:
-    """Nothing else is found, either."""
     assert found(tmp_path, case.without) == []
 
 
 def test_every_check_has_a_case() -> None:
-    """A new line in the table needs one above."""
     assert {case.check for case in CASES.values()} == {*CHECKS}
 
 
 def test_a_sound_workspace_has_no_findings(tmp_path: Path) -> None:
-    """Not even a note."""
     assert found(tmp_path, {}) == []
 
 
 def test_one_fault_does_not_hide_another(tmp_path: Path) -> None:
-    """Several keys of one file, and files beside it, are told of at once."""
     files = {
         "ctxasm.yaml": "bugdet: 4k\ndate: never\nteam: none\n",
         KNOWN: f"Text {TOKEN}\n",
@@ -650,7 +645,6 @@ def test_one_fault_does_not_hide_another(tmp_path: Path) -> None:
 
 
 def test_every_agent_is_built_with_every_team(tmp_path: Path) -> None:
-    """A finding that shows in several builds is one, and names them."""
     files = {
         **{path.replace("/a/", "/b/"): text for path, text in SMALL.items()},
         "teams/x/GOALS.md": "Goal.\n",
@@ -665,20 +659,17 @@ def test_every_agent_is_built_with_every_team(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_lacks_a_file_does_not_keep_others_from_being_built(tmp_path: Path) -> None:
-    """Both are told of."""
     files = {"agents/0/IDENTITY.md": "I am 0.\n", KNOWN: "# K\n\n" + "A line of words.\n\n" * 600}
     assert [each.id for each in found(tmp_path, files)] == ["required-file", "cut"]
 
 
 def test_a_workspace_without_agents_is_told_how_to_make_one(tmp_path: Path) -> None:
-    """Nothing could be built of it."""
     (finding,) = found(tmp_path, {}, base={})
     assert (finding.id, finding.severity) == ("config", "error")
     assert "ctxasm init" in finding.hint
 
 
 def test_a_profile_that_reads_no_agent_is_built_once(tmp_path: Path) -> None:
-    """Whatever lies in `agents/`, and its files are checked like any other."""
     files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\nbudget: 140\n", "SOUL.md": f"{'word ' * 105}\u202e\n"}
     told = found(tmp_path, files)
     assert [(each.id, each.path) for each in told] == [("near-budget", "ctxasm.yaml"), ("hidden", "SOUL.md")]
@@ -686,7 +677,6 @@ def test_a_profile_that_reads_no_agent_is_built_once(tmp_path: Path) -> None:
 
 
 def test_a_figure_is_never_part_of_what_a_finding_is_known_by(tmp_path: Path) -> None:
-    """Else a baseline would not outlive the next line that somebody writes."""
     (before,) = found(tmp_path, {KNOWN: "# K\n\n" + "A line of words.\n\n" * 600})
     (after,) = found(tmp_path, {KNOWN: "# K\n\nOne more.\n\n" + "A line of words.\n\n" * 700})
     assert before.fingerprint == after.fingerprint
@@ -694,25 +684,21 @@ def test_a_figure_is_never_part_of_what_a_finding_is_known_by(tmp_path: Path) ->
 
 
 def test_a_future_day_is_called_today_where_the_clock_says_it(tmp_path: Path) -> None:
-    """So that the message is the same tomorrow."""
     (finding,) = found(tmp_path, {"ctxasm.yaml": "", LOG.format("2025-04-01"): "x\n"})
     assert finding.message == "is of a day after today, so it is not shown"
 
 
 def test_a_misdated_log_is_not_told_of_twice(tmp_path: Path) -> None:
-    """A year too late is also a day to come; the slip is what helps."""
     files = {LOG.format(day): "x\n" for day in ("2025-03-10", "2025-03-12", "2026-03-11")}
     assert [each.id for each in found(tmp_path, files)] == ["date-mismatch"]
 
 
 def test_what_is_said_twice_in_documents_of_different_agents_is_fine(tmp_path: Path) -> None:
-    """No document shows both."""
     other = {path.replace("/a/", "/b/"): text for path, text in SMALL.items()}
     assert found(tmp_path, {**other, KNOWN: TWICE, KNOWN.replace("/a/", "/b/"): TWICE}) == []
 
 
 def test_row_83_a_paragraph_in_two_layers_is_named_with_both(tmp_path: Path) -> None:
-    """Content dedup: the same words from two sources, whatever marks stand around them."""
     files = {"teams/x/RULES.md": f"- **{TWICE.strip()}**\n", MEMORY: f"- [rule] {TWICE.strip()} {{importance=0.9}}\n"}
     (finding,) = found(tmp_path, files)
     assert finding.id == "duplicate"
@@ -720,14 +706,12 @@ def test_row_83_a_paragraph_in_two_layers_is_named_with_both(tmp_path: Path) -> 
 
 
 def test_row_84_a_missing_reference_is_a_warning(tmp_path: Path) -> None:
-    """Not silence."""
     (finding,) = found(tmp_path, {KNOWN: "See [the plan](../../plans/GONE.md#now).\n"})
     assert (finding.severity, finding.id) == ("warning", "reference")
     assert "plans/GONE.md" in finding.message
 
 
 def test_row_88_bad_config_is_a_finding_and_its_exit_code_differs_from_a_build(tmp_path: Path) -> None:
-    """Validate: nothing has to be assembled for it."""
     fill(tmp_path, {"ctxasm.yaml": "budget: [\n"})
     checked, built = inside("check", cwd=tmp_path), inside("build", cwd=tmp_path)
     assert (checked.code, built.code, built.out) == (1, 2, "")
@@ -736,7 +720,6 @@ def test_row_88_bad_config_is_a_finding_and_its_exit_code_differs_from_a_build(t
 
 @pytest.mark.parametrize("path", [KNOWN, LOG.format("2025-03-13"), "agents/a/IDENTITY.md"])
 def test_row_89_a_link_that_leads_out_is_an_error(tmp_path: Path, path: str) -> None:
-    """Path safety: what is behind it is not read, so its secret is not found."""
     (tmp_path / "out.md").write_text(f"{TOKEN}\n")
     file = fill(tmp_path / "in", DAY) / path
     file.parent.mkdir(exist_ok=True)
@@ -749,13 +732,11 @@ def test_row_89_a_link_that_leads_out_is_an_error(tmp_path: Path, path: str) -> 
 
 @pytest.mark.parametrize("file", ["../OUT.md", "/etc/passwd", "a/../../OUT.md"])
 def test_row_89_an_output_outside_the_workspace_is_refused(tmp_path: Path, file: str) -> None:
-    """It is not even looked at."""
     (finding,) = found(tmp_path / "in", {"ctxasm.yaml": f"outputs:\n  - file: {file}\n"})
     assert (finding.id, finding.path, finding.line) == ("config", "ctxasm.yaml", 2)
 
 
 def test_row_117_a_draft_or_an_old_log_makes_no_output_stale(tmp_path: Path) -> None:
-    """Only what is shown counts."""
     files = CASES["output that is stale"].without
     assert found(tmp_path, files) == []
     more = {MEMORY: "- [fact] Draft {status=draft}\n", LOG.format("2025-01-01"): "x\n"}
@@ -764,7 +745,6 @@ def test_row_117_a_draft_or_an_old_log_makes_no_output_stale(tmp_path: Path) -> 
 
 
 def test_row_122_each_output_is_held_against_a_build_of_its_own(tmp_path: Path) -> None:
-    """With its own agent, format and budget; the hint is the command that writes it."""
     fill(tmp_path, {**DAY, "agents/b b/x.md": ""})
     listed = (
         "outputs:\n  - {file: A.md, agent: a}\n  - {file: A.xml, agent: a, format: xml, budget: 1k, profile: p.yaml}\n"
@@ -780,7 +760,6 @@ def test_row_122_each_output_is_held_against_a_build_of_its_own(tmp_path: Path) 
 
 @pytest.mark.parametrize("cwd", [".", "agents/a"])
 def test_an_output_in_a_missing_folder_is_told_with_a_command_that_writes_it(tmp_path: Path, cwd: str) -> None:
-    """The folder is made first, in the workspace, wherever the check is run."""
     fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - {file: a b/c/O.md, agent: a}\n"})
     told = inside("check", "--format", "json", cwd=tmp_path / cwd)
     (finding,) = json.loads(told.out)["findings"]
@@ -818,7 +797,6 @@ def _make_link_to_nowhere(path: Path) -> None:
 def test_an_output_that_no_build_can_write_is_told_what_helps(
     tmp_path: Path, file: str, obstacle: str, make: Callable[[Path], None], hint: str
 ) -> None:
-    """Not a command that would be refused, or would write elsewhere and leave the finding."""
     make(tmp_path / obstacle)
     (finding,) = found(tmp_path, {"ctxasm.yaml": f"date: 2025-03-14\noutputs:\n  - {{file: {file}, agent: a}}\n"})
     assert (finding.id, finding.path) == ("stale-output", file)
@@ -828,28 +806,24 @@ def test_an_output_that_no_build_can_write_is_told_what_helps(
 
 @pytest.mark.parametrize(("spelling", "plain"), [("./O.md", "O.md"), ("out//O.md", "out/O.md"), ("a/../O.md", "O.md")])
 def test_an_odd_spelling_of_an_output_is_told_with_the_plain_one(tmp_path: Path, spelling: str, plain: str) -> None:
-    """It is a path of the workspace, and refused for its spelling alone."""
     (finding,) = found(tmp_path, {"ctxasm.yaml": f"date: 2025-03-14\noutputs:\n  - {{file: {spelling}}}\n"})
     assert (finding.id, finding.line, finding.hint) == ("config", 3, f"write {plain}")
     assert f"{spelling} is an odd spelling of {plain}" in finding.message
 
 
 def test_a_folder_that_is_a_file_of_a_layer_is_told_of(tmp_path: Path) -> None:
-    """Files that can't be read are findings, not the end."""
     (fill(tmp_path, DAY) / KNOWN).mkdir()
     (finding,) = found(tmp_path, {})
     assert (finding.id, finding.severity, finding.path) == ("unreadable", "warning", KNOWN)
 
 
 def test_the_sample_has_no_warnings() -> None:
-    """It is what a newcomer tries first. What stays are notes: old logs give way, and one log is Japanese."""
     result = inside("check", "-w", SAMPLE, "--strict")
     assert result.code == 0
     assert result.out.endswith("2 findings: 2 notes\n")
 
 
 def test_logs_that_give_way_at_their_own_limit_are_a_note(tmp_path: Path) -> None:
-    """Day by day older ones do; where the budget is what cuts them, they are a warning."""
     long_log = "# L\n\n" + "\n\n".join(f"Line {n} of words that a log of this day holds." for n in range(400))
     files = {LOG.format("2025-03-13"): long_log}
     (finding,) = found(tmp_path, files)
@@ -859,14 +833,12 @@ def test_logs_that_give_way_at_their_own_limit_are_a_note(tmp_path: Path) -> Non
 
 
 def test_what_was_typed_wrong_is_no_finding(tmp_path: Path) -> None:
-    """It can't be done as asked: `ContextasmError`, code 2."""
     with pytest.raises(ContextasmError, match="unknown agent"):
         found(tmp_path, {}, agent="zz")
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_manual_page_describes_every_check(check: str) -> None:
-    """Under its id."""
     page = (SAMPLE.parent / "man" / "ctxasm.1").read_text(encoding="utf-8")
     own = page.partition(".SH CHECKS\n")[2].partition(".SH ")[0].replace("\\-", "-")
     assert f".TP\n.B {check}\n" in own
@@ -883,7 +855,6 @@ def test_the_manual_page_describes_every_check(check: str) -> None:
     ],
 )
 def test_a_link_that_is_none_is_no_finding(tmp_path: Path, text: str) -> None:
-    """What is hidden, an example, or a pattern refers to no file."""
     assert [each for each in found(tmp_path, {KNOWN: f"{text}\n"}) if each.id != "comment"] == []
 
 
@@ -898,13 +869,11 @@ def test_a_link_that_is_none_is_no_finding(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_a_link_beside_a_comment_or_in_a_list_is_a_link(tmp_path: Path, text: str) -> None:
-    """Only what is no text is left out."""
     (finding,) = [each for each in found(tmp_path, {KNOWN: f"{text}\n"}) if each.id != "comment"]
     assert (finding.id, finding.line) == ("reference", text[: text.index("[it]")].count("\n") + 1)
 
 
 def test_a_link_in_a_managed_block_is_checked_where_it_comes_from(tmp_path: Path) -> None:
-    """It was called broken there, in a text that nobody may edit."""
     identity = "See [how](INSTRUCTIONS.md) and [that](GONE.md).\n"
     files = {"agents/a/IDENTITY.md": identity, "AGENTS.md": with_block("[x](NONE.md)\n", identity, "AGENTS.md")}
     assert [(each.path, each.line) for each in found(tmp_path, files)] == [
@@ -914,7 +883,6 @@ def test_a_link_in_a_managed_block_is_checked_where_it_comes_from(tmp_path: Path
 
 
 def test_text_that_the_estimate_does_not_fit_is_one_finding(tmp_path: Path) -> None:
-    """One cause, one remedy: it was a finding for each file."""
     files = {LOG.format(f"2025-03-{day}"): f"{day}\u65e5\u672c\u8a9e" * 20 for day in range(10, 15)}
     (finding,) = found(tmp_path, {**files, "ctxasm.yaml": "date: 2025-03-14\ntokenizer: estimate\n"})
     assert (finding.id, finding.path, finding.line) == ("non-ascii", "ctxasm.yaml", 2)
@@ -922,7 +890,6 @@ def test_text_that_the_estimate_does_not_fit_is_one_finding(tmp_path: Path) -> N
 
 
 def test_a_sentence_at_the_end_of_a_long_paragraph_has_its_line(tmp_path: Path) -> None:
-    """For each sentence the lines were counted from the first one on: with so many of them the check hung."""
     sentences = [f"Number {n} of a list that nobody read." for n in range(120_000)]
     fill(tmp_path, {KNOWN: "\n".join([*sentences, TWICE]), MEMORY: f"- [fact] {TWICE}\n"})
     result = inside("check", "-f", "json", "-w", tmp_path)
@@ -950,14 +917,12 @@ NEAR_NAMES = {
 
 
 def test_a_folder_whose_name_no_agent_can_have_is_to_be_renamed(tmp_path: Path) -> None:
-    """The advice was to make an agent of that name, which is refused."""
     (finding,) = found(tmp_path, {"agents/bad name/IDENTITY.md": "I.\n"})
     assert finding.hint.startswith("rename the folder: ")
 
 
 @pytest.mark.parametrize("path", NEAR_NAMES)
 def test_a_name_that_nearly_is_read_is_told_with_the_one_that_is(tmp_path: Path, path: str) -> None:
-    """The file was passed over in silence."""
     (finding,) = found(tmp_path, {path: "- [fact] x\n"})
     assert (finding.id, finding.path) == ("file-name", path)
     assert finding.hint == f"did you mean {NEAR_NAMES[path]}?"
@@ -977,12 +942,10 @@ def test_a_name_that_nearly_is_read_is_told_with_the_one_that_is(tmp_path: Path,
     ],
 )
 def test_a_file_of_ones_own_is_no_finding(tmp_path: Path, path: str) -> None:
-    """Only what is nearly right is a slip."""
     assert found(tmp_path, {path: "Text.\n", "teams/q/GOALS.md": "Goals.\n", KNOWN: "Known.\n"}) == []
 
 
 def test_files_of_one_folder_are_one_finding(tmp_path: Path) -> None:
-    """One cause: the folder."""
     (finding,) = found(tmp_path, {f"agents/a/daily/2025/2025-01-{day}.md": "x\n" for day in range(10, 30)})
     assert finding.path == "agents/a/daily/2025/2025-01-10.md"
     assert "The same goes for agents/a/daily/2025/2025-01-11.md" in finding.hint
@@ -990,7 +953,6 @@ def test_files_of_one_folder_are_one_finding(tmp_path: Path) -> None:
 
 
 def test_names_are_those_of_the_profile_in_use(tmp_path: Path) -> None:
-    """`openclaw` reads other files, and no agent's; the profile of an output is in use, too."""
     base = {"SOUL.md": "Calm.\n", "USERS.md": "Me.\n", "agents/b/KNOWLEGDE.md": "K.\n", "agents/b/IDENTITY.md": "B.\n"}
     files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: openclaw\n"}
     assert [(each.id, each.path) for each in found(tmp_path, files, base=base)] == [("file-name", "USERS.md")]
@@ -1001,7 +963,6 @@ def test_names_are_those_of_the_profile_in_use(tmp_path: Path) -> None:
 
 
 def test_a_path_of_a_shipped_profile_may_match_nothing(tmp_path: Path) -> None:
-    """Of a profile of one's own only the paths that it adds."""
     own = "extends: default\nlayers:\n  - {id: N, heading: N, source: document, path: NOTES.md}\n"
     files = {"ctxasm.yaml": "date: 2025-03-14\nprofile: profiles/own.yaml\n", "profiles/own.yaml": own}
     (finding,) = found(tmp_path, files)
@@ -1010,7 +971,6 @@ def test_a_path_of_a_shipped_profile_may_match_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("field", ["created=2025-02-30", "expires=soon"])
 def test_a_bad_date_of_a_memory_is_found_once(tmp_path: Path, field: str) -> None:
-    """By the check of dates alone, whatever other words stand in the fields."""
     (finding,) = found(tmp_path, {MEMORY: f"- [fact] One. {{{field}}}\n"})
     assert (finding.id, finding.line) == ("bad-date", 1)
     other = '- [fact] One. {importance="no, a date, YYYY-MM-DD"}\n'
@@ -1018,7 +978,6 @@ def test_a_bad_date_of_a_memory_is_found_once(tmp_path: Path, field: str) -> Non
 
 
 def test_a_message_is_not_cut_at_the_signs_in_an_id(tmp_path: Path) -> None:
-    """The advice begins behind the whole message."""
     memories = '- [fact] One. {id="a; b"}\n- [fact] Two. {id="a; b"}\n'
     (finding,) = found(tmp_path, {MEMORY: memories})
     assert (finding.id, finding.message) == ("duplicate-id", "id a; b is taken by an earlier memory")
@@ -1026,7 +985,6 @@ def test_a_message_is_not_cut_at_the_signs_in_an_id(tmp_path: Path) -> None:
 
 
 def test_a_path_of_a_rule_that_matches_nothing_is_a_finding(tmp_path: Path) -> None:
-    """For no agent; a rule that is switched off may name what it likes."""
     rule = "- name: {}\n  enabled: {}\n  then: {{exclude: [{}]}}\n"
     rules = rule.format("r", "true", "agents/a/KNOWLEGE.md") + rule.format("off", "false", "gone/**")
     files = {"rules/r.yaml": rules + rule.format("fine", "true", "agents/*/KNOWLEDGE.md"), KNOWN: "Known.\n"}
@@ -1040,7 +998,6 @@ PINNED = "docs/pinned.md"
 
 
 def test_a_file_that_only_a_rule_shows_is_checked_as_others_are(tmp_path: Path) -> None:
-    """What a layer shows too is a sentence that one document shows twice."""
     rules = f"- name: r\n  then: {{always_include: [{PINNED}]}}\n"
     files = {"rules/r.yaml": rules, PINNED: TWICE + "Two words <!-- aside -->.\n", KNOWN: TWICE}
     findings = [(finding.id, finding.path, finding.line) for finding in found(tmp_path, files)]
@@ -1048,7 +1005,6 @@ def test_a_file_that_only_a_rule_shows_is_checked_as_others_are(tmp_path: Path) 
 
 
 def test_a_pinned_file_without_room_is_told_once(tmp_path: Path) -> None:
-    """By the build; no finding advises a limit for a layer that no profile has."""
     files = {"rules/r.yaml": f"- name: r\n  then: {{always_include: [{PINNED}]}}\n", PINNED: f"{TWICE}\n" * 900}
     (finding,) = found(tmp_path, files, budget="2000")
     assert (finding.id, finding.path) == ("build", PINNED)
@@ -1056,7 +1012,6 @@ def test_a_pinned_file_without_room_is_told_once(tmp_path: Path) -> None:
 
 
 def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: Path) -> None:
-    """The first has no file, and the second is one that no pattern of the profile names."""
     files = {"docs/open.md": TWICE, "ctxasm.yaml": "date: 2025-03-14\nprofile: own.yaml\n"}
     layers = [
         {"id": "O", "heading": "Open", "source": "document", "path": "{open}"},
@@ -1071,7 +1026,6 @@ def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: P
 
 
 def test_a_vault_of_notes_that_a_topic_shows_is_no_fault(tmp_path: Path) -> None:
-    """A build without a topic shows none of them; an empty folder is told as a whole sentence."""
     (tmp_path / ".obsidian").mkdir()
     empty = inside("check", "-w", tmp_path)
     assert "profile obsidian finds no file for any of its layers" in empty.out

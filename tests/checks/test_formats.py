@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from contextasm.checks.baseline import baseline_text, split_accepted
-from contextasm.checks.finding import Finding
+from contextasm.checks.finding import Finding, baseline_text, split_accepted
 from contextasm.checks.formats import FORMATS
 from contextasm.model import ContextasmError
 
@@ -125,7 +124,6 @@ def sarif(*findings: Finding) -> Any:
 
 
 def test_text_is_a_line_for_each_finding_in_order_and_a_summary() -> None:
-    """Path, line, severity, message, hint, id; no more of the place than there is."""
     assert FORMATS["text"]([STALE, DATE, WHOLE], "1.0").splitlines() == [
         "note: there is no agent: run ctxasm init [no-agent]",
         "agents/ada/IDENTITY.md:3: error: no such day: write YYYY-MM-DD [bad-date]",
@@ -135,18 +133,15 @@ def test_text_is_a_line_for_each_finding_in_order_and_a_summary() -> None:
 
 
 def test_text_says_so_when_there_is_nothing() -> None:
-    """Silence could be a crash."""
     assert FORMATS["text"]([], "1.0") == "no findings\n"
 
 
 def test_text_shows_what_would_hide_in_it() -> None:
-    """A message can't break its line nor turn it round."""
     line, _ = FORMATS["text"]([ODD], "1.0").splitlines()
     assert line == "a b/50%,\u00e4:1.md:2: error: 50% of: a,b\\r\\n<c>&\"'\\x00\\ufffe\\u202e [odd]"
 
 
 def test_json_holds_every_field_and_the_counts() -> None:
-    """Under a schema of its own."""
     whole = json.loads(FORMATS["json"]([STALE, DATE, DATE], "1.0"))
     assert whole["schema"] == "ctxasm.findings/1"
     assert whole["version"] == "1.0"
@@ -163,7 +158,6 @@ def test_json_holds_every_field_and_the_counts() -> None:
 
 
 def test_github_gets_a_command_for_each_finding() -> None:
-    """A note is a notice there; a place that is not known is left out."""
     assert FORMATS["github"]([STALE, DATE, WHOLE], "1.0").splitlines() == [
         "::notice title=no-agent::there is no agent: run ctxasm init",
         "::error file=agents/ada/IDENTITY.md,line=3,title=bad-date::no such day: write YYYY-MM-DD",
@@ -172,13 +166,11 @@ def test_github_gets_a_command_for_each_finding() -> None:
 
 
 def test_github_commands_are_escaped_as_the_runner_unescapes_them() -> None:
-    """Properties end at a colon or a comma, data does not."""
     command = FORMATS["github"]([ODD], "1.0")
     assert command.startswith("::error file=a b/50%25%2C\u00e4%3A1.md,line=2,title=odd::50%25 of: a,b%0D%0A<c>")
 
 
 def test_sarif_points_each_result_to_its_rule() -> None:
-    """By name and by place in the list."""
     run = sarif(STALE, DATE, WHOLE, DATE)
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert rules == ["bad-date", "no-agent", "stale"]
@@ -187,13 +179,11 @@ def test_sarif_points_each_result_to_its_rule() -> None:
 
 
 def test_sarif_tells_equal_findings_apart() -> None:
-    """GitHub shows two results of one fingerprint as one."""
     prints = [result["partialFingerprints"]["ctxasmFinding/v1"] for result in sarif(DATE, DATE)["results"]]
     assert prints == [f"{DATE.fingerprint}:1", f"{DATE.fingerprint}:2"]
 
 
 def test_sarif_encodes_paths_and_invents_no_place() -> None:
-    """No line, no region; no path, the workspace itself."""
     places = [result["locations"][0]["physicalLocation"] for result in sarif(ODD, STALE, WHOLE)["results"]]
     assert places == [
         {"artifactLocation": {"uri": "."}},
@@ -203,7 +193,6 @@ def test_sarif_encodes_paths_and_invents_no_place() -> None:
 
 
 def test_junit_fails_a_test_for_each_error() -> None:
-    """Anything less is a remark of a test that passed."""
     suite = parsed(FORMATS["junit"]([STALE, DATE, WHOLE], "1.0"))[0]
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
     assert [case.get("name") for case in suite] == ["no-agent", f"{DATE.path}:3: bad-date", "out.md: stale"]
@@ -213,13 +202,11 @@ def test_junit_fails_a_test_for_each_error() -> None:
 
 
 def test_junit_has_a_test_that_passed_when_there_is_nothing() -> None:
-    """A suite without tests counts as broken in some systems."""
     suite = parsed(FORMATS["junit"]([], "1.0"))[0]
     assert (suite.get("tests"), suite.get("failures"), len(suite), len(suite[0])) == ("1", "0", 1, 0)
 
 
 def test_junit_replaces_what_xml_can_not_hold() -> None:
-    """And escapes what it can."""
     suite = parsed(FORMATS["junit"]([ODD], "1.0"))[0]
     assert suite[0][0].text == "50% of: a,b\r\n<c>&\"'\ufffd\ufffd\u202e"
     assert suite[0][0].get("message") == suite[0][0].text
@@ -227,7 +214,6 @@ def test_junit_replaces_what_xml_can_not_hold() -> None:
 
 @given(st.lists(ANY, max_size=5), st.randoms())
 def test_no_form_breaks_or_depends_on_the_order_of_the_findings(findings: list[Finding], shuffler: Any) -> None:
-    """Whatever the texts: they parse, they are UTF-8, and the same findings give the same bytes."""
     written = {name: form(findings, "1.0") for name, form in FORMATS.items()}
     json.loads(written["json"])
     assert len(parsed(written["junit"])[0]) == max(1, len(findings))
@@ -242,7 +228,6 @@ def test_no_form_breaks_or_depends_on_the_order_of_the_findings(findings: list[F
 
 
 def test_a_fingerprint_outlives_a_move_and_a_new_severity_or_remedy() -> None:
-    """It is of the check, the path and the message."""
     moved = Finding(DATE.id, "note", DATE.path, 99, DATE.message, "other")
     assert moved.fingerprint == DATE.fingerprint == "0da98f7c50b589269f6ee514283aaf9f"
     others = {Finding(id_, "error", path, 1, "d", "").fingerprint for id_, path in (("a", "bc"), ("ab", "c"))}
@@ -250,7 +235,6 @@ def test_a_fingerprint_outlives_a_move_and_a_new_severity_or_remedy() -> None:
 
 
 def test_a_baseline_has_a_line_for_each_finding_which_no_move_changes() -> None:
-    """So a review shows what was accepted, and nothing else."""
     text = baseline_text([STALE, DATE, ODD])
     assert text.isascii()
     assert [json.loads(line.rstrip(","))["id"] for line in text.splitlines()[1:-1]] == ["odd", "bad-date", "stale"]
@@ -259,14 +243,12 @@ def test_a_baseline_has_a_line_for_each_finding_which_no_move_changes() -> None:
 
 
 def test_a_baseline_parts_new_from_known_from_gone() -> None:
-    """A finding that is gone has no line any more."""
     new, known, gone = split_accepted(baseline_text([STALE, WHOLE]), [DATE, STALE])
     assert (new, known) == ((DATE,), (STALE,))
     assert gone == (Finding("no-agent", "note", "", 0, "there is no agent", ""),)
 
 
 def test_one_more_of_the_same_is_new() -> None:
-    """Two accepted, three found: one is new. One found: one is gone."""
     text = baseline_text([DATE, DATE])
     assert [len(part) for part in split_accepted(text, [DATE] * 3)] == [1, 2, 0]
     assert [len(part) for part in split_accepted(text, [DATE])] == [0, 1, 1]
@@ -274,7 +256,6 @@ def test_one_more_of_the_same_is_new() -> None:
 
 @given(st.lists(ANY, max_size=6))
 def test_a_baseline_accepts_what_it_was_made_of_and_that_only(findings: list[Finding]) -> None:
-    """Round trip; and the baseline of nothing accepts nothing."""
     new, known, gone = split_accepted(baseline_text(findings), findings)
     assert (new, len(known), gone) == ((), len(findings), ())
     assert len(split_accepted(baseline_text([]), findings)[0]) == len(findings)
@@ -294,7 +275,6 @@ def test_a_baseline_accepts_what_it_was_made_of_and_that_only(findings: list[Fin
     ],
 )
 def test_a_baseline_that_can_not_be_read_is_an_error_that_says_where(text: str, where: str) -> None:
-    """Never a gate that lets everything pass."""
     with pytest.raises(ContextasmError) as caught:
         split_accepted(text, [], "base.json")
     assert caught.value.where == where
@@ -302,7 +282,6 @@ def test_a_baseline_that_can_not_be_read_is_an_error_that_says_where(text: str, 
 
 
 def test_markdown_is_a_table_that_no_finding_breaks_out_of() -> None:
-    """A row each, whatever stands in it."""
     table = FORMATS["markdown"]([DATE, ODD], "1.0")
     assert table.startswith("### ctxasm check\n\n2 findings: 2 errors\n\n| severity | where |")
     assert table.count("\n| error | ") == 2

@@ -72,7 +72,6 @@ def plain_hook() -> str:
 
 
 def test_a_plain_hook_refuses_a_commit_until_it_is_put_right(tmp_path: Path) -> None:
-    """Refused with the finding; then the fix; then the commit passes."""
     env = surroundings(tmp_path)
     folder = repository(tmp_path / "work", env)
     hook = folder / ".git" / "hooks" / "pre-commit"
@@ -89,7 +88,6 @@ def test_a_plain_hook_refuses_a_commit_until_it_is_put_right(tmp_path: Path) -> 
 
 
 def test_a_plain_hook_refuses_a_commit_with_a_stale_output(tmp_path: Path) -> None:
-    """The hint is a command; once it has run the commit passes."""
     env = surroundings(tmp_path)
     folder = repository(tmp_path / "work", env)
     hook = folder / ".git" / "hooks" / "pre-commit"
@@ -107,7 +105,6 @@ def test_a_plain_hook_refuses_a_commit_with_a_stale_output(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("words", [(), ("-a",), (KNOWN,)], ids=["staged", "all", "file"])
 def test_the_hook_checks_what_is_committed_however_git_commits(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """`git commit -a` and `git commit FILE` commit from an index of their own, in a linked worktree, too."""
     env = surroundings(tmp_path)
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     folder = repository(tmp_path / "work", env)
@@ -141,7 +138,6 @@ def _steps() -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
 def test_the_action_writes_annotations_and_a_table_in_the_summary(tmp_path: Path) -> None:
-    """Its last step, run as a runner does: bash with `-e`, `-u` left off, and pipefail."""
     folder = fill(tmp_path / "work", {"ctxasm.yaml": "date: 2025-03-14\n", KNOWN: f"{TOKEN}\n[x](GONE.md)\n"})
     step, summary = _steps()[-1], tmp_path / "summary.md"
     inputs = {"WORKSPACE": ".", "ARGS": "--strict", "GITHUB_STEP_SUMMARY": str(summary), "GITHUB_ACTIONS": "true"}
@@ -159,7 +155,6 @@ def test_the_action_writes_annotations_and_a_table_in_the_summary(tmp_path: Path
 
 
 def test_no_input_of_the_action_is_taken_for_code() -> None:
-    """What a caller passes in reaches the scripts as variables only."""
     assert [step["name"] for step in _steps() if "${{" in step.get("run", "")] == []
 
 
@@ -171,7 +166,6 @@ def _pre_commit() -> str:
 @pytest.mark.pip
 @pytest.mark.skipif(not _pre_commit(), reason="pre-commit is not installed")
 def test_pre_commit_refuses_and_passes_as_the_plain_hook_does(tmp_path: Path) -> None:
-    """Both hooks, in the environment that pre-commit makes of this source; the fault, then the fix."""
     env = {**os.environ, **GIT, "PRE_COMMIT_HOME": str(tmp_path / "home")}
     env = {key: value for key, value in env.items() if not key.startswith(("CTXASM_", "PYTHON"))}
     source, folder = _source(tmp_path / "source", env), repository(tmp_path / "work", env)

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.checks.host_cuts import kept_runs, lost_runs, lost_sections
-from contextasm.checks.host_files import read_host_files
-from contextasm.config.host_loader import Cut, Digest, host_names, load_host
+from contextasm.checks.hosts.cuts import kept_runs, lost_runs, lost_sections
+from contextasm.checks.hosts.files import read_host_files
+from contextasm.config.hosts.loader import Cut, Digest, host_names, load_host
 from tests.command import CASES, ROOT, Result, fill, inside, refused
 
 HOSTS = host_names()
@@ -62,7 +62,6 @@ def codes(result: Result) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("command", ["check", "explain"])
 def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
-    """All of them, and no other: each name works."""
     words = " ".join(inside(command, "--help").out.split()).replace("- ", "-")
     (listed,) = re.findall(r"Apply the loading rules of this host: ([\w, -]+)\.", words)
     assert listed.split(", ") == HOSTS
@@ -71,7 +70,6 @@ def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) -> None:
-    """Findings, table, and what was not looked at."""
     folder = files(tmp_path / "folder", LONG)
     outside = ["--host-file", "MEMORY.md"] if host in {"claude-code", "hermes"} else []
     parts = [inside(command, "--host", host, *outside, cwd=folder) for command in ("check", "explain")]
@@ -84,7 +82,6 @@ def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_rule_has_a_source_and_a_month(host: str) -> None:
-    """Hosts change their limits: without these nobody could tell which rule is out of date."""
     loaded = load_host(host, "test")
     facts = [(rule.source, rule.date) for rule in loaded.loads] + [(rule.source, rule.date) for rule in loaded.unread]
     facts += [(loaded.hook.source, loaded.hook.date)] if loaded.hook else []
@@ -121,7 +118,6 @@ MARK = b"\xef\xbb\xbf"
     ],
 )
 def test_limit_is_held_to_the_letter(host: str, name: str, whole: bytes, cut: bytes, tmp_path: Path) -> None:
-    """A file of the limit's size is whole; one letter more, and it is cut."""
     folders = [files(tmp_path / name, {name: data}) for name, data in (("whole", whole), ("cut", cut))]
     for folder, data in zip(folders, (whole, cut), strict=True):
         (folder / name).write_bytes(data)
@@ -129,13 +125,11 @@ def test_limit_is_held_to_the_letter(host: str, name: str, whole: bytes, cut: by
 
 
 def test_heading_behind_a_byte_order_mark_is_one(tmp_path: Path) -> None:
-    """Its name is in the finding."""
     done = check(files(tmp_path, {"AGENTS.md": MARK + b"# First\n" + b"x" * 40_000}), "--host", "codex")
     assert "under `First`" in done.out
 
 
 def test_hermes_cuts_a_chain_with_the_titles_of_its_files(tmp_path: Path) -> None:
-    """`## ../AGENTS.md`, `## AGENTS.md` and the empty lines between and behind them take 33 characters."""
     root = files(tmp_path, {".git/HEAD": "", "AGENTS.md": "x" * 10_000, "a/AGENTS.md": "y" * 9_967})
     assert check(root / "a", "--host", "hermes").code == 0
     (root / "a/AGENTS.md").write_text("y" * 9_968)
@@ -155,7 +149,6 @@ def test_hermes_cuts_a_chain_with_the_titles_of_its_files(tmp_path: Path) -> Non
     ],
 )
 def test_claude_code_loads_a_rule_with_paths_on_demand(front: str, patterns: str, tmp_path: Path) -> None:
-    """It is no finding, and its text is sent by a hook; a rule for all files is loaded with the session."""
     texts = {".claude/rules/a.md": f"---\n{front}---\nBe brief.\n"}
     folder = files(tmp_path, texts)
     reading = read_host_files(load_host("claude-code", "test"), folder)
@@ -167,7 +160,6 @@ def test_claude_code_loads_a_rule_with_paths_on_demand(front: str, patterns: str
 
 
 def test_openclaw_keeps_three_quarters_and_one_quarter(tmp_path: Path) -> None:
-    """Of 20,000 characters less its marker of 106; blanks at the end of the file do not count."""
     text = "".join(f"{number:09}\n" for number in range(3000))
     (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text + "\n" * 9})).files
     assert "".join(text[start:stop] for start, stop in file.kept) == text[:14_920] + text.rstrip()[-4_973:]
@@ -178,7 +170,6 @@ def test_openclaw_keeps_three_quarters_and_one_quarter(tmp_path: Path) -> None:
 
 
 def test_openclaw_keeps_a_digest_of_agents(tmp_path: Path) -> None:
-    """45 per cent of the beginning, 15 of the end; between them headings, items, and lines with one of its words."""
     prose = "".join(f"Prose {number:04} says nothing that anybody would look for.\n\n" for number in range(300))
     middle = f"## A heading\n\nFor example:\n- an item\n\nYou must not.\n\n```\nplain code\n```\n\n- {'x' * 400}\n\n"
     text = f"{prose}{middle}{prose}"
@@ -194,7 +185,6 @@ def test_openclaw_keeps_a_digest_of_agents(tmp_path: Path) -> None:
 
 
 def test_digest_of_openclaw_takes_no_more_than_its_part(tmp_path: Path) -> None:
-    """35 per cent: lines with the words that go first come before those that are in front of them."""
     lines = [f"- item {number:04} of a list\n" for number in range(1000)]
     lines[500] = "- you must never do this\n"
     text = "".join(lines)
@@ -204,7 +194,6 @@ def test_digest_of_openclaw_takes_no_more_than_its_part(tmp_path: Path) -> None:
 
 
 def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
-    """60,000 characters; below 64 no file is begun."""
     full = "x" * 20_000
     folder = files(tmp_path, {"AGENTS.md": full, "SOUL.md": full, "IDENTITY.md": "x" * 19_950, "MEMORY.md": "- One\n"})
     done = check(folder, "--host", "openclaw")
@@ -222,7 +211,6 @@ def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
     ],
 )
 def test_claude_code_reads_200_lines_or_25_kilobytes_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
-    """The file lies outside the folder, so the person names it."""
     memory = files(tmp_path / "memory", {"MEMORY.md": text}) / "MEMORY.md"
     folder = files(tmp_path / "folder", {"CLAUDE.md": "x\n" * 100_000})
     assert check(folder, "--host", "claude-code").code == 0
@@ -230,7 +218,6 @@ def test_claude_code_reads_200_lines_or_25_kilobytes_of_its_memory(text: str, cu
 
 
 def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> None:
-    """What the root takes, the folder of the session lacks; an override stands for the file beside it."""
     repository = files(
         tmp_path,
         {
@@ -248,13 +235,11 @@ def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> No
 
 
 def test_hermes_uses_one_kind_of_file(tmp_path: Path) -> None:
-    """The first that is there; a file that says the same as the one used is not told."""
     texts = {"AGENTS.md": "same\n", "CLAUDE.md": "same\n", ".cursorrules": "other\n"}
     assert codes(check(files(tmp_path, texts), "--host", "hermes")) == [(".cursorrules: note", "[host-unread]")]
 
 
 def test_claude_code_reads_agents_md_only_where_there_is_no_claude_md(tmp_path: Path) -> None:
-    """Above counts, too."""
     alone = files(tmp_path / "alone", {"AGENTS.md": "A\n"})
     above = files(tmp_path / "above", {".git/HEAD": "", "CLAUDE.md": "C\n", "sub/AGENTS.md": "A\n"})
     assert codes(check(alone, "--host", "claude-code")) == []
@@ -262,7 +247,6 @@ def test_claude_code_reads_agents_md_only_where_there_is_no_claude_md(tmp_path: 
 
 
 def test_finding_names_line_headings_and_tokens(tmp_path: Path) -> None:
-    """A heading in a fence is none."""
     text = "# One\n" + "a" * 2_915 + "\n" + "```\n# no heading\n```\n## Two\n" + "b\n" * 187 + "c" * 974
     done = check(files(tmp_path, {"USER.md": text}), "--host", "openclaw")
     lost = "191 lines under `One`, `Two`, some 101 tokens, are never seen"
@@ -270,7 +254,6 @@ def test_finding_names_line_headings_and_tokens(tmp_path: Path) -> None:
 
 
 def test_json_of_explain_lists_every_lost_section(tmp_path: Path) -> None:
-    """With the source of the rule, and what was not looked at."""
     done = inside("explain", "--host", "openclaw", "--json", cwd=files(tmp_path, LONG))
     data = json.loads(done.out)
     agents = next(file for file in data["files"] if file["path"] == "AGENTS.md")
@@ -281,7 +264,6 @@ def test_json_of_explain_lists_every_lost_section(tmp_path: Path) -> None:
 
 
 def test_json_of_check_is_that_of_findings(tmp_path: Path) -> None:
-    """`--json` is short for `--format json`."""
     folder = files(tmp_path, LONG)
     short, long = (check(folder, "--host", "codex", *words) for words in (("--json",), ("--format", "json")))
     assert short == long
@@ -289,7 +271,6 @@ def test_json_of_check_is_that_of_findings(tmp_path: Path) -> None:
 
 
 def test_folder_needs_no_workspace_and_may_be_empty(tmp_path: Path) -> None:
-    """Nothing is found, and what was not looked at is said."""
     done = check(tmp_path, "--host", "codex")
     assert (done.code, done.out) == (0, "no findings\n")
     assert f"Codex in {tmp_path}: 0 files" in done.err
@@ -297,7 +278,6 @@ def test_folder_needs_no_workspace_and_may_be_empty(tmp_path: Path) -> None:
 
 
 def test_files_that_can_not_be_read_are_findings(tmp_path: Path) -> None:
-    """A pipe is not waited for, a link out of the folder is not followed, and binary data is told."""
     folder = files(tmp_path / "folder", {"IDENTITY.md": b"\xff\xfe\x00\xd8"})
     secret = files(tmp_path / "out", {"secret.md": "hidden treasure\n"})
     os.mkfifo(folder / "SOUL.md")
@@ -309,7 +289,6 @@ def test_files_that_can_not_be_read_are_findings(tmp_path: Path) -> None:
 
 
 def test_secret_in_a_heading_is_not_shown(tmp_path: Path) -> None:
-    """Findings go to logs that others read."""
     text = "# One\n" + "a" * 5_000 + "\n# ghp_" + "a1B2" * 9 + "\n" + "b\n" * 900
     done = check(files(tmp_path, {"USER.md": text}), "--host", "openclaw")
     assert "ghp_" not in done.out
@@ -329,7 +308,6 @@ def test_secret_in_a_heading_is_not_shown(tmp_path: Path) -> None:
     ],
 )
 def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: str, tmp_path: Path) -> None:
-    """In one line, with what to do."""
     refused(inside(command, *words, cwd=files(tmp_path, LONG)), part)
 
 
@@ -351,7 +329,6 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
     ],
 )
 def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
-    """Each option of the command that a host's files know nothing of."""
     name = words[1] if words[1].startswith("--") or words[0] == "check" else "RECORD"
     refused(inside(*words, "--host", "codex", cwd=files(tmp_path, LONG)), f"error: {name}: does not go with --host")
 
@@ -372,7 +349,6 @@ def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Pa
     ),
 )
 def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None:
-    """For any text and any cut: nothing is told twice, nothing is left out, and the limits hold."""
     if cut.head == 100:
         cut = cut._replace(tail=0, digest=None)
     kept = kept_runs(text, cut)
@@ -390,7 +366,6 @@ def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None
 
 
 def test_a_file_that_is_named_twice_is_counted_once(tmp_path: Path) -> None:
-    """However it is spelled."""
     (tmp_path / "mem").mkdir()
     memory = tmp_path / "mem" / "MEMORY.md"
     memory.write_text("- One\n", encoding="utf-8")

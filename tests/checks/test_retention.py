@@ -33,7 +33,6 @@ def told(root: Path, policy: str) -> str:
     ],
 )
 def test_parts_without_effect_are_named(tmp_path: Path, policy: str, what: str) -> None:
-    """At the line of the policy."""
     out = told(tmp_path, policy)
     assert f"ctxasm.yaml:4: warning: the policy docs of retention: {what}" in out
     assert out.count("[retention]") == 1
@@ -49,5 +48,4 @@ def test_parts_without_effect_are_named(tmp_path: Path, policy: str, what: str) 
     ],
 )
 def test_there_is_no_finding_of_a_policy_with_effect(tmp_path: Path, policy: str) -> None:
-    """Nor of one that the check `config` reports."""
     assert "[retention]" not in told(tmp_path, policy)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import inspect
 from contextasm.checks.registry import run_checks
-from contextasm.config.facts import FIELDS, WEEKDAYS
-from contextasm.config.field_domains import field_domains
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.rules.facts import FIELDS, WEEKDAYS
+from contextasm.config.rules.field_domains import field_domains
 from contextasm.model import Condition
-from contextasm.retrieval.query_signals import intent
+from contextasm.retrieval.reading.query_signals import intent
 from contextasm.rules.operators import NEGATIONS, OPERATORS
 from contextasm.rules.satisfiable import COMPARISONS, can_hold, values_out_of_reach
 from tests.command import fill
@@ -75,7 +75,6 @@ NEVER = {
 
 @pytest.mark.parametrize(("condition", "hint"), NEVER.items(), ids=NEVER)
 def test_a_value_that_no_build_can_have_is_a_finding(tmp_path: Path, condition: str, hint: str) -> None:
-    """At the line of the condition, with the nearest name or the form of a value."""
     (finding,) = conditions_found(tmp_path, "field: team, op: eq, value: q1", condition)
     place = (finding.id, finding.severity, finding.path, finding.line)
     assert place == ("rule-condition", "warning", "rules/r.yaml", 4)
@@ -106,7 +105,6 @@ SOMETIMES = (
 
 @pytest.mark.parametrize("condition", SOMETIMES)
 def test_a_condition_that_only_does_not_hold_today_is_none(tmp_path: Path, condition: str) -> None:
-    """Another day, topic, branch or agent would meet it."""
     assert conditions_found(tmp_path, condition) == []
 
 
@@ -127,7 +125,6 @@ CONTRADICTIONS = (
 
 @pytest.mark.parametrize("conditions", CONTRADICTIONS, ids=map(str, CONTRADICTIONS))
 def test_conditions_that_exclude_each_other_are_a_finding(tmp_path: Path, conditions: tuple[str, ...]) -> None:
-    """One for the field, at its first condition."""
     (finding,) = conditions_found(tmp_path, *conditions)
     assert (finding.id, finding.line) == ("rule-condition", 3)
     assert "can never hold" in finding.message
@@ -145,12 +142,10 @@ COMPATIBLE = (
 
 @pytest.mark.parametrize("conditions", COMPATIBLE, ids=map(str, COMPATIBLE))
 def test_conditions_that_some_value_meets_are_none(tmp_path: Path, conditions: tuple[str, ...]) -> None:
-    """Several paths may have changed, and there are numbers between two numbers."""
     assert conditions_found(tmp_path, *conditions) == []
 
 
 def test_a_rule_that_is_switched_off_may_ask_for_anything(tmp_path: Path) -> None:
-    """It is off on purpose."""
     when = "when: {field: agent, op: eq, value: nobody}"
     assert found(tmp_path, f"- name: r\n  enabled: false\n  {when}\n  then: {{exclude: [teams/**]}}\n") == []
 
@@ -164,14 +159,12 @@ def test_a_rule_that_is_switched_off_may_ask_for_anything(tmp_path: Path) -> Non
     ],
 )
 def test_a_target_that_is_nothing_comes_with_the_nearest_name(tmp_path: Path, action: str, meant: str) -> None:
-    """Whatever kind of target it is."""
     memory = "- [decision] Lock the door. {tags=safety}\n"
     (finding,) = found(tmp_path, f"- then: {{{action}}}\n", {"agents/luna/memories/m.md": memory})
     assert (finding.id, finding.hint) == ("rule-target", meant)
 
 
 def test_a_heading_that_is_not_there_comes_with_the_nearest_one(tmp_path: Path) -> None:
-    """The rule does not fire today, and is wrong all the same."""
     rule = "- when: {field: weekday, op: eq, value: sunday}\n  then: {always_include: ['teams/q1/RULES.md#The deno']}\n"
     (finding,) = found(tmp_path, rule, {"teams/q1/RULES.md": "# The demo\nNow.\n"})
     assert (finding.id, finding.hint) == ("rule-target", "did you mean The demo?")
@@ -185,7 +178,6 @@ CAP = "- name: short\n  when: {{field: agent, op: eq, value: {}}}\n  then: {{cap
 
 @pytest.mark.parametrize(("tokens", "check"), [(60, "cut"), (3, "starved"), (410, "near-budget")])
 def test_advice_knows_the_cap_of_a_rule(tmp_path: Path, tokens: int, check: str) -> None:
-    """It names the rule, whichever agent it fires for; the budget has room enough."""
     files = {"agents/max-2/KNOWLEDGE.md": LONG, "rules/r.yaml": CAP.format("max-2", "L7", tokens)}
     (finding,) = all_found(tmp_path, files)
     assert (finding.id, finding.path) == (check, "agents/max-2/KNOWLEDGE.md")
@@ -195,7 +187,6 @@ def test_advice_knows_the_cap_of_a_rule(tmp_path: Path, tokens: int, check: str)
 
 
 def test_advice_leaves_a_rule_alone_that_caps_another_agent(tmp_path: Path) -> None:
-    """Nothing is cut for the one that has the long file."""
     files = {"agents/max-2/KNOWLEDGE.md": LONG, "rules/r.yaml": CAP.format("luna", "L7", 60)}
     assert all_found(tmp_path, files) == []
 
@@ -262,7 +253,6 @@ def conditions(draw: st.DrawFn, values: tuple[str, ...]) -> tuple[str, str | tup
 def test_conditions_that_a_build_meets_can_hold(
     data: st.DataObject, build: dict[str, tuple[str, ...]], field: str
 ) -> None:
-    """Nothing that is true of one build is called impossible: neither the conditions together, nor a value alone."""
     operands = data.draw(st.lists(conditions(build[field]), min_size=1, max_size=6))
     drawn = [Condition(field, op, value, 1) for op, value in operands]
 
@@ -294,7 +284,6 @@ CLOSED = {
     st.data(),
 )
 def test_a_value_outside_a_closed_set_is_always_found(field: str, op: str, other: str, data: st.DataObject) -> None:
-    """And one of the set never is."""
     value = data.draw(st.sampled_from(CLOSED[field]))
     for text in (other, value):
         asked = Condition(field, op, (text,) if op.endswith("in") else text, 1)

@@ -28,7 +28,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_defaults(folder: Path) -> None:
-    """Standard output and -o are personal, --into is shared, also beside -o."""
     at = ("-w", str(folder))
     assert PRIVATE in inside("build", *at).out
     inside("build", *at, "-o", str(folder / "out.md"))
@@ -40,7 +39,6 @@ def test_defaults(folder: Path) -> None:
 
 
 def test_the_option_chooses(folder: Path) -> None:
-    """Whatever the default is."""
     at = ("-w", str(folder))
     assert PRIVATE not in inside("build", *at, "--audience", "shared").out
     inside("build", *at, "--into", str(folder / "AGENTS.md"), "--audience", "personal")
@@ -49,7 +47,6 @@ def test_the_option_chooses(folder: Path) -> None:
 
 
 def test_settings_choose(folder: Path) -> None:
-    """A variable may choose either; the workspace's file can only leave out more."""
     at = ("-w", str(folder))
     assert PRIVATE not in inside("build", *at, env={"CTXASM_AUDIENCE": "shared"}).out
     inside("build", *at, "--into", str(folder / "AGENTS.md"), env={"CTXASM_AUDIENCE": "personal"})
@@ -61,7 +58,6 @@ def test_settings_choose(folder: Path) -> None:
 
 
 def test_every_private_part_is_told(folder: Path) -> None:
-    """By explain, by the trace of a line, and in the receipt."""
     at = ("-w", str(folder), "--audience", "shared")
     told = inside("explain", *at)
     rows = [line for line in told.out.splitlines() if "it is private, and this context is shared" in line]
@@ -75,7 +71,6 @@ def test_every_private_part_is_told(folder: Path) -> None:
 
 
 def test_search_and_the_goal_of_a_task_are_those_of_the_audience(folder: Path) -> None:
-    """A private task makes no topic, and a private memory is not found."""
     assert inside("search", "-w", str(folder), "locker").code == 0
     assert inside("search", "-w", str(folder), "locker", "--audience", "shared").code == 1
     (folder / "tasks.yaml").write_text(f"tasks:\n  - {{id: t1, goal: {PRIVATE}, private: true}}\ncurrent: t1\n")
@@ -85,7 +80,6 @@ def test_search_and_the_goal_of_a_task_are_those_of_the_audience(folder: Path) -
 
 
 def test_a_layer_out_of_scope_or_off_stays_private(folder: Path) -> None:
-    """Leaving a private layer out does not lay its files open."""
     (folder / "ctxasm.yaml").write_text("layers:\n  - {id: L7, private: true}\n")
     (folder / "teams" / "t").mkdir(parents=True)
     (folder / "teams" / "t" / "GOALS.md").write_text((folder / "agents/a/KNOWLEDGE.md").read_text())
@@ -98,7 +92,6 @@ def test_a_layer_out_of_scope_or_off_stays_private(folder: Path) -> None:
 
 
 def test_records_hold_the_audience_and_no_private_text(folder: Path) -> None:
-    """Replay gives the same bytes, and diff builds the other side for the same audience."""
     at = ("-w", str(folder))
     inside("build", *at, "--into", str(folder / "AGENTS.md"), "--record-inputs")
     (record,) = (folder / ".ctxasm" / "records").glob("*.json")
@@ -112,7 +105,6 @@ def test_records_hold_the_audience_and_no_private_text(folder: Path) -> None:
 
 
 def test_a_manifest_names_no_file_that_is_private_as_a_whole(folder: Path) -> None:
-    """Its hash would tell a guess from the truth."""
     (folder / "agents" / "a" / "KNOWLEDGE.md").write_text(f"---\nprivate: true\n---\n{PRIVATE}\n")
     at = ("-w", str(folder), "--audience", "shared", "-o", str(folder / "out.md"), "--manifest", "-")
     paths = [each["path"] for each in json.loads(inside("build", *at).out)["inputs"]]
@@ -121,7 +113,6 @@ def test_a_manifest_names_no_file_that_is_private_as_a_whole(folder: Path) -> No
 
 
 def test_outputs_are_shared(folder: Path) -> None:
-    """Until an entry says otherwise: `build -o` writes what `check` compares with."""
     (folder / "ctxasm.yaml").write_text("outputs:\n  - file: CONTEXT.md\n")
     at = ("-w", str(folder))
     inside("build", *at, "-o", str(folder / "CONTEXT.md"))
@@ -136,7 +127,6 @@ def test_outputs_are_shared(folder: Path) -> None:
 
 @pytest.mark.parametrize("audience", ["personal", "shared"])
 def test_the_receipts_of_a_context_are_as_they_were_read_and_found_right(audience: str) -> None:
-    """The document, each decision and the receipt, byte for byte; `UPDATE_CASES=1` writes them anew."""
     at = ("-w", CASES / "audience" / "workspace", "--audience", audience)
     told = inside("explain", *at)
     text = f"{inside('build', '-q', *at).out}=== explain\n{told.out}=== receipt\n{told.err}"
@@ -147,5 +137,4 @@ def test_the_receipts_of_a_context_are_as_they_were_read_and_found_right(audienc
 
 
 def test_server_does_not_start_for_an_audience_that_is_none(folder: Path) -> None:
-    """A slip of the pen would serve everything."""
     refused(inside("mcp", "-w", folder, "--audience", "shraed"), "--audience", "did you mean shared?")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.cli.app import COMMANDS, group
-from contextasm.text.cleaning import LONGEST_MESSAGE, LONGEST_WORD
+from contextasm.text.cleaning.clean import LONGEST_MESSAGE, LONGEST_WORD
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, clean, ctxasm, fill, inside, refused, shell, start
 
 IDENTITY = "agents/a/IDENTITY.md"
@@ -22,13 +22,11 @@ NEEDS_FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this sy
 
 
 def test_place_without_workspace_is_refused(tmp_path: Path) -> None:
-    """Searched upwards in vain, with the way to make one."""
     refused(inside("build", cwd=tmp_path), str(tmp_path), "no workspace here or above", "-w DIR", "ctxasm init")
 
 
 @pytest.mark.parametrize("named", ["flag", "variable"])
 def test_named_workspace_that_is_not_there_is_refused(tmp_path: Path, named: str) -> None:
-    """It is not searched for anywhere else, though one lies around us."""
     gone = tmp_path / "gone"
     words = ["-w", str(gone)] if named == "flag" else []
     env = {} if named == "flag" else {"CTXASM_WORKSPACE": str(gone)}
@@ -36,7 +34,6 @@ def test_named_workspace_that_is_not_there_is_refused(tmp_path: Path, named: str
 
 
 def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    """A slip for the file inside."""
     fill(tmp_path, {"ctxasm.yaml": ""})
     refused(inside("build", "-w", tmp_path / "ctxasm.yaml"), "ctxasm.yaml", "is no folder")
 
@@ -119,7 +116,6 @@ def test_variable_that_can_not_be_used_is_named(variable: str, value: str, part:
 
 @pytest.mark.parametrize("words", [("--no-such",), ("-x",)])
 def test_an_option_before_any_command_is_refused(words: tuple[str, ...]) -> None:
-    """Code 2, nothing on standard output, no traceback and no talk of a bug."""
     result = inside(*words, cwd=SAMPLE)
     assert (result.code, result.out) == (2, "")
     assert "Usage" in result.err or "--help" in result.err
@@ -129,7 +125,6 @@ def test_an_option_before_any_command_is_refused(words: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize("words", [("--help",), ("build", "--help"), ("explain", "--help")])
 def test_help_is_on_standard_output(words: tuple[str, ...]) -> None:
-    """It is what was asked for."""
     result = inside(*words)
     assert (result.code, result.err) == (0, "")
     assert "Usage: ctxasm" in result.out
@@ -154,27 +149,23 @@ def test_strict_build_over_budget_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("written", "tokens"), [("4k", "4,000"), ("4.5K", "4,500"), ("4_000", "4,000"), ("12", "12")])
 def test_budget_may_be_written_in_thousands(written: str, tokens: str) -> None:
-    """`4k` is 4,000."""
     result = inside("build", *LUNA, "-b", written)
     assert result.code == 0
     assert f" of {tokens} tokens (estimate)" in result.err
 
 
 def test_missing_file_of_an_agent_is_refused(tmp_path: Path) -> None:
-    """Named by its path, with what to do."""
     (fill(tmp_path, {}) / "agents/a/INSTRUCTIONS.md").unlink()
     refused(inside("build", "-a", "a", cwd=tmp_path), "agents/a/INSTRUCTIONS.md: is missing", "ctxasm init --agent a")
 
 
 def test_missing_identity_is_refused(tmp_path: Path) -> None:
-    """The agent's folder is there, so it is the file that is missing."""
     (fill(tmp_path, {}) / IDENTITY).unlink()
     refused(inside("build", "-a", "a", cwd=tmp_path), f"{IDENTITY}: is missing")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", b"---\ntitle: x\n---\n"])
 def test_empty_identity_is_a_problem(tmp_path: Path, content: bytes) -> None:
-    """The section is left out, the build goes on; `--strict` stops it."""
     fill(tmp_path, {IDENTITY: content})
     result = inside("build", cwd=tmp_path)
     assert (result.code, result.out) == (0, "## Instructions\nDo it.\n")
@@ -236,7 +227,6 @@ def test_what_is_no_file_of_the_workspace_is_never_waited_for_nor_read(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file, whatever its mode")
 def test_unreadable_identity_is_refused(tmp_path: Path) -> None:
-    """Told with the system's reason."""
     (fill(tmp_path, {}) / IDENTITY).chmod(0)
     refused(inside("build", cwd=tmp_path), IDENTITY, "Permission denied")
 
@@ -265,13 +255,11 @@ def test_optional_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_marked_text_of_another_encoding_is_read(tmp_path: Path, encoding: str) -> None:
-    """A BOM says which; it is not part of the text."""
     fill(tmp_path, {IDENTITY: "Ich bin ä.\r\nJa.\r\n".encode(encoding)})
     assert inside("build", cwd=tmp_path).out.startswith("## Identity\nIch bin ä.\nJa.\n\n")
 
 
 def test_link_inside_the_workspace_is_followed(tmp_path: Path) -> None:
-    """To a file and through a folder."""
     fill(tmp_path, {"shared/who.md": "I am shared.\n", "shared/logs/2025-03-14.md": "Today.\n"})
     (tmp_path / IDENTITY).unlink()
     (tmp_path / IDENTITY).symlink_to("../../shared/who.md")
@@ -355,14 +343,12 @@ def test_slip_in_the_config_is_refused_with_its_line(
 
 @pytest.mark.parametrize("content", ["", "\n", "# nothing\n", "agent:\n", "budget: 16_000\n", "agent: ~\n"])
 def test_config_that_says_little_is_fine(tmp_path: Path, content: str) -> None:
-    """An empty value is as no value."""
     result = inside("build", cwd=fill(tmp_path, {"ctxasm.yaml": content}))
     assert (result.code, result.out) == (0, SMALL_TEXT), result.err
 
 
 @pytest.mark.parametrize("redirection", ["<&-", "</dev/null"])
 def test_standard_input_is_not_needed(tmp_path: Path, redirection: str) -> None:
-    """Neither closed nor empty does it matter."""
     fill(tmp_path, {})
     assert shell(f'"$@" {redirection}', "build", "-q", cwd=tmp_path) == (0, SMALL_TEXT, "")
 
@@ -378,18 +364,15 @@ def test_build_never_reads_a_silent_pipe(tmp_path: Path) -> None:
 
 
 def test_topic_is_read_from_standard_input_when_asked_for(tmp_path: Path) -> None:
-    """`--topic -`."""
     result = inside("build", "--topic", "-", "-f", "json", cwd=fill(tmp_path, {}), stdin="the harbor\n")
     assert '"topic": "the harbor"' in result.out
 
 
 def test_closed_standard_input_can_not_be_a_topic(tmp_path: Path) -> None:
-    """Told, and not taken for an empty one."""
     refused(shell('"$@" <&-', "build", "--topic", "-", cwd=fill(tmp_path, {})), "--topic -", "closed")
 
 
 def test_topic_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    """With the byte."""
     result = shell('printf "ab\\377" | "$@"', "build", "--topic", "-", cwd=fill(tmp_path, {}))
     refused(result, "--topic -", "byte 2 is not UTF-8")
 
@@ -440,7 +423,6 @@ def test_closed_standard_output_is_told(tmp_path: Path) -> None:
 
 
 def test_closed_standard_output_does_not_matter_where_a_file_is_written(tmp_path: Path) -> None:
-    """Nothing was to go there."""
     target = tmp_path / "out.md"
     assert shell('"$@" >&-', "build", "-q", "-o", target, cwd=fill(tmp_path, {})) == (0, "", "")
     assert target.read_text() == SMALL_TEXT
@@ -452,12 +434,10 @@ def test_closed_standard_error_leaves_the_document_alone(tmp_path: Path) -> None
 
 
 def test_closed_standard_error_leaves_standard_output_empty_on_failure(tmp_path: Path) -> None:
-    """The code tells."""
     assert shell('"$@" 2>&-', "build", "-b", "x", cwd=fill(tmp_path, {})) == (2, "", "")
 
 
 def test_closed_standard_error_leaves_a_file_alone(tmp_path: Path) -> None:
-    """Whatever is opened takes the number 2 then."""
     target = tmp_path / "out.md"
     assert shell('"$@" 2>&-', "build", "-o", target, cwd=fill(tmp_path, {})) == (0, "", "")
     assert target.read_text() == SMALL_TEXT
@@ -488,7 +468,6 @@ def _wait_until_it_reads(process: int) -> None:
 
 
 def test_environment_of_the_tests_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else what these tests say would depend on who runs them."""
     monkeypatch.setenv("CTXASM_AGENT", "somebody")
     env: Mapping[str, str] = clean()
     assert not [name for name in env if name.startswith("CTXASM")]
@@ -512,7 +491,6 @@ def test_environment_of_the_tests_is_clean(monkeypatch: pytest.MonkeyPatch) -> N
     ids=lambda words: " ".join(words)[:20],
 )
 def test_long_name_is_shown_by_its_ends(tmp_path: Path, words: Sequence[str]) -> None:
-    """The line stays one that a person can read, whatever was pasted."""
     done = inside(*words, cwd=fill(tmp_path, {}))
     told = done.err + done.out
     assert "error: " in told
@@ -522,13 +500,11 @@ def test_long_name_is_shown_by_its_ends(tmp_path: Path, words: Sequence[str]) ->
 
 
 def test_path_in_a_message_keeps_its_names(tmp_path: Path) -> None:
-    """However long it is as a whole: it is there to be opened."""
     folder = tmp_path.joinpath(*["a" * 60] * 5)
     refused(inside("build", "-w", folder), str(folder), "does not exist")
 
 
 def test_hidden_character_in_a_name_is_shown() -> None:
-    """Without it the message would say that a good name is none."""
     refused(inside("build", *LUNA[:2], "-a", "lu\u200bna"), "--agent: lu\\u200bna can't be a name")
 
 
@@ -548,7 +524,6 @@ def _empty_values() -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.parametrize("words", [*_empty_values()], ids=" ".join)
 def test_an_empty_value_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
-    """Such as that of a variable that is not set: `check ""` checked everything, `-w ""` took another folder."""
     result = inside(*words, cwd=fill(tmp_path, SMALL))
     assert "is empty: give a value" in result.err or "Invalid value for" in result.err
     assert result.err.count("\n") == 1
@@ -556,13 +531,11 @@ def test_an_empty_value_is_refused(words: tuple[str, ...], tmp_path: Path) -> No
 
 
 def test_an_empty_team_is_no_team_and_an_empty_etag_is_none(tmp_path: Path) -> None:
-    """Both are said on purpose: a setting may name a team, and a first run has no etag."""
     fill(tmp_path, {"ctxasm.yaml": "team: nobody\n"})
     assert inside("build", "-a", "a", "-t", "", "--if-none-match", "", "-q", cwd=tmp_path).out == SMALL_TEXT
 
 
 def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
-    """Not taken for an output."""
     gone, root = tmp_path / "gone", fill(tmp_path / "w", {})
     gone.mkdir()
     result = shell(f"cd {gone} && rmdir {gone} && " + '"$@"', "build", "-w", root)
@@ -572,5 +545,4 @@ def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("help", "build"), ("build", "--help")])
 def test_a_help_text_that_nobody_gets_is_an_error(words: tuple[str, ...]) -> None:
-    """Where standard output is closed, as with any other text."""
     refused(shell('"$@" >&-', *words), "standard output: is closed")

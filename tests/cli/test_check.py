@@ -34,14 +34,12 @@ def check(folder: Path, *words: str | Path, **env: str) -> Result:
     ids=["nothing", "note", "warning", "error"],
 )
 def test_exit_code_tells_how_bad_it_is(tmp_path: Path, text: str, plain: int, strict: int) -> None:
-    """Errors fail; warnings only if asked for; notes never."""
     fill(tmp_path, {**DAY, KNOWN: text})
     assert check(tmp_path).code == plain
     assert check(tmp_path, "--strict").code == strict
 
 
 def test_a_finding_is_a_line_with_place_severity_remedy_and_id(tmp_path: Path) -> None:
-    """On standard output; nothing else is said. A process of its own, as in a hook."""
     result = ctxasm("check", cwd=fill(tmp_path, {**DAY, KNOWN: WARNING}))
     assert (result.code, result.err) == (0, "")
     line, summary = result.out.splitlines()
@@ -51,20 +49,17 @@ def test_a_finding_is_a_line_with_place_severity_remedy_and_id(tmp_path: Path) -
 
 
 def test_a_sound_workspace_says_so(tmp_path: Path) -> None:
-    """So that silence is no riddle."""
     assert check(fill(tmp_path, DAY)) == (0, "no findings\n", "")
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_can_be_chosen(tmp_path: Path, name: str) -> None:
-    """Each format of the table is accepted, listed in the help, and names the file of a finding."""
     result = check(fill(tmp_path, {**DAY, KNOWN: WARNING}), "--format", name)
     assert (result.code, KNOWN in result.out) == (0, True)
     assert re.search(rf"\b{name}\b", check(tmp_path, "--help").out)
 
 
 def test_json_holds_the_fields(tmp_path: Path) -> None:
-    """Id, severity, file, line, message, hint."""
     result = check(fill(tmp_path, {**DAY, KNOWN: WARNING}), "--format", "json")
     whole = json.loads(result.out)
     schema = Path(contextasm.__file__).parent / "rendering" / "schemas" / "findings-1.json"
@@ -82,7 +77,6 @@ def _repository(folder: Path) -> Path:
 
 
 def test_github_is_chosen_in_actions_with_paths_from_the_top_of_the_repository(tmp_path: Path) -> None:
-    """That is where an annotation has to point."""
     folder = _repository(tmp_path)
     result = check(folder, GITHUB_ACTIONS="true")
     assert result.code == 1
@@ -92,7 +86,6 @@ def test_github_is_chosen_in_actions_with_paths_from_the_top_of_the_repository(t
 
 
 def test_sarif_has_paths_from_the_top_of_the_repository(tmp_path: Path) -> None:
-    """Likewise."""
     sarif: Any = json.loads(check(_repository(tmp_path), "-f", "sarif").out)
     place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": f"docs/ctx/{KNOWN}"}, "region": {"startLine": 2}}
@@ -100,14 +93,12 @@ def test_sarif_has_paths_from_the_top_of_the_repository(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("words", "failures"), [((), "0"), (("--strict",), "1")])
 def test_junit_fails_a_warning_only_if_strict(tmp_path: Path, words: tuple[str, ...], failures: str) -> None:
-    """A note passes in either case."""
     fill(tmp_path, {**DAY, KNOWN: WARNING, MEMORY: f"- [fact] {NOTE!s}"})
     suite = ET.fromstring(check(tmp_path, "-f", "junit", *words).out)  # noqa: S314 - of our own making
     assert (suite.get("tests"), suite.get("failures")) == ("2", failures)
 
 
 def test_paths_limit_what_is_told_and_what_fails(tmp_path: Path) -> None:
-    """Files and folders, from the current folder or from the workspace; others do not matter then."""
     fill(tmp_path, {**DAY, KNOWN: f"{TOKEN}\n", MEMORY: "- [fact] A fact {importance=7}\n"})
     assert check(tmp_path, MEMORY).code == 0
     assert "[memory]" in check(tmp_path, MEMORY).out
@@ -117,14 +108,12 @@ def test_paths_limit_what_is_told_and_what_fails(tmp_path: Path) -> None:
 
 
 def test_a_path_that_no_build_reads_is_checked_when_named(tmp_path: Path) -> None:
-    """A README with a key in it, say."""
     fill(tmp_path, {**DAY, "README.md": f"{TOKEN}\n"})
     assert check(tmp_path).code == 0
     assert check(tmp_path, "README.md").out.startswith("README.md:1: error: ")
 
 
 def test_a_file_that_is_a_link_goes_by_its_own_name(tmp_path: Path) -> None:
-    """That is the name which findings have; the workspace may be reached by a link, too."""
     fill(tmp_path / "in", {**DAY, "shared.md": f"{TOKEN}\n"})
     (tmp_path / "in" / KNOWN).symlink_to("../../shared.md")
     (tmp_path / "link").symlink_to("in")
@@ -135,13 +124,11 @@ def test_a_file_that_is_a_link_goes_by_its_own_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("path", "part"), [("no.md", "no such file"), ("../x.md", "outside the workspace")])
 def test_a_path_that_can_not_be_checked_is_refused(tmp_path: Path, path: str, part: str) -> None:
-    """Code 2."""
     (tmp_path / "x.md").touch()
     refused(check(fill(tmp_path / "in", DAY), path), path, part)
 
 
 def test_a_baseline_accepts_what_is_there_and_fails_on_what_is_new(tmp_path: Path) -> None:
-    """Also where the old finding has moved to another line."""
     fill(tmp_path, {**DAY, KNOWN: f"{TOKEN}\n"})
     words = ("--baseline", "accepted.json")
     written = check(tmp_path, *words, "--update-baseline")
@@ -156,7 +143,6 @@ def test_a_baseline_accepts_what_is_there_and_fails_on_what_is_new(tmp_path: Pat
 
 
 def test_a_baseline_shrinks_on_request_only(tmp_path: Path) -> None:
-    """What is gone is told, and taken out when asked for."""
     fill(tmp_path, {**DAY, KNOWN: f"{TOKEN}\n"})
     words = ("--baseline", "accepted.json")
     check(tmp_path, *words, "--update-baseline")
@@ -182,18 +168,15 @@ def test_a_baseline_shrinks_on_request_only(tmp_path: Path) -> None:
     ],
 )
 def test_what_can_not_be_done_is_refused(tmp_path: Path, words: tuple[str, ...], part: str) -> None:
-    """Code 2, one line, and nothing is written."""
     refused(check(fill(tmp_path, {**DAY, KNOWN: "x\n"}), *words), part)
     assert not (tmp_path / "b.json").exists()
 
 
 def test_no_workspace_is_refused(tmp_path: Path) -> None:
-    """As for any command."""
     refused(check(tmp_path), "no workspace here or above")
 
 
 def test_check_writes_nothing(tmp_path: Path) -> None:
-    """Not even a stale output."""
     files = CASES["output that is stale"].files
     fill(tmp_path, files)
     before = {path: (path.stat().st_mtime_ns, path.is_file() and path.read_bytes()) for path in tmp_path.rglob("*")}
@@ -204,7 +187,6 @@ def test_check_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_dangerous_text_is_shown_in_a_form_that_does_no_harm(tmp_path: Path) -> None:
-    """Neither the character nor what it says reaches the terminal raw."""
     result = check(fill(tmp_path, {**DAY, KNOWN: "Text \u202e txet \x1b[31m.\n"}))
     assert result.out.isprintable() or set(result.out) - {"\n"} == set(result.out.replace("\n", ""))
     assert "\u202e" not in result.out
@@ -213,7 +195,6 @@ def test_a_dangerous_text_is_shown_in_a_form_that_does_no_harm(tmp_path: Path) -
 
 @pytest.mark.parametrize("text", ["# K\n\n" + "A line of words.\n\n" * 600, "word " * 1520], ids=["cut", "nearly full"])
 def test_the_limit_that_a_remedy_names_is_enough(tmp_path: Path, text: str) -> None:
-    """Written into the settings as it is told, the finding is gone."""
     told = check(fill(tmp_path, {**DAY, KNOWN: text}), "--strict")
     named = re.search(r"set its `max_tokens` to (\d+)", told.out)
     assert told.code == 1
@@ -223,7 +204,6 @@ def test_the_limit_that_a_remedy_names_is_enough(tmp_path: Path, text: str) -> N
 
 
 def test_the_budget_that_a_remedy_names_is_enough(tmp_path: Path) -> None:
-    """Likewise for what is always shown."""
     files = {"ctxasm.yaml": "date: 2025-03-14\nbudget: 50\n", "agents/a/IDENTITY.md": "word " * 100}
     named = re.search(r"give `budget` (\d+)", check(fill(tmp_path, files)).out)
     assert named
@@ -231,7 +211,6 @@ def test_the_budget_that_a_remedy_names_is_enough(tmp_path: Path) -> None:
 
 
 def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:
-    """As for any other command: another day, another tokenizer."""
     fill(tmp_path, {**DAY, "agents/a/daily/2025-03-20.md": "x\n"})
     assert "[future]" in check(tmp_path).out
     assert check(tmp_path, "--date", "2025-03-20").out == "no findings\n"
@@ -240,7 +219,6 @@ def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:
 
 
 def test_only_what_a_named_path_concerns_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many agents and teams every pair was built, for one file too; the findings of the path are the same."""
     owners = {path.replace("/a/", f"/{name}/"): text for name in "abc" for path, text in SMALL.items()}
     long_text = "# K\n\n" + "A line of words.\n\n" * 600
     teams = {f"teams/{name}/GOALS.md": "Goals.\n" for name in "xyz"}

@@ -46,13 +46,11 @@ def complete(*words: str, cwd: Path | str = "/") -> list[str]:
 
 
 def test_every_command_is_offered() -> None:
-    """In the order of `--help`."""
     assert complete("") == [*COMMANDS]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_flag_is_offered(command: str) -> None:
-    """Of a command, all long names."""
     parameters = group().get_command(None, command).params
     names = [name for option in parameters if option.param_type_name == "option" for name in option.opts]
     assert set(complete(command, "--")) == {name for name in (*names, "--help") if name.startswith("--")}
@@ -79,7 +77,6 @@ def test_every_flag_is_offered(command: str) -> None:
     ids=" ".join,
 )
 def test_the_values_of_a_flag_are_offered(workspace: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    """Fixed ones, and the agents and teams of the workspace, which is found upwards."""
     assert complete(*words, cwd=workspace / "below") == offered
 
 
@@ -93,12 +90,10 @@ def test_the_values_of_a_flag_are_offered(workspace: Path, words: tuple[str, ...
     ids=" ".join,
 )
 def test_the_words_behind_a_command_are_offered(workspace: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    """No action of `rules` and `task` was offered, and no value behind an equals sign."""
     assert complete(*words, cwd=workspace) == offered
 
 
 def test_records_are_offered_where_a_command_takes_one(workspace: Path) -> None:
-    """By their ids; `replay` offered any file."""
     fill(workspace, {"agents/luna/INSTRUCTIONS.md": "Do it.\n"}, base={})
     assert inside("build", "-a", "luna", "--record", "-q", cwd=workspace).code == 0
     (record,) = (workspace / ".ctxasm" / "records").glob("*.json")
@@ -107,31 +102,26 @@ def test_records_are_offered_where_a_command_takes_one(workspace: Path) -> None:
 
 
 def test_names_are_those_of_the_workspace_on_the_line(workspace: Path) -> None:
-    """Where `-w` stands before the cursor."""
     assert complete("build", "-w", str(workspace), "-a", "") == ["lukas", "luna"]
     assert complete("build", "--workspace", str(workspace), "-t", "") == ["q1"]
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "w/teams/q1/GOALS.md", "loop", ""])
 def test_a_broken_workspace_offers_nothing(tmp_path: Path, workspace: Path, folder: str) -> None:
-    """No name, and no message in the line that is being typed."""
     (workspace.parent / "loop").symlink_to("loop")
     assert complete("build", "-w", str(tmp_path / folder), "-a", "") == []
 
 
 def test_mistakes_in_the_settings_do_not_matter(workspace: Path) -> None:
-    """Names are read from the folders alone."""
     (workspace / "ctxasm.yaml").write_text("agents: [\n", encoding="utf-8")
     assert complete("build", "-a", "", cwd=workspace) == ["lukas", "luna"]
 
 
 def test_a_script_without_words_gets_nothing() -> None:
-    """A broken question is answered by silence."""
     assert inside(env={"_CTXASM_COMPLETE": "complete_bash"}) == (1, "", "")
 
 
 def test_an_unknown_shell_is_refused() -> None:
-    """With the shells that can be named."""
     refused(inside("completion", "tcsh"), "tcsh", "bash", "zsh", "fish")
 
 
@@ -174,19 +164,16 @@ def output(words: Sequence[str | Path], cwd: Path, bin_folder: Path) -> str:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_each_shell_can_read_its_script(shell: str, tmp_path: Path, bin_folder: Path) -> None:
-    """No syntax error."""
     assert output([shell, "-n", script(shell, tmp_path)], tmp_path, bin_folder) == ""
 
 
 def test_bash_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> None:
-    """By the function that the script binds."""
     words: list[str | Path] = ["bash", "-uc", BASH, "bash", script("bash", tmp_path), "ctxasm"]
     assert output([*words, "pl"], workspace, bin_folder) == "plan\n"
     assert output([*words, "build", "-a", "lu"], workspace, bin_folder) == "lukas\nluna\n"
 
 
 def test_fish_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> None:
-    """`complete -C` prints what a TAB would offer."""
     line = f"source {shlex.quote(str(script('fish', tmp_path)))}; complete -C $argv[1]"
     words: list[str | Path] = ["fish", "--no-config", "-c", line]
     assert output([*words, "ctxasm pl"], workspace, bin_folder).split("\t")[0] == "plan"
@@ -194,7 +181,6 @@ def test_fish_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> No
 
 
 def test_zsh_completes(workspace: Path, tmp_path: Path, bin_folder: Path) -> None:
-    """On a terminal: two words are completed by TAB, and the line is run."""
     path = script("zsh", tmp_path)
     env = clean({"PATH": f"{bin_folder}:{os.defpath}", "TERM": "dumb"})
     ours, theirs = pty.openpty()

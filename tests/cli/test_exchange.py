@@ -50,13 +50,11 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_each_format_has_a_case() -> None:
-    """Made by hand from its documentation."""
     assert INPUTS.keys() == IMPORT_FORMATS.keys()
 
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_import_gives_the_golden_file_and_a_second_one_changes_nothing(workspace: Path, name: str) -> None:
-    """Ids, dates and states are kept; no warning, for nothing is hidden."""
     path = EXCHANGE / name / INPUTS[name]
     first = run(workspace, "import", name, path)
     assert (first.code, first.err) == (0, "")
@@ -71,7 +69,6 @@ def test_import_gives_the_golden_file_and_a_second_one_changes_nothing(workspace
 def test_imported_memories_are_exported_and_imported_again_as_they_are(
     workspace: Path, tmp_path: Path, name: str
 ) -> None:
-    """What an agent has of another program, another agent can have of it."""
     assert run(workspace, "import", name, EXCHANGE / name / INPUTS[name]).code == 0
     out = tmp_path / "out.jsonl"
     assert export(workspace, "--audience", "personal", "-o", out).code == 0
@@ -81,7 +78,6 @@ def test_imported_memories_are_exported_and_imported_again_as_they_are(
 
 
 def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: Path) -> None:
-    """A memory that is there stays, whatever the file says, until `--update`."""
     fill(
         workspace,
         {"agents/a/memories/m.md": "- [fact] The bell rings at six {id=bell}\n- [fact] Tea is green {id=green}\n"},
@@ -117,7 +113,6 @@ def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: 
 
 
 def test_an_update_of_a_file_with_crlf_keeps_its_line_ends(workspace: Path) -> None:
-    """And every line that is not meant."""
     old = b"# Notes\r\n\r\n- [fact] One {id=one}\r\n  more\r\n- [fact] Two {id=two}\r\n\r\nEnd\r\n"
     fill(workspace, {"agents/a/memories/m.md": old})
     assert run(workspace, "import", "jsonl", "-", "--update", stdin='{"id": "two", "text": "Two\\nnew"}').code == 0
@@ -126,7 +121,6 @@ def test_an_update_of_a_file_with_crlf_keeps_its_line_ends(workspace: Path) -> N
 
 
 def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(workspace: Path) -> None:
-    """In texts and in values, with their places; nothing of the secret stays, on the disk or in a message."""
     data = [{"id": "1", "memory": f"Key\u200b\u200b {TOKEN}", "categories": [TOKEN, "a\u202eb"]}]
     done = run(workspace, "import", "mem0", "-", stdin=json.dumps(data))
     assert done.code == 0
@@ -180,7 +174,6 @@ def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(work
 def test_broken_input_is_one_line_that_names_its_place(
     workspace: Path, name: str, text: str, where: str, what: str
 ) -> None:
-    """And nothing is written."""
     before = files(workspace)
     refused(run(workspace, "import", name, "-", stdin=text), f"error: {where}: ", what)
     assert files(workspace) == before
@@ -215,7 +208,6 @@ OLD, NEW = "<!-- observed: 2025-03-01 | status: superseded -->", "<!-- observed:
 def test_of_two_states_of_an_entry_the_one_that_holds_is_taken_and_the_other_told(
     tmp_path: Path, comments: list[str], expected: str
 ) -> None:
-    """An active one first, then the later day, then the lower place; in one file or in two."""
     entries = [f"{comment}\n- Call her Hana\n" for comment in comments]
     fill(tmp_path / "one", {"MEMORY.md": "# People\n\n" + "\n# People\n".join(entries)}, base={})
     fill(
@@ -233,7 +225,6 @@ def test_of_two_states_of_an_entry_the_one_that_holds_is_taken_and_the_other_tol
 
 
 def test_an_entry_that_is_there_again_is_taken_once(workspace: Path) -> None:
-    """Nothing is lost, so nothing is told."""
     done = run(workspace, "import", "openclaw", "-", stdin="- One\n- Two\n- One\n")
     assert done.out == "2 added to agents/a/memories/imported-openclaw.md\n"
 
@@ -254,7 +245,6 @@ def test_an_entry_that_is_there_again_is_taken_once(workspace: Path) -> None:
 def test_an_entry_of_the_index_is_left_out_if_it_is_links_to_files_alone(
     workspace: Path, tmp_path: Path, entry: str, text: str
 ) -> None:
-    """Any other has the words of its links; what is left out is told."""
     path = tmp_path / "MEMORY.md"
     path.write_text(f"{entry}\n- Tea is green\n")
     done = run(workspace, "import", "claude-code", path)
@@ -264,7 +254,6 @@ def test_an_entry_of_the_index_is_left_out_if_it_is_links_to_files_alone(
 
 @pytest.mark.parametrize("name", ["claude-code", "claude-export", "openclaw"])
 def test_rules_are_no_memories(workspace: Path, name: str) -> None:
-    """Wherever they stand and however they are written; but one in a text of code belongs to it."""
     text = "One\n---\n- two\n---\n\n* * *\n___\nThree\n - - -\n```\n---\n```\n- four\n  ```\n---\n  ```\n"
     given = json.dumps({"conversations_memory": text}) if name == "claude-export" else text
     done = run(workspace, "import", name, "-", stdin=given)
@@ -276,7 +265,6 @@ def test_rules_are_no_memories(workspace: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["claude-code", "openclaw"])
 def test_a_file_may_begin_with_a_rule(workspace: Path, tmp_path: Path, name: str) -> None:
-    """Front matter is what every file of ours has for it; the other files are read."""
     folder = fill(tmp_path / "memory", {"MEMORY.md": "---\n\n- One\n", "USER.md": "- Two\n"}, base={})
     done = run(workspace, "import", name, folder)
     assert texts(workspace) == ["One", "Two"]
@@ -284,7 +272,6 @@ def test_a_file_may_begin_with_a_rule(workspace: Path, tmp_path: Path, name: str
 
 
 def test_front_matter_of_no_known_key_is_text(workspace: Path) -> None:
-    """Between two rules may stand what a person wrote."""
     run(workspace, "import", "claude-code", "-", stdin="---\nPorts: 5433\nare: in: use\n---\n- One\n")
     assert texts(workspace) == ["Ports: 5433\nare: in: use", "One"]
 
@@ -307,7 +294,6 @@ def test_front_matter_of_no_known_key_is_text(workspace: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_in_no_memory_is_told(workspace: Path, name: str, text: str, told: dict[str, str]) -> None:
-    """Each kind once, with its first place and the number of the others; JSON has every one."""
     done = run(workspace, "import", name, "-", stdin=text)
     lines = [line for line in done.out.splitlines() if line.startswith("left out ")]
     assert sorted(lines) == sorted(f"left out standard input{place.strip()}: {what}" for place, what in told.items())
@@ -316,14 +302,12 @@ def test_what_is_in_no_memory_is_told(workspace: Path, name: str, text: str, tol
 
 
 def test_a_bold_line_with_nothing_below_it_is_a_memory(workspace: Path) -> None:
-    """It is a heading for what stands below it."""
     run(workspace, "import", "openclaw", "-", stdin="**Never push on Friday.**\n\n**People**\n\n- Hana\n")
     assert texts(workspace) == ["**Never push on Friday.**", "Hana"]
     assert "tags=People" in imported(workspace, "openclaw")
 
 
 def test_an_empty_file_of_a_folder_stops_nothing(workspace: Path, tmp_path: Path) -> None:
-    """It has nothing to lose; a folder of empty files is a slip."""
     folder = fill(tmp_path / "memory", {"MEMORY.md": "- One\n", "a.md": "", "b.md": " \n"}, base={})
     assert run(workspace, "import", "claude-code", folder).out.startswith("1 added")
     (folder / "MEMORY.md").write_text("")
@@ -348,14 +332,12 @@ LONG = "x" * 100_000
     ],
 )
 def test_an_error_quotes_the_beginning_of_a_long_value(workspace: Path, name: str, text: str) -> None:
-    """A log of messages stays readable."""
     done = run(workspace, "import", name, "-", stdin=text)
     refused(done, "...")
     assert len(done.err) < 300
 
 
 def test_a_key_that_is_not_read_is_one_short_line(workspace: Path) -> None:
-    """Nothing that it spells is a line of the receipt, or leaves a secret in it."""
     data = [{"id": "1", "memory": "x", "a\n9 added to b": 1, TOKEN: 1, LONG: 1}]
     done = run(workspace, "import", "mem0", "-", stdin=json.dumps(data))
     assert done.out.splitlines()[1:] == [
@@ -366,7 +348,6 @@ def test_a_key_that_is_not_read_is_one_short_line(workspace: Path) -> None:
 
 
 def test_no_part_of_a_secret_is_left_where_a_quote_is_cut(workspace: Path) -> None:
-    """It is masked before."""
     long = f"{'x' * 60} {TOKEN}"
     error = run(
         workspace, "import", "mem0", "-", stdin=json.dumps([{"id": "1", "memory": "x", "created_at": long}])
@@ -376,7 +357,6 @@ def test_no_part_of_a_secret_is_left_where_a_quote_is_cut(workspace: Path) -> No
 
 
 def test_files_that_cannot_be_read_are_refused(workspace: Path, tmp_path: Path) -> None:
-    """Each with a reason; a pipe is not waited for."""
     folder = tmp_path / "empty"
     folder.mkdir()
     refused(run(workspace, "import", "claude-code", folder), "has no file *.md")
@@ -388,7 +368,6 @@ def test_files_that_cannot_be_read_are_refused(workspace: Path, tmp_path: Path) 
 
 
 def test_an_entry_that_would_not_be_read_back_is_refused(workspace: Path) -> None:
-    """A whole file that is one memory holds no list, so nothing is added to it."""
     fill(workspace, {"agents/a/memories/one.md": "---\ntype: fact\n---\nAll of it.\n"})
     before = files(workspace)
     words = ("import", "jsonl", "-", "--file", str(workspace / "agents/a/memories/one.md"))
@@ -405,7 +384,6 @@ PRIVATE = {
 
 @pytest.mark.parametrize("form", ["jsonl", "okf"])
 def test_private_memories_leave_for_a_personal_audience_alone(workspace: Path, tmp_path: Path, form: str) -> None:
-    """What is exported is for others unless a person says otherwise, and the receipt says what stayed."""
     fill(workspace, {**PRIVATE, "ctxasm.yaml": "profile: default\n"})
     out, personal = tmp_path / "out", tmp_path / "personal"
     shared = inside("export", "-f", form, "-o", out, "-w", workspace, "-a", "a", env={"CTXASM_AUDIENCE": "personal"})
@@ -423,7 +401,6 @@ def test_private_memories_leave_for_a_personal_audience_alone(workspace: Path, t
 
 
 def test_a_private_layer_of_the_profile_is_not_exported(workspace: Path) -> None:
-    """Whatever the file itself says."""
     layer = "- id: own\n  heading: M\n  source: recent\n  path: agents/{agent}/memories/*.md\n  private: true\n"
     profile = f"extends: default\nlayers:\n{layer}"
     fill(workspace, {**PRIVATE, "ctxasm.yaml": "profile: mine.yaml\n", "mine.yaml": profile})
@@ -431,7 +408,6 @@ def test_a_private_layer_of_the_profile_is_not_exported(workspace: Path) -> None
 
 
 def test_a_bundle_in_the_folder_of_memories_is_read_as_the_same_memories(workspace: Path, tmp_path: Path) -> None:
-    """Its index is no memory, and what was stable is active."""
     assert run(workspace, "import", "jsonl", EXCHANGE / "jsonl/input.jsonl").code == 0
     bundle = tmp_path / "bundle"
     assert export(workspace, "-f", "okf", "-o", bundle, "--audience", "personal").code == 0
@@ -461,7 +437,6 @@ def test_a_bundle_in_the_folder_of_memories_is_read_as_the_same_memories(workspa
 
 
 def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Path) -> None:
-    """No memories, no settings, no folder with files."""
     fill(workspace, PRIVATE)
     before = files(workspace)
     refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "a context is made of this file")
@@ -474,7 +449,6 @@ def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Pa
 
 
 def test_an_export_to_a_file_needs_no_more_than_one_to_standard_output(workspace: Path, tmp_path: Path) -> None:
-    """An agent that no build could be made for has memories all the same, and so has a team."""
     fill(workspace, PRIVATE, base={})
     fill(workspace, {"agents/b/IDENTITY.md": "B\n", "teams/t/GOALS.md": "G\n", "teams/t/memories/m.md": "- One\n"})
     (workspace / "agents/a/INSTRUCTIONS.md").unlink()
@@ -485,13 +459,11 @@ def test_an_export_to_a_file_needs_no_more_than_one_to_standard_output(workspace
 
 
 def test_an_export_lacks_no_file_silently(workspace: Path) -> None:
-    """One that can't be read ends it."""
     fill(workspace, {**PRIVATE, "agents/a/memories/z.md": b"\xff\xfe\xff"})
     refused(export(workspace), "agents/a/memories/z.md")
 
 
 def test_large_imports_take_one_pass(workspace: Path) -> None:
-    """Twenty thousand entries: pairs of all of them would take hours, and the answer is right at both ends."""
     text = "".join(f'{{"id": "x{number}", "text": "Lantern {number} is lit"}}\n' for number in range(20_000))
     done = run(workspace, "import", "jsonl", "-", "--json", stdin=text)
     data = json.loads(done.out)
@@ -516,7 +488,6 @@ PRIVATE_FILES = {
 
 @pytest.mark.parametrize("case", PRIVATE_FILES)
 def test_memories_of_a_private_file_are_stored_private(workspace: Path, tmp_path: Path, case: str) -> None:
-    """The flag stands above the text, or beside it, and its memories are no more for others than before."""
     source = case.partition(",")[0].partition(" ")[0]
     path = tmp_path / ("MEMORY.md" if source != "mem0" else "m.json")
     path.write_text(PRIVATE_FILES[case], encoding="utf-8")
@@ -528,7 +499,6 @@ def test_memories_of_a_private_file_are_stored_private(workspace: Path, tmp_path
 
 
 def test_an_imported_memory_has_the_fields_of_its_files_front_matter(workspace: Path, tmp_path: Path) -> None:
-    """As a memory in a file of our own has them; what an entry says itself comes first."""
     front = "---\nid: one\nimportance: high\ntags: [home, money]\ncreated: 2026-02-03\nprivate: no\n---\n"
     (tmp_path / "MEMORY.md").write_text(
         f"{front}## Rent\n\n- One\n\n<!-- observed: 2026-04-05 -->\n- Two\n", encoding="utf-8"
@@ -549,7 +519,6 @@ def test_an_imported_memory_has_the_fields_of_its_files_front_matter(workspace: 
     ],
 )
 def test_an_export_tells_the_number_of_private_memories(workspace: Path, files: dict[str, str], told: str) -> None:
-    """Neighbours are not one, nor is a file."""
     fill(workspace, {f"agents/a/memories/{name}": text for name, text in files.items()})
     result = export(workspace)
     assert f"exported 1 memory of agents/a; left out {told}" in result.err
@@ -557,7 +526,6 @@ def test_an_export_tells_the_number_of_private_memories(workspace: Path, files: 
 
 @pytest.mark.parametrize("name", ["index.md", "log.md"])
 def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_path: Path, name: str) -> None:
-    """The reason is its name."""
     (tmp_path / "j.jsonl").write_text('{"text": "One"}\n', encoding="utf-8")
     file = f"agents/a/memories/{name}"
     for words in (("import", "jsonl", tmp_path / "j.jsonl"), ("remember", "One")):
@@ -567,5 +535,4 @@ def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_p
 
 
 def test_an_empty_path_is_named(workspace: Path) -> None:
-    """No message has an empty place."""
     assert "PATH: is empty: give a value" in run(workspace, "import", "jsonl", "").err

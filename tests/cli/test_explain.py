@@ -10,13 +10,13 @@ from random import Random
 import pytest
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import Document
 from contextasm.records.trace import trace_line
 from contextasm.retrieval.retrieve import retrieve
-from contextasm.text.front_matter import attributes
-from contextasm.text.markdown import list_mark
+from contextasm.text.markdown.blocks import list_mark
+from contextasm.text.markdown.front_matter import attributes
 from tests.command import LUNA, SAMPLE, fill, inside, lines_of
 
 MARKER = "... [truncated]"
@@ -32,7 +32,6 @@ def luna(budget: str = "16k") -> PreparedBuild:
 
 @pytest.mark.parametrize("budget", ["0", "700", "2k", "4k", "16k"])
 def test_every_fragment_has_one_decision(budget: str) -> None:
-    """Of whatever a source found, and of nothing else."""
     job = luna(budget)
     found = retrieve(job.in_full)
     fragments = {(layer, fragment.id) for layer, each in found.items() for fragment in each.fragments}
@@ -43,7 +42,6 @@ def test_every_fragment_has_one_decision(budget: str) -> None:
 
 @pytest.mark.parametrize("budget", ["700", "2k", "4k", "16k"])
 def test_every_file_of_the_request_is_accounted_for(budget: str) -> None:
-    """Each file of the agent and the team is in the decisions: whole, in part, or with the reason why not."""
     context = luna(budget).run()
     told = {decision.path for decision in context.decisions}
     for folder in ("agents/luna", "teams/q1"):
@@ -52,14 +50,12 @@ def test_every_file_of_the_request_is_accounted_for(budget: str) -> None:
 
 
 def test_table_has_a_row_for_every_decision_when_asked_for_all() -> None:
-    """`-v`: one line each, in the order of the layers."""
     rows = inside("explain", *LUNA, "-v").out.partition("\n\n")[0].split("\n")[1:]
     assert len(rows) == len(luna().run().decisions)
     assert [row.split()[0] for row in rows] == sorted(row.split()[0] for row in rows)
 
 
 def test_table_folds_logs_that_were_never_opened() -> None:
-    """A year of them would bury the rest; the row tells how many."""
     folded, every = inside("explain", *LUNA).out, inside("explain", *LUNA, "-v").out
     decisions = luna().run().decisions
     unopened = [decision for decision in decisions if decision.lines == (0, 0)]
@@ -73,7 +69,6 @@ def test_table_folds_logs_that_were_never_opened() -> None:
 
 
 def test_folded_row_names_the_first_and_the_last_file_of_one_folder(tmp_path: Path) -> None:
-    """Logs of team and agent are not mixed into one range that neither folder holds."""
     logs = {f"{who}/daily/2025-01-{day:02}.md": "x\n" for who in ("agents/a", "teams/t") for day in range(1, 6)}
     fill(tmp_path, {**logs, "teams/t/GOALS.md": "x\n"})
     out = inside("explain", "-t", "t", "--date", "2025-03-14", cwd=tmp_path).out
@@ -85,7 +80,6 @@ def test_folded_row_names_the_first_and_the_last_file_of_one_folder(tmp_path: Pa
 
 
 def test_future_log_says_that_it_is_to_come(tmp_path: Path) -> None:
-    """It is not simply missing."""
     fill(tmp_path, {"agents/a/daily/2025-03-15.md": "x\n"})
     out = inside("explain", "--date", "2025-03-14", cwd=tmp_path).out
     assert "agents/a/daily/2025-03-15.md" in out
@@ -108,7 +102,6 @@ def sample_lines(seed: int, count: int) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("budget", ["1200", "2500", "16k"])
 def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
-    """For 200 random lines: told to be in, and there; told to be out, and not."""
     job = luna(budget)
     context = job.run()
     # A heading stands below that of its section: its marks are more than in the file.
@@ -128,7 +121,6 @@ def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
 
 
 def test_fate_of_every_line_is_told() -> None:
-    """No file and no line of the workspace makes the question fail; what is in names its layer."""
     job = luna("2500")
     context = job.run()
     for file in sorted(SAMPLE.rglob("*.md")):
@@ -140,7 +132,6 @@ def test_fate_of_every_line_is_told() -> None:
 
 
 def test_kept_lines_of_every_decision_are_lines_of_the_file() -> None:
-    """Within the fragment, ascending, and none where nothing is shown."""
     job = luna("2500")
     for decision in job.run().decisions:
         document = job.workspace.read(decision.path)
@@ -167,7 +158,6 @@ def test_kept_lines_of_every_decision_are_lines_of_the_file() -> None:
     ],
 )
 def test_one_line_is_told_in_one_line(place: str, start: str) -> None:
-    """`in` or `out`, the layer, the reason."""
     result = inside("explain", *LUNA, "--line", place)
     assert result.code == 0
     assert result.out.startswith(start)
@@ -175,35 +165,30 @@ def test_one_line_is_told_in_one_line(place: str, start: str) -> None:
 
 
 def test_a_file_that_is_no_text_is_told_to_be_none(tmp_path: Path) -> None:
-    """Its layer reads it, or would."""
     workspace = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"caf\xe9\n"})
     result = inside("explain", "-w", workspace, "--line", "agents/a/KNOWLEDGE.md:1")
     assert (result.code, result.out[:44]) == (0, "out - this file could not be decoded: it is ")
 
 
 def test_path_of_a_line_may_be_taken_from_the_current_folder() -> None:
-    """As a shell completes it."""
     result = inside("explain", "-a", "luna", "--line", "IDENTITY.md:1", cwd=SAMPLE / "agents/luna")
     assert (result.code, result.out[:6]) == (0, "in L1 ")
 
 
 @pytest.mark.parametrize("place", ["/etc/passwd:1", "../../../etc/passwd:1", "agents/../../../etc/passwd:1"])
 def test_line_outside_the_workspace_is_not_read(place: str) -> None:
-    """Nor is it told whether there is such a file."""
     result = inside("explain", *LUNA, "--line", place)
     assert result.code == 2 or result.out.startswith("out - ")
     assert "root" not in result.out
 
 
 def test_line_as_json_says_the_same() -> None:
-    """For programs."""
     result = inside("explain", *LUNA, "--line", "agents/luna/IDENTITY.md:1", "--json")
     told = {"in": True, "layer": "L1", "reason": "included: its layer is required"}
     assert json.loads(result.out) == {"schema": "ctxasm.line/1", **told}
 
 
 def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:
-    """The end of luna's KNOWLEDGE.md passes 1,000 tokens."""
     lines = lines_of(SAMPLE / "agents/luna/KNOWLEDGE.md")
     cut = (*LUNA, "--layer", "L7=1000")
     assert inside("explain", *cut, "--line", f"agents/luna/KNOWLEDGE.md:{len(lines) - 1}").out.startswith("out L7 ")
@@ -217,7 +202,6 @@ def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:
     ids=["switched off", "outside the scope"],
 )
 def test_a_line_of_a_layer_that_is_left_out_is_told_so(tmp_path: Path, settings: str, words: tuple[str, ...]) -> None:
-    """It was said that no layer reads the file."""
     files = {"ctxasm.yaml": f"date: 2025-03-14\n{settings}", "agents/a/KNOWLEDGE.md": "K.\n", "x.md": "X.\n"}
     root = fill(tmp_path, files)
     out = inside("explain", "-w", root, *words, "--line", "agents/a/KNOWLEDGE.md:1").out
@@ -226,7 +210,6 @@ def test_a_line_of_a_layer_that_is_left_out_is_told_so(tmp_path: Path, settings:
 
 
 def test_same_memory_file_read_by_two_layers_is_told_for_the_one_that_shows_it(tmp_path: Path) -> None:
-    """Being in somewhere is being in."""
     fill(
         tmp_path,
         {

@@ -35,7 +35,6 @@ def lines(root: Path) -> list[dict[str, object]]:
 
 
 def test_one_line_is_appended(root: Path) -> None:
-    """With the record, what it showed, and what was said; the receipt names the line."""
     name = record(root)
     done = inside(
         "feedback", name[:6], "--useful", "a", "--wrong", "b", "--missing", "Who?", "--missing", "Ärger", *DAY, cwd=root
@@ -60,7 +59,6 @@ def test_one_line_is_appended(root: Path) -> None:
 
 
 def test_line_is_told_as_json(root: Path) -> None:
-    """What was written, and where; --quiet does not silence what a program asked for."""
     told = json.loads(inside("feedback", record(root), "--useful", "a", "--json", "-q", *DAY, cwd=root).out)
     place = {name: told.pop(name) for name in ("schema", "path", "line")}
     assert place == {"schema": "ctxasm.feedback/1", "path": LINES, "line": 1}
@@ -71,13 +69,11 @@ def test_line_is_told_as_json(root: Path) -> None:
 
 
 def test_a_fragment_may_be_named_by_its_place(root: Path) -> None:
-    """As `explain` prints it; the line has the id."""
     assert inside("feedback", record(root), "--useful", "agents/a/memories/m.md:2", "-q", *DAY, cwd=root).code == 0
     assert lines(root)[0]["useful"] == ["b"]
 
 
 def test_a_record_may_be_a_file_anywhere(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Then -w names the workspace."""
     name = record(root)
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     copy = elsewhere / "copy.json"
@@ -100,13 +96,11 @@ def test_a_record_may_be_a_file_anywhere(root: Path, tmp_path_factory: pytest.Te
     ],
 )
 def test_what_can_not_be_said_is_refused_and_nothing_is_written(root: Path, words: tuple[str, ...], told: str) -> None:
-    """In one line."""
     refused(inside("feedback", record(root), *words, cwd=root), told)
     assert not (root / "feedback").exists()
 
 
 def test_no_record_and_a_damaged_one_are_refused(root: Path) -> None:
-    """With what to do."""
     refused(inside("feedback", "0123abcd", "--useful", "a", cwd=root), "no such record", "build --record")
     path = root / ".ctxasm" / "records" / f"{record(root)}.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"tokens"', '"token"', 1), encoding="utf-8")
@@ -115,7 +109,6 @@ def test_no_record_and_a_damaged_one_are_refused(root: Path) -> None:
 
 
 def test_secrets_are_masked_and_hidden_characters_removed(root: Path) -> None:
-    """And both are told."""
     secret = "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789AB"
     done = inside("feedback", record(root), "--missing", f"The\u200b key {secret}", "-q", *DAY, cwd=root)
     assert done.code == 0
@@ -126,7 +119,6 @@ def test_secrets_are_masked_and_hidden_characters_removed(root: Path) -> None:
 
 
 def test_a_torn_last_line_stays_one_and_the_new_one_is_whole(root: Path) -> None:
-    """It is told by the next build that weighs credibility."""
     fill(root, {LINES: '{"type": "feed'})
     assert inside("feedback", record(root), "--useful", "a", "-q", *DAY, cwd=root).code == 0
     text = (root / LINES).read_text(encoding="utf-8")
@@ -135,7 +127,6 @@ def test_a_torn_last_line_stays_one_and_the_new_one_is_whole(root: Path) -> None
 
 
 def test_a_link_out_of_the_workspace_is_refused(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Nothing is written there."""
     outside = tmp_path_factory.mktemp("outside")
     (root / "feedback").symlink_to(outside)
     refused(inside("feedback", record(root), "--useful", "a", *DAY, cwd=root), "leads out of the workspace")
@@ -143,7 +134,6 @@ def test_a_link_out_of_the_workspace_is_refused(root: Path, tmp_path_factory: py
 
 
 def test_no_output_is_written_over_feedback(root: Path) -> None:
-    """A build could read it."""
     assert inside("feedback", record(root), "--useful", "a", "-q", *DAY, cwd=root).code == 0
     before = (root / LINES).read_bytes()
     refused(inside("build", *DAY, "-o", LINES, cwd=root), "ctxasm feedback keeps")
@@ -151,7 +141,6 @@ def test_no_output_is_written_over_feedback(root: Path) -> None:
 
 
 def test_builds_weigh_it_and_a_record_of_one_replays_after_more_feedback(root: Path) -> None:
-    """The state folder may be deleted: what was said stays."""
     assert inside("feedback", record(root), "--wrong", "b", "-q", *DAY, cwd=root).code == 0
     (root / ".ctxasm" / "lock").unlink()
     built = inside("build", "--record-inputs", "-q", *DAY, cwd=root)

@@ -19,7 +19,7 @@ import pytest
 from contextasm.cli import progress
 from contextasm.cli.app import COMMANDS, GROUPS
 from contextasm.cli.progress import build_progress, progress_line
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from tests.command import COMMAND, LUNA, SAMPLE, TIMEOUT, clean, fill, inside
@@ -50,7 +50,6 @@ def on_terminal(*words: str, columns: int = 100, env: dict[str, str] | None = No
 
 @pytest.mark.parametrize("words", [(), ("help",), ("-h",), ("--help",)])
 def test_the_command_alone_prints_help_and_ends_well(words: tuple[str, ...]) -> None:
-    """All commands stand under five headings, the most used first."""
     result = inside(*words)
     assert (result.code, result.err) == (0, "")
     places = [result.out.index(f"\n{heading}:") for heading in GROUPS]
@@ -63,7 +62,6 @@ def test_the_command_alone_prints_help_and_ends_well(words: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("words", [("help", "build"), ("build", "-h"), ("build", "--help")])
 def test_help_for_one_command_has_three_spellings(words: tuple[str, ...]) -> None:
-    """They print the same."""
     assert inside(*words) == inside("build", "--help")
     assert inside(*words).out.startswith("Usage: ctxasm build ")
 
@@ -73,7 +71,6 @@ def test_help_for_one_command_has_three_spellings(words: tuple[str, ...]) -> Non
     [(("build", "-a"), "ctxasm build"), (("explain", "--nosuch"), "ctxasm explain"), (("--nosuch",), "ctxasm")],
 )
 def test_a_usage_error_names_the_command(words: tuple[str, ...], command: str) -> None:
-    """Also where the parser gives up before it knows the command."""
     result = inside(*words)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"ctxasm: error: {command}: ")
@@ -82,14 +79,12 @@ def test_a_usage_error_names_the_command(words: tuple[str, ...], command: str) -
 
 @pytest.mark.parametrize("columns", [48, 60, 100])
 def test_help_is_wrapped_at_the_width_of_the_terminal(columns: int) -> None:
-    """No line is wider."""
     lines = on_terminal("explain", "--help", columns=columns).split("\n")
     assert max(map(len, lines)) <= columns
 
 
 @pytest.mark.parametrize("columns", [100, 140])
 def test_a_table_breaks_no_word_where_it_has_room(columns: int) -> None:
-    """Each path is whole on one line, and no line is wider than the terminal."""
     text = ESCAPES.sub("", on_terminal("explain", *LUNA, columns=columns))
     assert "agents/luna/daily/2025-03-14.md:1 " in text
     table = text[: text.rindex(" of 16,000 tokens")]  # the receipt behind it is one line, however long
@@ -98,7 +93,6 @@ def test_a_table_breaks_no_word_where_it_has_room(columns: int) -> None:
 
 @pytest.mark.parametrize("columns", [60, 110])
 def test_search_wraps_texts_between_words_on_a_terminal(columns: int) -> None:
-    """Each hit has its place on a line of its own."""
     text = on_terminal("search", "-w", str(SAMPLE), "-a", "luna", "-t", "q1", "bell", columns=columns)
     assert max(map(len, text.split("\n"))) <= columns
     words = " ".join(text.split())
@@ -107,7 +101,6 @@ def test_search_wraps_texts_between_words_on_a_terminal(columns: int) -> None:
 
 
 def test_check_groups_findings_by_file_on_a_terminal(tmp_path: Path) -> None:
-    """The severity is coloured; a pipe, NO_COLOR and a dumb terminal get one plain line for each finding."""
     root = str(fill(tmp_path, {"agents/a/memories/m.md": "- [fact] One {importance=7}\n- [fact] Two {importance=8}\n"}))
     shown = on_terminal("check", "-w", root)
     assert "\x1b[" in shown
@@ -119,7 +112,6 @@ def test_check_groups_findings_by_file_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_slow_build_shows_its_progress_on_a_terminal_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line that is erased in the end; a pipe and a dumb terminal see nothing of it."""
     screen, pipe, dumb = _Screen(), io.StringIO(), _Screen()
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys, "stderr", screen)
@@ -135,7 +127,6 @@ def test_a_slow_build_shows_its_progress_on_a_terminal_and_takes_it_away(monkeyp
 
 
 def test_a_first_index_shows_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says how much of the index is made, for a build and a search alike; without an index, files are counted."""
     monkeypatch.setattr(progress, "SILENT_SECONDS", 0.02)
     monkeypatch.setenv("TERM", "xterm-256color")
     root = fill(tmp_path, {"agents/a/memories/m.md": "- banning\n"})

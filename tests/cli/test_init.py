@@ -38,7 +38,6 @@ def init(capfd: pytest.CaptureFixture[str], *words: str) -> list[str]:
 def test_row_39_init_creates_the_files_only_where_none_exists_and_overwrites_none(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is there, empty files too, is kept byte for byte; the rest is made beside it."""
     (folder / "agents/luna").mkdir(parents=True)
     (folder / "agents/luna/IDENTITY.md").write_text("Mine.")
     (folder / "agents/luna/KNOWLEDGE.md").touch()
@@ -53,7 +52,6 @@ def test_row_39_init_creates_the_files_only_where_none_exists_and_overwrites_non
 
 
 def test_row_39_a_second_run_makes_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """It lists the same paths, all of them kept."""
     first = init(capfd, "-t", "core", "-a", "zoe")
     before = files(folder)
     assert init(capfd, "-t", "core", "-a", "zoe") == [
@@ -63,7 +61,6 @@ def test_row_39_a_second_run_makes_nothing(folder: Path, capfd: pytest.CaptureFi
 
 
 def test_a_fresh_folder_becomes_a_workspace_that_builds(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """With one agent, so that no name is needed, and without a problem."""
     lines = init(capfd)
     assert lines == [
         "made ctxasm.yaml",
@@ -80,7 +77,6 @@ def test_a_fresh_folder_becomes_a_workspace_that_builds(folder: Path, capfd: pyt
 
 
 def test_a_team_is_shown_by_a_build(capfd: pytest.CaptureFixture[str]) -> None:
-    """All of its texts, without a problem."""
     init(capfd, "-a", "zoe", "-t", "core")
     assert run(["build", "-t", "core", "--strict"]) == 0
     text = capfd.readouterr().out
@@ -88,7 +84,6 @@ def test_a_team_is_shown_by_a_build(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_several_agents_and_teams_at_once(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """No `assistant` where somebody is named."""
     init(capfd, "new/here", "-a", "zoe", "-a", "ümit", "-t", "core", "-t", "q1")
     assert sorted(os.listdir(folder / "new/here/agents")) == ["zoe", "ümit"]
     assert sorted(os.listdir(folder / "new/here/teams")) == ["core", "q1"]
@@ -97,7 +92,6 @@ def test_several_agents_and_teams_at_once(folder: Path, capfd: pytest.CaptureFix
 def test_without_a_folder_a_name_goes_to_the_workspace_upwards(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its settings and .gitignore are not touched upon; without a name, this folder itself is meant."""
     init(capfd)
     below = folder / "notes" / "deep"
     below.mkdir(parents=True)
@@ -109,7 +103,6 @@ def test_without_a_folder_a_name_goes_to_the_workspace_upwards(
 def test_the_workspace_that_the_environment_names_gets_the_agent(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And one that is not there is an error, not a reason to take this folder."""
     (folder / "other").mkdir()
     monkeypatch.setenv("CTXASM_WORKSPACE", str(folder / "other"))
     assert "made other/agents/zoe/IDENTITY.md" in init(capfd, "-a", "zoe")
@@ -119,13 +112,11 @@ def test_the_workspace_that_the_environment_names_gets_the_agent(
 
 
 def test_an_agent_that_is_there_gets_no_company(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A second agent would make every build name one."""
     (folder / "agents" / "luna").mkdir(parents=True)
     assert init(capfd) == ["made ctxasm.yaml", "made .gitignore"]
 
 
 def test_quiet_prints_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The files are made all the same."""
     assert init(capfd, "-q") == []
     assert (folder / "ctxasm.yaml").exists()
 
@@ -135,7 +126,6 @@ def test_quiet_prints_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -
 def test_a_name_that_is_no_path_component_is_refused(
     folder: Path, capfd: pytest.CaptureFixture[str], flag: str, name: str
 ) -> None:
-    """Before anything is made."""
     assert run(["init", flag, name]) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
@@ -147,7 +137,6 @@ def test_a_name_that_is_no_path_component_is_refused(
 def test_a_link_that_leads_out_is_refused(
     tmp_path_factory: pytest.TempPathFactory, folder: Path, capfd: pytest.CaptureFixture[str], link: str
 ) -> None:
-    """Nothing is made behind it, whether it leads to a folder or to nothing."""
     outside = tmp_path_factory.mktemp("outside")
     (folder / link).parent.mkdir(parents=True, exist_ok=True)
     (folder / link).symlink_to(outside / "new.md" if link.endswith(".md") else outside)
@@ -157,7 +146,6 @@ def test_a_link_that_leads_out_is_refused(
 
 
 def test_a_link_inside_the_workspace_is_followed(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A folder may lie elsewhere in the workspace."""
     (folder / "people").mkdir()
     (folder / "agents").symlink_to("people")
     init(capfd, "-a", "zoe")
@@ -166,7 +154,6 @@ def test_a_link_inside_the_workspace_is_followed(folder: Path, capfd: pytest.Cap
 
 @pytest.mark.parametrize("target", ["file", "file/below", "folder"])
 def test_what_is_in_the_way_is_one_line(folder: Path, capfd: pytest.CaptureFixture[str], target: str) -> None:
-    """A file where a folder has to be, or a folder where a file has to be."""
     (folder / "file").touch()
     (folder / "folder" / "ctxasm.yaml").mkdir(parents=True)
     assert run(["init", target]) == 2
@@ -176,7 +163,6 @@ def test_what_is_in_the_way_is_one_line(folder: Path, capfd: pytest.CaptureFixtu
 
 
 def test_a_folder_that_can_not_be_written_to_is_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What was made before it is listed."""
     (folder / "agents").mkdir()
     (folder / "agents").chmod(0o500)
     if os.access(folder / "agents", os.W_OK):
@@ -188,7 +174,6 @@ def test_a_folder_that_can_not_be_written_to_is_one_line(folder: Path, capfd: py
 
 
 def test_a_file_that_comes_in_between_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Creation itself is exclusive; it does not rest on a look beforehand."""
     (folder / "a.md").write_text("first")
     monkeypatch.setattr(Path, "exists", lambda _path: False)
     assert not create_file(folder, "a.md", "second")
@@ -196,6 +181,5 @@ def test_a_file_that_comes_in_between_is_kept(folder: Path, monkeypatch: pytest.
 
 
 def test_every_starter_file_ends_in_one_newline() -> None:
-    """And none is empty."""
     for path, text in [*workspace_files(), *agent_files("a"), *team_files("b")]:
         assert text is None or (text.strip() and text == text.rstrip("\n") + "\n"), path

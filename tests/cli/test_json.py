@@ -99,13 +99,11 @@ def documents_of(command: str, folder: Path) -> list[Any]:
 
 
 def test_the_list_of_documents_has_every_command() -> None:
-    """A command that gets `--json` is held against a schema, too; others are tested elsewhere."""
     assert {*DOCUMENTS} == {*COMMANDS} - {*OTHERWISE} - {"watch", "store"}
 
 
 @pytest.mark.parametrize("command", DOCUMENTS)
 def test_every_document_names_its_schema_and_fits_it(tmp_path: Path, command: str) -> None:
-    """Lists of search, config, profiles, rules, tokenizers, task and `explain --line` named none."""
     for document in documents_of(command, tmp_path):
         held_against_its_schema(document)
 
@@ -121,12 +119,10 @@ def test_every_schema_is_that_of_an_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in OTHERWISE])
 def test_command_has_json(command: str) -> None:
-    """By the same name everywhere."""
     assert "--json" in inside(command, "--help").out
 
 
 def test_every_other_command_has_none() -> None:
-    """A command that gets `--json` leaves the list, and one that is gone as well."""
     assert {*OTHERWISE} <= {*COMMANDS}
     assert [name for name in OTHERWISE if re.search(r"--json\b", inside(name, "--help").out)] == []
 
@@ -139,7 +135,6 @@ def told(*words: str | Path, cwd: Path, code: int = 0) -> Any:
 
 
 def test_log_tells_the_file(tmp_path: Path) -> None:
-    """And whether it made it; --quiet does not silence what a program asked for."""
     fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
     path = "agents/a/daily/2025-03-14.md"
     first, second = (told("log", "-a", "a", "An entry", "--json", "-q", cwd=tmp_path) for _ in range(2))
@@ -148,7 +143,6 @@ def test_log_tells_the_file(tmp_path: Path) -> None:
 
 
 def test_init_tells_each_file(tmp_path: Path) -> None:
-    """Made at first, kept the second time."""
     first, second = (told("init", "ws", "--json", cwd=tmp_path)["files"] for _ in range(2))
     assert {file["made"] for file in first} == {True}
     assert second == [{**file, "made": False} for file in first]
@@ -168,7 +162,6 @@ def test_lock_tells_changes_and_digests(tmp_path: Path) -> None:
 
 
 def test_replay_tells_what_changed(tmp_path: Path) -> None:
-    """In place of the context, with the exit code of a replay."""
     fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
     inside("build", "--record", "-o", os.devnull, cwd=tmp_path)
     (record,) = (tmp_path / ".ctxasm" / "records").glob("*.json")
@@ -181,7 +174,6 @@ def test_replay_tells_what_changed(tmp_path: Path) -> None:
 
 
 def test_watch_tells_an_event_a_line(tmp_path: Path) -> None:
-    """Each line is an object as soon as it happens, a failed build included."""
     with watching(tmp_path, "--json", "--date", "2025-03-14", files=SMALL, ready="watching") as watch:
         fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"}, base={})
         watch.shows("I am another.")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.managed_block import BrokenBlock, find_block, with_block
+from contextasm.text.markdown.managed_block import BrokenBlock, find_block, with_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
 from tests.command import SMALL, SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
@@ -48,7 +48,6 @@ def state(text: str) -> str:
 
 
 def test_row_122_each_file_gets_the_block_and_keeps_the_rest(workspace: Path) -> None:
-    """Appended where there is none, replaced where there is one; what is outside stays byte for byte."""
     mine = b"# Mine\r\n\r\nkeep \xff\x00this\r\n".replace(b"\x00", b"")
     agents, new = workspace.parent / "AGENTS.md", workspace.parent / "NEW.md"
     agents.write_bytes(mine)
@@ -68,7 +67,6 @@ def test_row_122_each_file_gets_the_block_and_keeps_the_rest(workspace: Path) ->
 
 
 def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
-    """Not even its time changes."""
     target = workspace.parent / "AGENTS.md"
     into(workspace, "--into", "AGENTS.md")
     os.utime(target, ns=(1, 1))
@@ -78,7 +76,6 @@ def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
 
 
 def test_several_names_of_one_file_are_written_once(workspace: Path) -> None:
-    """The link stays a link."""
     (workspace.parent / "CLAUDE.md").symlink_to("AGENTS.md")
     result = inside("build", "-w", workspace, "--into", "AGENTS.md", "--into", "CLAUDE.md", cwd=workspace.parent)
     assert result.err.count(".md: ") == 1
@@ -87,7 +84,6 @@ def test_several_names_of_one_file_are_written_once(workspace: Path) -> None:
 
 
 def test_edited_block_is_refused_and_replaced_by_force(workspace: Path) -> None:
-    """The exit code says that the answer is no; the message says how."""
     target = workspace.parent / "AGENTS.md"
     into(workspace, "--into", "AGENTS.md")
     target.write_text(target.read_text().replace("I am a.", "I am mine."))
@@ -100,7 +96,6 @@ def test_edited_block_is_refused_and_replaced_by_force(workspace: Path) -> None:
 
 
 def test_stale_block_fails_the_check_with_a_difference(workspace: Path) -> None:
-    """As a stale `-o` file does; and nothing is written."""
     target = workspace.parent / "AGENTS.md"
     assert into(workspace, "--into", "AGENTS.md", "--check").code == 1
     assert not target.exists()
@@ -115,7 +110,6 @@ def test_stale_block_fails_the_check_with_a_difference(workspace: Path) -> None:
 
 
 def test_block_and_whole_file_and_standard_output_go_together(workspace: Path) -> None:
-    """Standard output is written to only where it is asked for."""
     result = into(workspace, "--into", "AGENTS.md", "-o", "-")
     assert result.out == SMALL_TEXT
     assert into(workspace, "--into", "AGENTS.md", "-o", "OUT.md").out == ""
@@ -134,7 +128,6 @@ def test_block_and_whole_file_and_standard_output_go_together(workspace: Path) -
     ],
 )
 def test_broken_markers_are_refused_by_their_line(workspace: Path, text: str, line: int, what: str) -> None:
-    """Not even by force: nobody can say what is ours."""
     target = workspace.parent / "AGENTS.md"
     target.write_text(text)
     refused(into(workspace, "--into", "AGENTS.md", "--force"), f"AGENTS.md:{line}: ", what)
@@ -154,19 +147,16 @@ def test_broken_markers_are_refused_by_their_line(workspace: Path, text: str, li
     ],
 )
 def test_what_cannot_be_written_is_refused(workspace: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    """With the workspace as it was."""
     refused(into(workspace, *words), *parts)
     assert (workspace / "agents/a/IDENTITY.md").read_text() == SMALL["agents/a/IDENTITY.md"]
 
 
 def test_other_encodings_are_refused(workspace: Path) -> None:
-    """UTF-8 in the middle of UTF-16 could be read by nobody."""
     (workspace.parent / "A.md").write_bytes("text\n".encode("utf-16"))
     refused(into(workspace, "--into", "A.md"), "A.md", "UTF-8")
 
 
 def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> None:
-    """A document may show such lines; they are written so that they are no markers."""
     fill(workspace, {"agents/a/IDENTITY.md": f"{BEGIN} 0123 -->\nin\n{END} -->\n\\{END} -->\n"})
     for _ in range(2):
         assert into(workspace, "--into", "AGENTS.md").code == 0
@@ -189,7 +179,6 @@ def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> No
     ],
 )
 def test_state_of_a_block(change: tuple[str, str], expected: str) -> None:
-    """Line ends of a checkout are no edit."""
     assert state(with_block("", "body\n", "f").replace(*change)) == expected
 
 
@@ -205,7 +194,6 @@ def waits_for_a_lock(process: int) -> bool:
 
 
 def test_text_that_is_written_while_a_block_waits_stays(workspace: Path) -> None:
-    """The file is read under the lock that `remember` and `log` hold, and not before."""
     target = workspace.parent / "AGENTS.md"
     target.write_text("# Mine\n")
     with locked(Folder(workspace)):
@@ -221,14 +209,12 @@ def test_text_that_is_written_while_a_block_waits_stays(workspace: Path) -> None
 
 
 def test_whole_file_needs_no_lock(workspace: Path) -> None:
-    """Nothing of it is kept."""
     with locked(Folder(workspace)):
         assert into(workspace, "-o", "OUT.md").code == 0
     assert (workspace.parent / "OUT.md").read_text() == SMALL_TEXT
 
 
 def test_lock_file_is_nothing_for_git(workspace: Path) -> None:
-    """As with records: the folder ignores itself. A build that is refused does not make it."""
     refused(into(workspace, "--into", "no/AGENTS.md"), "no/AGENTS.md")
     assert not (workspace / ".ctxasm").exists()
     assert into(workspace, "--into", "AGENTS.md").code == 0
@@ -237,8 +223,6 @@ def test_lock_file_is_nothing_for_git(workspace: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
 def test_workspace_that_is_read_only_needs_no_lock(workspace: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """Nobody can edit there; done by hand, since root may write anywhere."""
-
     def refuse(_root: Path) -> None:
         raise OSError(code, os.strerror(code))
 
@@ -253,7 +237,6 @@ texts = st.lists(st.sampled_from(("line", "", " ", "é", "\udcff", "<!-- other -
 
 @given(before=texts, after=texts, eol=st.sampled_from(("\n", "\r\n")), contents=st.tuples(texts, texts))
 def test_text_around_a_block_never_changes(before: str, after: str, eol: str, contents: tuple[str, str]) -> None:
-    """Whatever was there, and whatever comes in; and the same content once more changes nothing."""
     before, after = (f"{text}\n".replace("\n", eol) for text in (before, after))
     first = with_block(before, contents[0], "f")
     assert first.startswith(before)

@@ -61,7 +61,6 @@ def test_row_125_other_steps_are_refused(tmp_path: Path, action: str, before: st
 
 
 def test_a_memory_that_is_in_that_state_already_is_told(tmp_path: Path) -> None:
-    """Nothing is written, and the exit code is 0: who runs a command twice has what they want."""
     fill(tmp_path, {FILE: TEXT})
     before = (tmp_path / FILE).stat()
     done = inside("memory", "approve", "one", "-w", tmp_path)
@@ -71,7 +70,6 @@ def test_a_memory_that_is_in_that_state_already_is_told(tmp_path: Path) -> None:
 
 
 def test_an_unknown_id_is_refused_with_the_nearest(tmp_path: Path) -> None:
-    """Before anything is written."""
     fill(tmp_path, {FILE: TEXT})
     refused(
         inside("memory", "deprecate", "two", "onne", "-w", tmp_path), "there is no memory onne", "did you mean one?"
@@ -81,7 +79,6 @@ def test_an_unknown_id_is_refused_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_an_id_of_two_owners_needs_one_of_them(tmp_path: Path) -> None:
-    """Both places are named; `-a` or `-t` chooses."""
     fill(tmp_path, {FILE: TEXT, "teams/t/memories/n.md": "- T {id=one}\n"})
     refused(inside("memory", "deprecate", "one", "-w", tmp_path), f"{FILE}:4", "teams/t/memories/n.md:1", "-t NAME")
     assert inside("memory", "deprecate", "one", "-w", tmp_path, "-t", "t").code == 0
@@ -90,7 +87,6 @@ def test_an_id_of_two_owners_needs_one_of_them(tmp_path: Path) -> None:
 
 
 def test_several_memories_and_json(tmp_path: Path) -> None:
-    """One entry each, with the status before; a whole file that is one memory gets the line in its front matter."""
     fill(tmp_path, {FILE: TEXT, "agents/a/memories/w.md": "---\ntype: fact\nid: w\n---\nWhole\n"})
     done = inside("memory", "complete", "one", "w", "one", "-w", tmp_path, "--json")
     data = json.loads(done.out)
@@ -103,7 +99,6 @@ def test_several_memories_and_json(tmp_path: Path) -> None:
 
 
 def test_a_deprecated_memory_is_no_longer_shown(tmp_path: Path) -> None:
-    """And the next tidy moves it to the archive."""
     fill(tmp_path, {FILE: TEXT})
     assert "Two" in inside("build", "-a", "a", "-w", tmp_path).out
     inside("memory", "deprecate", "two", "-w", tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.text.matching import MOST_NAMES, list_names
+from contextasm.text.names.matching import MOST_NAMES, list_names
 from tests.command import SMALL, fill, inside, refused
 
 
@@ -19,7 +19,6 @@ from tests.command import SMALL, fill, inside, refused
     ],
 )
 def test_an_empty_list_is_not_shown_as_a_choice(tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    """`choose one of: none` read as if there were a strategy called none."""
     root = fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"}, base={})
     result = inside("build", "-w", root, *words)
     refused(result, *parts)
@@ -27,12 +26,10 @@ def test_an_empty_list_is_not_shown_as_a_choice(tmp_path: Path, words: tuple[str
 
 
 def test_a_team_that_is_unknown_where_there_is_none_is_told_how_to_make_one(tmp_path: Path) -> None:
-    """It has its own command."""
     refused(inside("build", "-w", fill(tmp_path, {}), "-t", "q"), "unknown team q", "`ctxasm init --team q`")
 
 
 def test_a_long_list_of_names_is_cut(tmp_path: Path) -> None:
-    """Of ten thousand agents the first ten are named."""
     files = {path.replace("/a/", f"/n{number:03}/"): text for number in range(60) for path, text in SMALL.items()}
     root = fill(tmp_path, files, base={})
     for words in (("build", "-a", "zzzzzzzzzz"), ("build",), ("log", "x"), ("build", "-t", "q", "-a", "zzzzzzz")):
@@ -42,7 +39,6 @@ def test_a_long_list_of_names_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_short_list_is_shown_whole() -> None:
-    """Up to the number of keys that a layer has, and some more."""
     assert list_names(["a"]) == "a"
     assert list_names([str(n) for n in range(MOST_NAMES)]).count(",") == MOST_NAMES - 1
     assert list_names([str(n) for n in range(MOST_NAMES + 1)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 31 more"

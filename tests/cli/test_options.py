@@ -9,7 +9,7 @@ import pytest
 
 import contextasm
 from contextasm.cli.app import COMMANDS, group, takes_one_value
-from contextasm.config.options import UNUSED_IN_SEARCH
+from contextasm.config.input.options import UNUSED_IN_SEARCH
 from tests.command import SAMPLE, SMALL_TEXT, fill, inside, refused
 
 ONE_VALUE = [
@@ -21,7 +21,6 @@ ONE_VALUE = [
 
 
 def test_commands_have_options_that_take_one_value() -> None:
-    """Else the test below would say nothing."""
     assert ("build", ["--agent", "-a"]) in ONE_VALUE
     assert ("remember", ["--type"]) in ONE_VALUE
     assert ("build", ["--layer"]) not in ONE_VALUE
@@ -32,7 +31,6 @@ def test_commands_have_options_that_take_one_value() -> None:
     ("command", "names"), ONE_VALUE, ids=lambda value: value if isinstance(value, str) else value[0]
 )
 def test_second_value_is_refused_under_any_name(tmp_path: Path, command: str, names: list[str]) -> None:
-    """Also where it is the same value: the first was silently lost."""
     for (first, second), value in product(product(names, repeat=2), ("1", "2")):
         done = inside(command, first, "1", second, value, cwd=tmp_path)
     if command == "hook" and "--print-config" not in names:  # The answer has the error, and a host goes on.
@@ -42,18 +40,15 @@ def test_second_value_is_refused_under_any_name(tmp_path: Path, command: str, na
 
 
 def test_value_that_is_written_with_an_equals_sign_counts(tmp_path: Path) -> None:
-    """And one that is joined to a short name."""
     refused(inside("build", "--agent=a", "-aa", cwd=tmp_path), "error: --agent: ", "give it once")
 
 
 def test_switches_and_repeatable_options_may_be_repeated(tmp_path: Path) -> None:
-    """The second says the same, or adds to the first."""
     result = inside("build", "-q", "-q", "--prefer", "a", "--prefer", "b", cwd=fill(tmp_path, {}))
     assert (result.code, result.out) == (0, SMALL_TEXT)
 
 
 def test_text_that_looks_like_an_option_is_no_second_value(tmp_path: Path) -> None:
-    """A value, and what stands behind two dashes."""
     fill(tmp_path, {})
     assert inside("build", "--topic", "-a", "-a", "a", "-q", cwd=tmp_path).code == 0
     assert inside("remember", "-q", "-a", "a", "--", "-a", cwd=tmp_path).code == 0
@@ -69,7 +64,6 @@ def test_search_offers_no_option_without_an_effect() -> None:
 
 @pytest.mark.parametrize("name", sorted({*UNUSED_IN_SEARCH} - {"topic", "format"}))
 def test_search_refuses_an_option_without_an_effect_in_python(name: str) -> None:
-    """In one line, with its name."""
     value = {"x": "1"} if name in {"layers", "variables"} else "1"
     with pytest.raises(contextasm.ContextasmError, match=f"^{name}: has no effect on a search"):
         contextasm.search("demo", workspace=str(SAMPLE), agent="luna", **{name: value})  # type: ignore[arg-type]

@@ -34,7 +34,6 @@ def record(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("words", [("explain",), ("diff", "@12")], ids=["explain", "diff"])
 def test_pages_are_shared(folder: Path, words: tuple[str, ...]) -> None:
-    """Nothing private is on them, unless the person asks for it; the page says which of the two it is."""
     command, *others = words
     page = folder / "page.html"
     at = (command, *others, "-w", "ws", "-a", "a", "--html", "page.html")
@@ -47,7 +46,6 @@ def test_pages_are_shared(folder: Path, words: tuple[str, ...]) -> None:
 
 
 def test_record_that_is_personal_needs_the_word(folder: Path) -> None:
-    """It holds private parts already; a shared record does not."""
     personal, shared = record(folder), record(folder, "--audience", "shared")
     for words in (("explain", personal), ("diff", personal, "@12")):
         refused(inside(*words, "--html", "page.html", cwd=folder), personal, "--audience personal")
@@ -61,7 +59,6 @@ def test_record_that_is_personal_needs_the_word(folder: Path) -> None:
 
 
 def test_record_that_changed_gives_no_page(folder: Path) -> None:
-    """The inputs that changed are named, as `replay` does."""
     shared = record(folder, "--audience", "shared")
     fill(folder / "ws", {"agents/a/IDENTITY.md": "I am another.\n"}, base={})
     result = inside("explain", shared, "--html", "page.html", cwd=folder)
@@ -86,7 +83,6 @@ def test_record_that_changed_gives_no_page(folder: Path) -> None:
     ],
 )
 def test_files_that_a_page_does_not_replace(folder: Path, path: str) -> None:
-    """Nothing changes, whichever of the commands is asked."""
     shared = record(folder, "--audience", "shared")
     (folder / "link.html").symlink_to(folder / "ws" / "agents" / "a" / "IDENTITY.md")
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
@@ -117,13 +113,11 @@ def test_files_that_a_page_does_not_replace(folder: Path, path: str) -> None:
     ],
 )
 def test_what_does_not_go_with_a_page(folder: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    """Refused before anything is written."""
     refused(inside(*words, "-w", "ws", "-a", "a", cwd=folder), *parts)
     assert not (folder / "p.html").exists()
 
 
 def test_page_replaces_an_older_one_and_says_so(folder: Path) -> None:
-    """Standard output stays empty; an equal page is left alone."""
     words = ("explain", "-w", "ws", "-a", "a", "--html", "page.html")
     assert inside(*words, cwd=folder) == (0, "", "page.html: written\n")
     assert inside(*words, cwd=folder) == (0, "", "page.html: unchanged\n")
@@ -133,7 +127,6 @@ def test_page_replaces_an_older_one_and_says_so(folder: Path) -> None:
 
 
 def test_budgets_are_those_of_the_page(tmp_path: Path) -> None:
-    """Each has the tokens that `plan` tells of it."""
     inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "4k,8k,4000", "--audience", "personal")
     plan = json.loads(inside("plan", *LUNA, "--budgets", "4k,8k", "--json").out)
     html = (tmp_path / "page.html").read_text()

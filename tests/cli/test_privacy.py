@@ -85,7 +85,6 @@ def test_row_107_a_planted_secret_is_in_no_state(tmp_path: Path) -> None:
 
 
 def test_words_around_a_secret_stay_and_the_receipt_counts_the_masks(tmp_path: Path) -> None:
-    """By kind; JSON has the same figures."""
     secret_workspace(tmp_path)
     done = inside("build", *DAY, cwd=tmp_path)
     assert "The key of the robot is [masked:github-token], says Ann." in done.out
@@ -98,7 +97,6 @@ def test_words_around_a_secret_stay_and_the_receipt_counts_the_masks(tmp_path: P
 
 
 def test_drop_leaves_out_what_holds_a_secret(tmp_path: Path) -> None:
-    """But for required layers, where the secret is masked."""
     secret_workspace(tmp_path)
     (tmp_path / "agents/a/IDENTITY.md").write_text(f"I am a, and my key is {TOKEN}.\n")
     done = inside("build", *DAY, "--privacy", "drop", cwd=tmp_path)
@@ -110,7 +108,6 @@ def test_drop_leaves_out_what_holds_a_secret(tmp_path: Path) -> None:
 
 
 def test_off_shows_secrets(tmp_path: Path) -> None:
-    """For who must; `CTXASM_PRIVACY` and the settings say the same."""
     secret_workspace(tmp_path)
     assert inside("build", *DAY, "--privacy", "off", cwd=tmp_path).out.count(TOKEN) == 2
     assert inside("build", *DAY, cwd=tmp_path, env={"CTXASM_PRIVACY": "off"}).out.count(TOKEN) == 2
@@ -119,7 +116,6 @@ def test_off_shows_secrets(tmp_path: Path) -> None:
 
 
 def test_a_key_of_several_lines_is_one_mask_and_lines_keep_their_numbers(tmp_path: Path) -> None:
-    """`explain --line` tells of the lines that are part of it."""
     label = "RSA PRIVATE " + "KEY"
     body = "\n".join("MIIEowIBAAKCAQEA7bq9Zt3Yk2vWmX8sLr4Nc6Hd1Jf5Gp0"[:40] for _ in range(5))
     fill(
@@ -133,7 +129,6 @@ def test_a_key_of_several_lines_is_one_mask_and_lines_keep_their_numbers(tmp_pat
 
 
 def test_a_value_that_an_escape_spells_is_cleaned(tmp_path: Path) -> None:
-    """JSON and YAML can spell a character that no reader of the file's bytes sees."""
     event = json.dumps({"type": "turn", "content": {"role": "user", "text": "a\u202eb \u001b[2J " + TOKEN}})
     tasks = f'tasks:\n  - id: t1\n    goal: "ship \\u202e {TOKEN}"\n'
     fill(tmp_path, {**AGENT, "sessions/s.jsonl": event + "\n", "tasks.yaml": tasks})
@@ -152,7 +147,6 @@ NOISE = st.text(st.sampled_from("ab \u200b\u202e\ufe0f\x07\U000e0041é"), max_si
 def test_an_edit_changes_no_byte_outside_its_own_lines(
     tmp_path_factory: pytest.TempPathFactory, before: str, inside_line: str, after: str, secret: str
 ) -> None:
-    """Secrets and hidden characters of the other lines included, whether a memory is added, reinforced or touched."""
     folder = tmp_path_factory.mktemp("edit")
     lines = [
         f"Prose {before}{secret}.",
@@ -169,7 +163,6 @@ def test_an_edit_changes_no_byte_outside_its_own_lines(
 
 
 def test_memories_that_differ_in_a_secret_are_two(tmp_path: Path) -> None:
-    """They are compared as written: masked, they would be one, and the second token lost."""
     fill(tmp_path, {**AGENT, MEMORIES: f"- [fact] The deploy token is {TOKEN}\n"})
     other = TOKEN[:4] + TOKEN[:3:-1]
     done = inside("remember", "-a", "a", f"The deploy token is {other}", *DAY, cwd=tmp_path)
@@ -181,7 +174,6 @@ def test_memories_that_differ_in_a_secret_are_two(tmp_path: Path) -> None:
 
 
 def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp_path: Path) -> None:
-    """Standard error tells both; the secret stays as typed, without being shown."""
     fill(tmp_path, AGENT)
     done = inside("remember", "-a", "a", f"Tea\u202e at \u200bfour {TOKEN}", *DAY, cwd=tmp_path)
     assert "2 hidden" not in done.err
@@ -192,7 +184,6 @@ def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp
 
 
 def test_a_task_with_a_secret_keeps_it(tmp_path: Path) -> None:
-    """In its file; the list of tasks masks it."""
     fill(tmp_path, {**AGENT, "tasks.yaml": f"# mine\ntasks:\n  - id: t1\n    goal: rotate {TOKEN}\n"})
     done = inside("task", "push", "next", cwd=tmp_path)
     assert done.code == 0, done.err
@@ -218,7 +209,6 @@ def test_a_file_whose_name_hides_something_is_told_and_not_read(tmp_path: Path, 
 
 @pytest.mark.parametrize("name", ["caf\u00e9.md", "\u65e5\u8a18.md", "a b.md", "x\u2764\ufe0f.md"])
 def test_a_file_of_any_script_is_read(tmp_path: Path, name: str) -> None:
-    """Blanks, accents and emoji hide nothing."""
     fill(tmp_path, {**AGENT, f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
     assert "Tea at four" in inside("build", *DAY, cwd=tmp_path).out
 
@@ -259,7 +249,6 @@ def test_recorded_inputs_lack_files_with_secrets(tmp_path: Path) -> None:
 
 
 def test_a_baseline_accepts_one_secret_and_not_the_next(tmp_path: Path) -> None:
-    """It holds four digits of a salted hash: a new token in the same place is a new finding."""
     fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": f"Key {TOKEN}.\n"})
     assert inside("check", "--baseline", "b.json", "--update-baseline", cwd=tmp_path).code == 0
     assert TOKEN[4:12] not in (tmp_path / "b.json").read_text()
@@ -278,7 +267,6 @@ def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
 
 
 def test_drop_reaches_what_a_rule_includes_and_spares_what_only_shows_a_mask(tmp_path: Path) -> None:
-    """A pinned file with a secret was shown with its mask, and prose about masks was dropped."""
     fill(
         tmp_path,
         {
@@ -295,7 +283,6 @@ def test_drop_reaches_what_a_rule_includes_and_spares_what_only_shows_a_mask(tmp
 
 @pytest.mark.parametrize("unit", ["<x>\n", "<!-- a\n", "    ```x\n", "- ```x\n", "~~~~\nx\n```\n", "a <!-- b\n"])
 def test_openings_without_an_end_cost_no_more_than_their_number(tmp_path: Path, unit: str) -> None:
-    """Each was read to the end of the file: the runner's limit of 30 s ended the build."""
     fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
     assert inside("build", *DAY, "-q", "--audience", "shared", cwd=tmp_path).code == 0
 
@@ -319,6 +306,5 @@ def test_a_record_holds_no_secret_of_the_command_line(tmp_path: Path, option: st
 
 
 def test_a_task_with_a_secret_is_warned_of(tmp_path: Path) -> None:
-    """As a memory and a log are."""
     fill(tmp_path, AGENT)
     assert "[secret]" in inside("task", "push", f"rotate {TOKEN}", cwd=tmp_path).err

@@ -28,7 +28,6 @@ SHOWN = _shown_lines()
 
 @pytest.mark.parametrize("command", SHOWN)
 def test_lines_that_are_shown_are_printed(command: str) -> None:
-    """Columns may be left out at the end of a line, and `...` stands for words there."""
     result = inside(*shlex.split(command)[1:], cwd=ROOT)
     printed = [" ".join(line.split()) for line in (result.out + result.err).splitlines()]
     for shown in SHOWN[command]:
@@ -37,7 +36,6 @@ def test_lines_that_are_shown_are_printed(command: str) -> None:
 
 
 def test_first_command_prints_what_is_shown() -> None:
-    """The lines of the document in their order, long ones up to their mark, and the receipt."""
     (words,) = re.findall(r"\.venv/bin/ctxasm (build .*)", README)
     result = inside(*shlex.split(words), cwd=ROOT)
     block = README.partition("## What comes out\n")[2].partition("```\n")[2].partition("```")[0]
@@ -50,5 +48,4 @@ def test_first_command_prints_what_is_shown() -> None:
 
 
 def test_blocks_are_found() -> None:
-    """Three commands of `explain` and one of `tidy`."""
     assert [len(lines) > 0 for lines in SHOWN.values()] == [True] * 4

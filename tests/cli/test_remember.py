@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.storable import LONGEST_TEXT
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import LONGEST_TEXT
 from tests.command import fill, inside, refused
 
 DAY = ("--date", "2025-03-14")
@@ -34,7 +34,6 @@ def stored(file: Path) -> list[tuple[str, str]]:
 
 
 def test_a_memory_goes_to_the_list_of_the_month(tmp_path: Path) -> None:
-    """The only agent's; the file and its folder are made, and the build shows it."""
     fill(tmp_path, {})
     out = remember(
         tmp_path, "Answer in one line", "--type", "preference", "--tag", "a", "--tag", "two words", "--key", "k"
@@ -63,7 +62,6 @@ def test_a_memory_goes_to_the_list_of_the_month(tmp_path: Path) -> None:
     ],
 )
 def test_every_other_byte_of_the_file_is_kept(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """Line ends, byte order mark, a missing last line end; the date only where no heading says it."""
     fill(tmp_path, {LIST: old})
     remember(tmp_path, "b")
     assert (tmp_path / LIST).read_bytes() == new
@@ -82,7 +80,6 @@ def test_every_other_byte_of_the_file_is_kept(tmp_path: Path, old: bytes, new: b
     ],
 )
 def test_a_text_that_looks_like_markup_is_kept_as_it_is(tmp_path: Path, text: str) -> None:
-    """And what is remembered after it, too."""
     fill(tmp_path, {})
     remember(tmp_path, "--type", "fact", "--", text)
     remember(tmp_path, "Something quite different")
@@ -91,14 +88,12 @@ def test_a_text_that_looks_like_markup_is_kept_as_it_is(tmp_path: Path, text: st
 
 @pytest.mark.parametrize("old", ["```\nnever closed\n", "---\ntype: fact\n---\nOne memory a file\n"])
 def test_a_file_that_can_hold_no_more_bullets_is_refused(tmp_path: Path, old: str) -> None:
-    """And left as it is."""
     fill(tmp_path, {LIST: old})
     refused(inside("remember", "b", *DAY, "-w", tmp_path), LIST, "--file")
     assert (tmp_path / LIST).read_text() == old
 
 
 def test_file_that_is_one_memory_takes_no_bullet(tmp_path: Path) -> None:
-    """The message says why; nothing in the file is open."""
     text = "---\ntype: fact\n---\nOne memory.\n"
     fill(tmp_path, {LIST: text})
     result = inside("remember", "b", *DAY, "-w", tmp_path)
@@ -108,7 +103,6 @@ def test_file_that_is_one_memory_takes_no_bullet(tmp_path: Path) -> None:
 
 
 def test_row_33_dedup_on_write(tmp_path: Path) -> None:
-    """What says the same is not stored again: the old memory gains importance, and the command says so."""
     fill(tmp_path, {"agents/a/memories/old.md": OLD})
     out = remember(tmp_path, "the barrier  is checked twice a Night.")
     assert out.startswith("reinforced m1 agents/a/memories/old.md:3 (importance now 0.5; 99% alike")
@@ -118,7 +112,6 @@ def test_row_33_dedup_on_write(tmp_path: Path) -> None:
 
 
 def test_importance_never_passes_one(tmp_path: Path) -> None:
-    """However often something is said."""
     fill(tmp_path, {LIST: "- Short answers {importance=0.95 accessed=2026-01-01}\n"})
     remember(tmp_path, "Short answers")
     remember(tmp_path, "Short answers")
@@ -126,7 +119,6 @@ def test_importance_never_passes_one(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_one_memory_is_reinforced_in_its_front_matter(tmp_path: Path) -> None:
-    """Its other lines stay as they are."""
     fill(
         tmp_path, {"agents/a/memories/x.md": "---\r\ntype: fact\r\nimportance: 0.35 # low\r\n---\r\nPeel potatoes.\r\n"}
     )
@@ -147,7 +139,6 @@ def test_a_file_that_is_one_memory_is_reinforced_in_its_front_matter(tmp_path: P
     ids=["archived", "superseded", "to-be-superseded", "forced", "other-numbers"],
 )
 def test_what_no_longer_counts_is_not_reinforced(tmp_path: Path, old: str, words: tuple[str, ...]) -> None:
-    """The new one is stored then."""
     fill(tmp_path, {LIST: old})
     assert remember(tmp_path, "Keep it short, please", *words).startswith("stored ")
     marked = old.replace("{id=m1}", "{id=m1 status=superseded}") if "--supersedes" in words else old
@@ -156,14 +147,12 @@ def test_what_no_longer_counts_is_not_reinforced(tmp_path: Path, old: str, words
 
 @pytest.mark.parametrize("opposite", ["must not be cleared", "must never be cleared", "mustn't be cleared"])
 def test_the_opposite_of_a_memory_is_stored_beside_it(tmp_path: Path, opposite: str) -> None:
-    """It reinforced its contrary, and was nowhere."""
     fill(tmp_path, {LIST: "- The cache must be cleared before each release\n"})
     assert remember(tmp_path, f"The cache {opposite} before each release").startswith("stored ")
     assert [text for _, text in stored(tmp_path / LIST)][1:] == [f"The cache {opposite} before each release"]
 
 
 def test_a_repetition_gives_its_fields_to_the_memory(tmp_path: Path) -> None:
-    """Type, tags, key and importance were dropped without a word."""
     fill(tmp_path, {LIST: "- [note] The train leaves on Thursday {id=m1 tags=rail}\r\n- Other\r\n"})
     words = ("--type", "decision", "--tag", "release", "--tag", "rail", "--key", "train", "--importance", "critical")
     out = remember(tmp_path, "The train leaves on Thursday.", *words)
@@ -176,7 +165,6 @@ def test_a_repetition_gives_its_fields_to_the_memory(tmp_path: Path) -> None:
 
 
 def test_a_repetition_says_which_of_its_fields_are_left_out(tmp_path: Path) -> None:
-    """Where the memory has another type, key, or more importance."""
     fill(tmp_path, {LIST: "- [fact] The train leaves on Thursday {id=m1 key=rail importance=0.8}\n"})
     words = ("--type", "decision", "--key", "train", "--importance", "low")
     out = remember(tmp_path, "The train leaves on Thursday.", *words)
@@ -186,7 +174,6 @@ def test_a_repetition_says_which_of_its_fields_are_left_out(tmp_path: Path) -> N
 
 
 def test_a_repetition_in_one_go_gives_its_fields_too(tmp_path: Path) -> None:
-    """To the entry that is not written yet; JSON names what is left out."""
     fill(tmp_path, {})
     lines = '{"text": "Say it once", "key": "a"}\n{"text": "say it once", "tags": ["t"], "key": "b", "type": "rule"}\n'
     data = json.loads(remember(tmp_path, "-", "--json", stdin=lines))["memories"]
@@ -195,7 +182,6 @@ def test_a_repetition_in_one_go_gives_its_fields_too(tmp_path: Path) -> None:
 
 
 def test_a_repetition_gives_its_tags_to_a_file_that_is_one_memory(tmp_path: Path) -> None:
-    """The list of tags becomes one line; nothing else of the file changes."""
     front = "---\ntype: note\ntags:\n  - a\n  - b c\nowner: hana\n---\nPeel potatoes.\n"
     fill(tmp_path, {"agents/a/memories/x.md": front})
     remember(tmp_path, "Peel potatoes", "--tag", "d", "--key", "k #1", "--type", "fact")
@@ -216,7 +202,6 @@ def test_a_repetition_gives_its_tags_to_a_file_that_is_one_memory(tmp_path: Path
     ],
 )
 def test_a_superseded_memory_is_marked_in_its_own_line(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """It stayed active, and `check` then complained of what the command itself had left."""
     fill(tmp_path, {"agents/a/memories/x.md": old})
     remember(tmp_path, "Another text", "--supersedes", "m1")
     assert (tmp_path / "agents/a/memories/x.md").read_bytes() == new
@@ -224,14 +209,12 @@ def test_a_superseded_memory_is_marked_in_its_own_line(tmp_path: Path, old: byte
 
 
 def test_explain_names_the_memory_that_supersedes_one(tmp_path: Path) -> None:
-    """Also where the old memory has the status `superseded`."""
     fill(tmp_path, {LIST: "- Old {id=m1 status=superseded}\n- New {id=m2 supersedes=m1}\n"})
     assert "superseded by m2" in inside("explain", *DAY, "-w", tmp_path).out
 
 
 @pytest.mark.parametrize("file", ["memories/sub/x.md", "daily/2025-01-01.md", "IDENTITY.md", "PERSONA.md"])
 def test_a_file_that_no_build_reads_memories_from_is_refused(tmp_path: Path, file: str) -> None:
-    """The memory was called stored, and no build ever showed it; IDENTITY.md showed it as it stood."""
     fill(tmp_path, {})
     before = (tmp_path / "agents/a/IDENTITY.md").read_bytes()
     refused(inside("remember", "b", "--file", f"agents/a/{file}", "-w", tmp_path), "--file", file, "memories/x.md")
@@ -240,7 +223,6 @@ def test_a_file_that_no_build_reads_memories_from_is_refused(tmp_path: Path, fil
 
 
 def test_a_file_that_the_own_profile_reads_memories_from_is_taken(tmp_path: Path) -> None:
-    """Wherever it lies."""
     layer = "{id: notes, heading: Notes, source: recent, path: 'notes/*.md'}"
     fill(tmp_path, {"ctxasm.yaml": "profile: own.yaml\n", "own.yaml": f"layers:\n- {layer}\n"})
     assert remember(tmp_path, "b", "--file", "notes/x.md").startswith("stored ")
@@ -248,21 +230,18 @@ def test_a_file_that_the_own_profile_reads_memories_from_is_taken(tmp_path: Path
 
 
 def test_a_file_of_the_month_has_a_year_of_four_digits(tmp_path: Path) -> None:
-    """Year 1 made memories/1-01.md."""
     fill(tmp_path, {})
     out = inside("remember", "b", "--date", "0001-01-01", "-w", tmp_path).out
     assert out.endswith("agents/a/memories/0001-01.md:1\n")
 
 
 def test_another_owner_may_remember_the_same(tmp_path: Path) -> None:
-    """A team's memory is not its agent's."""
     fill(tmp_path, {LIST: OLD, "teams/q1/GOALS.md": "Goals.\n"})
     assert remember(tmp_path, "The barrier is checked twice a night", "-t", "q1").startswith("stored ")
     assert "twice" in (tmp_path / "teams/q1/memories/2025-03.md").read_text()
 
 
 def test_a_named_file_is_written_to(tmp_path: Path) -> None:
-    """From wherever in the workspace it is named; what stands beside it is compared."""
     fill(tmp_path, {"agents/b/IDENTITY.md": "b", "agents/b/memories/old.md": OLD})
     out = remember(tmp_path, "Something new", "--file", "agents/b/memories/decisions.md")
     assert out.endswith("agents/b/memories/decisions.md:1\n")
@@ -272,7 +251,6 @@ def test_a_named_file_is_written_to(tmp_path: Path) -> None:
 
 
 def test_a_superseded_memory_has_to_be_there(tmp_path: Path) -> None:
-    """The nearest id is named."""
     fill(tmp_path, {LIST: OLD.replace("m1", "barrier-check")})
     refused(inside("remember", "b", "--supersedes", "barier-check", "-w", tmp_path), "did you mean barrier-check?")
     remember(tmp_path, "Checked three times", "--supersedes", "barrier-check")
@@ -281,7 +259,6 @@ def test_a_superseded_memory_has_to_be_there(tmp_path: Path) -> None:
 
 
 def test_row_42_confidence_map(tmp_path: Path) -> None:
-    """High is .8, medium .5, low .3; an importance beats them; plain lines go by the flags."""
     fill(tmp_path, {})
     lines = [
         '{"text": "first of all", "confidence": "high", "type": "fact", "tags": ["a"], "key": "k"}',
@@ -318,14 +295,12 @@ def test_row_42_confidence_map(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: str, what: str) -> None:
-    """Not even the good lines before it."""
     fill(tmp_path, {})
     refused(inside("remember", "-", "-w", tmp_path, stdin=f"fine\n\n{line}\n"), "line 3", what)
     assert not (tmp_path / "agents/a/memories").exists()
 
 
 def test_the_same_twice_in_one_go_is_stored_once(tmp_path: Path) -> None:
-    """The second reinforces the first."""
     fill(tmp_path, {})
     out = remember(tmp_path, "-", stdin="Say it once\nSomething else\nsay it  once\n").splitlines()
     assert [line.split()[0] for line in out] == ["stored", "stored", "reinforced"]
@@ -352,7 +327,6 @@ def test_the_same_twice_in_one_go_is_stored_once(tmp_path: Path) -> None:
     ],
 )
 def test_what_cant_be_done_is_refused(tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    """In one line, and nothing is written."""
     folder = fill(tmp_path / "w", {"teams/q1/GOALS.md": "Goals.\n"})
     (tmp_path / "outside").mkdir()
     (folder / "link").symlink_to(tmp_path / "outside")
@@ -363,7 +337,6 @@ def test_what_cant_be_done_is_refused(tmp_path: Path, words: tuple[str, ...], pa
 
 @pytest.mark.parametrize("path", ["agents/a/memories", ".ctxasm", "agents/a/memories/2025-03.md"])
 def test_nothing_is_written_through_a_link_that_leads_out(tmp_path: Path, path: str) -> None:
-    """Neither the list nor the lock."""
     folder = fill(tmp_path / "w", {})
     outside = tmp_path / "outside"
     if path.endswith(".md"):
@@ -377,7 +350,6 @@ def test_nothing_is_written_through_a_link_that_leads_out(tmp_path: Path, path: 
 
 
 def test_without_a_single_agent_one_has_to_be_named(tmp_path: Path) -> None:
-    """By a flag, by a variable or in the settings."""
     fill(tmp_path, {"agents/b/IDENTITY.md": "b"})
     refused(inside("remember", "b", "-w", tmp_path), "a, b")
     done = inside("remember", "c", *DAY, "-w", tmp_path, env={"CTXASM_AGENT": "b", "CTXASM_TEAM": "none"})
@@ -386,7 +358,6 @@ def test_without_a_single_agent_one_has_to_be_named(tmp_path: Path) -> None:
 
 
 def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the file that is written to, and one that holds something alike."""
     lists = {f"agents/a/memories/{n}.md": f"- Number {n} is a memory of file {n}\n" for n in range(20)}
     fill(tmp_path, {**lists, "agents/a/memories/z.md": "- Peel the potatoes aboard\n"})
     seen: list[str] = []
@@ -403,7 +374,6 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_text_that_no_context_could_show_is_refused(tmp_path: Path) -> None:
-    """By the line that says how long it may be; the longest that fits is stored, and read."""
     fill(tmp_path, {})
     pipe = ("remember", "-", *DAY, "-w", str(tmp_path))
     refused(inside(*pipe, stdin="x" * (LONGEST_TEXT + 1)), "line 1", "65,537 characters", "65,536 are the most")
@@ -418,7 +388,6 @@ def test_text_that_no_context_could_show_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--key", "--tag", "--type"])
 def test_value_that_is_not_utf_8_is_refused(tmp_path: Path, option: str) -> None:
-    """Such as a byte of an older encoding; nothing is written."""
     fill(tmp_path, {})
     refused(inside("remember", "a", option, "\udcff", "-w", tmp_path), option)
     assert not (tmp_path / "agents/a/memories").exists()

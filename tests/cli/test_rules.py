@@ -37,7 +37,6 @@ PIN = "- name: pin\n  then:\n    always_include: ['{}']\n"
 
 
 def test_section_that_is_included_is_whole_where_its_file_is_cut(tmp_path: Path) -> None:
-    """The file's other parts make room."""
     folder = workspace(tmp_path, PIN.format("agents/a/KNOWLEDGE.md#Ports"))
     text = build(folder, "--layer", "L7=60")
     assert "## Ports\n\nThe port opens at six." in text
@@ -45,7 +44,6 @@ def test_section_that_is_included_is_whole_where_its_file_is_cut(tmp_path: Path)
 
 
 def test_file_that_no_layer_reads_comes_under_a_heading_of_its_own(tmp_path: Path) -> None:
-    """As does one section of it."""
     assert build(workspace(tmp_path, PIN.format("docs/extra.md"))).endswith(
         "## Pinned\n### Extra\n\nNobody reads this by itself.\n\n#### Part\n\nThe part.\n"
     )
@@ -54,7 +52,6 @@ def test_file_that_no_layer_reads_comes_under_a_heading_of_its_own(tmp_path: Pat
 
 
 def test_memory_that_is_included_passes_the_top_and_the_search(tmp_path: Path) -> None:
-    """By its id, or by a tag."""
     folder = workspace(tmp_path, PIN.format("lamp"))
     assert "The lamp is new" in build(folder, "--topic", "bell")
     (folder / "rules/10.yaml").write_text("- name: pin\n  then:\n    always_include: [{tag: sound}]\n")
@@ -62,7 +59,6 @@ def test_memory_that_is_included_passes_the_top_and_the_search(tmp_path: Path) -
 
 
 def test_pins_that_do_not_fit_give_way_one_by_one(tmp_path: Path) -> None:
-    """The first is kept, and each other is a problem."""
     rule = "- name: pin\n  then:\n    always_include: [lamp, bell]\n"
     folder = workspace(tmp_path, rule)
     small = inside("build", "-w", folder, "-a", "a", "-b", "27", "--layer", "L7=0")
@@ -72,13 +68,11 @@ def test_pins_that_do_not_fit_give_way_one_by_one(tmp_path: Path) -> None:
 
 
 def test_pin_that_means_nothing_is_a_problem(tmp_path: Path) -> None:
-    """It is named."""
     folder = workspace(tmp_path, PIN.format("docs/none.md"))
     assert "path docs/none.md: rule pin: there is no such thing" in inside("build", "-w", folder, "-a", "a").err
 
 
 def test_excluded_is_out_and_a_required_layer_is_not(tmp_path: Path) -> None:
-    """L1 can't be excluded."""
     rule = "- name: hide\n  then:\n    exclude: ['agents/a/**']\n"
     folder = workspace(tmp_path, rule)
     assert build(folder) == "## Identity\nI am a.\n\n## Instructions\nDo it.\n"
@@ -88,7 +82,6 @@ def test_excluded_is_out_and_a_required_layer_is_not(tmp_path: Path) -> None:
 
 
 def test_boost_changes_the_order_and_is_part_of_the_score(tmp_path: Path) -> None:
-    """Two memories that match alike."""
     list_ = "- [fact] The bell one {id=one}\n- [fact] The bell two {id=two tags=sound}\n"
     rule = "- name: loud\n  when:\n    task_contains: [bell]\n  then:\n    boost: [{tag: sound, weight: 3}]\n"
     folder = workspace(tmp_path, rule, **{"agents/a/memories/list.md": list_})
@@ -98,7 +91,6 @@ def test_boost_changes_the_order_and_is_part_of_the_score(tmp_path: Path) -> Non
 
 
 def test_cap_lowers_a_limit_and_never_raises_it(tmp_path: Path) -> None:
-    """The smaller of both."""
     folder = workspace(tmp_path, "- name: short\n  then:\n    cap: {L7: 40}\n")
     for words, limit in (((), 40), (("--layer", "L7=20"), 20)):
         told = json.loads(inside("explain", "-w", folder, "-a", "a", "--json", *words).out)
@@ -106,7 +98,6 @@ def test_cap_lowers_a_limit_and_never_raises_it(tmp_path: Path) -> None:
 
 
 def test_layer_of_higher_priority_takes_its_room_first(tmp_path: Path) -> None:
-    """Though it is shown where it was."""
     folder = workspace(tmp_path, "- name: first\n  then:\n    set_priority: {L7: 9, L5: 1}\n")
     assert "Knowledge Base" in build(folder, "-b", "60")
     (folder / "rules/10.yaml").write_text("- name: first\n  then:\n    set_priority: {L5: 9}\n")
@@ -134,14 +125,12 @@ def test_layer_of_higher_priority_takes_its_room_first(tmp_path: Path) -> None:
     ids=["key", "field", "operator", "action", "pattern"],
 )
 def test_rule_that_is_not_understood_is_refused_with_its_line(tmp_path: Path, rule: str, parts: list[str]) -> None:
-    """And with the nearest name."""
     folder = workspace(tmp_path, rule)
     refused(inside("build", "-w", folder, "-a", "a"), *parts)
     refused(inside("rules", "-w", folder), *parts)
 
 
 def test_pattern_that_would_take_for_ever_does_not_fire_and_says_so(tmp_path: Path) -> None:
-    """The build goes on."""
     rule = "- name: slow\n  when: {field: task.text, op: regex, value: '(a|aa)+$'}\n  then: {exclude: ['**']}\n"
     folder = workspace(tmp_path, rule)
     result = inside("build", "-w", folder, "-a", "a", "--topic", "a" * 200 + "!")
@@ -150,7 +139,6 @@ def test_pattern_that_would_take_for_ever_does_not_fire_and_says_so(tmp_path: Pa
 
 
 def test_rules_are_listed_and_tried_without_a_build(tmp_path: Path) -> None:
-    """`list` needs no agent."""
     rule = "- name: beta\n  when: {field: var.phase, op: eq, value: beta}\n  then: {exclude: [docs/extra.md]}\n"
     folder = workspace(tmp_path, rule)
     assert "var.phase eq beta" in inside("rules", "-w", folder).out
@@ -162,7 +150,6 @@ def test_rules_are_listed_and_tried_without_a_build(tmp_path: Path) -> None:
 
 
 def test_environment_is_open_to_rules_only_where_the_config_lists_it(tmp_path: Path) -> None:
-    """Whatever the rule file asks for."""
     rule = "- name: ci\n  when: {field: env.STAGE, op: eq, value: ci}\n  then: {exclude: [docs/extra.md]}\n"
     folder = workspace(tmp_path, rule)
     refused(inside("rules", "-w", folder), "rules/10.yaml:2", "STAGE")
@@ -172,7 +159,6 @@ def test_environment_is_open_to_rules_only_where_the_config_lists_it(tmp_path: P
 
 
 def test_rules_may_stand_in_the_config(tmp_path: Path) -> None:
-    """Beside those of the folder; a name is given once."""
     folder = fill(
         tmp_path, FILES | {"ctxasm.yaml": "rules:\n  - name: hide\n    then: {exclude: [agents/a/KNOWLEDGE.md]}\n"}
     )
@@ -183,7 +169,6 @@ def test_rules_may_stand_in_the_config(tmp_path: Path) -> None:
 
 
 def test_rules_may_ask_what_git_calls_changed_and_which_branch_it_is(tmp_path: Path) -> None:
-    """Without a repository both are missing."""
     rule = (
         "- {name: main, when: {field: git.branch, op: eq, value: trunk}, then: {exclude: [docs/extra.md]}}\n"
         "- {name: dirty, when: {field: changed, op: contains, value: extra}, then: {exclude: [docs/extra.md]}}\n"

@@ -50,7 +50,6 @@ def figures(*words: str | Path) -> dict[str, Any]:
 
 
 def test_sizes_are_those_of_the_files_on_the_disk(tmp_path: Path) -> None:
-    """By owner; what belongs to no agent and no team is the project's."""
     folder = fill(tmp_path, {"agents/a/daily/2025-03-10.md": "- Rain.\n", "teams/t/GOALS.md": "Go.\n"})
     fill(folder, {"memories/m.md": "- [fact] One\n- [fact] Two {status=archived}\n"}, base={})
     owners = {each["owner"]: each for each in figures("-w", folder, *DATE)["owners"]}
@@ -62,7 +61,6 @@ def test_sizes_are_those_of_the_files_on_the_disk(tmp_path: Path) -> None:
 
 
 def test_growth_goes_by_the_dates_in_the_workspace(tmp_path: Path) -> None:
-    """Not by the times of the files, which a clone does not keep."""
     folder = fill(tmp_path, {"agents/a/memories/m.md": MEMORIES, "agents/a/daily/2025-03-10.md": "- Rain.\n"})
     os.utime(folder / "agents/a/memories/m.md", (0, 0))
     growth = figures("-w", folder, *DATE, "--weeks", "2")["growth"]
@@ -74,7 +72,6 @@ def test_growth_goes_by_the_dates_in_the_workspace(tmp_path: Path) -> None:
 
 
 def test_duplicates_are_what_remember_would_have_merged(tmp_path: Path) -> None:
-    """By 92 per cent of the letters; two texts with other numbers are two."""
     folder = fill(tmp_path, {"agents/a/memories/m.md": MEMORIES})
     duplicates = figures("-w", folder, *DATE)["duplicates"]
     (only,) = duplicates["largest"]
@@ -85,7 +82,6 @@ def test_duplicates_are_what_remember_would_have_merged(tmp_path: Path) -> None:
 
 
 def test_contributors_are_files_authors_and_types(tmp_path: Path) -> None:
-    """The largest first, and no more than asked for."""
     folder = fill(tmp_path, {"agents/a/memories/m.md": MEMORIES, "agents/a/KNOWLEDGE.md": "Know. " * 200})
     value = figures("-w", folder, *DATE, "--top", "2")
     assert [each["path"] for each in value["files"]] == ["agents/a/KNOWLEDGE.md", "agents/a/memories/m.md"]
@@ -95,14 +91,12 @@ def test_contributors_are_files_authors_and_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["April", "Monday", "Note", "TODO", "Decision", "Update", "Hinweis"])
 def test_a_month_or_a_label_before_a_colon_is_no_author(tmp_path: Path, word: str) -> None:
-    """A name is."""
     text = f"- [fact] {word}: the pier opens\n- [fact] **{word}:** it closes\n- [fact] Mara: I open it\n"
     folder = fill(tmp_path, {"agents/a/memories/m.md": text})
     assert [(each["name"], each["memories"]) for each in figures("-w", folder, *DATE)["authors"]] == [("mara", 1)]
 
 
 def test_layers_are_those_that_plan_computes() -> None:
-    """Under the same options."""
     plan = json.loads(inside("plan", *LUNA, "--budgets", "1500", "--json").out)["budgets"][0]
     context = figures(*LUNA, "-b", "1500")["context"]
     layers = [{"layer": each["layer"], "wanted": each["wanted"], "used": each["used"]} for each in context["layers"]]
@@ -111,7 +105,6 @@ def test_layers_are_those_that_plan_computes() -> None:
 
 
 def test_without_an_agent_to_choose_the_rest_is_shown() -> None:
-    """`sample_workspace` has two agents; an unknown one stays an error."""
     at = ("-w", LUNA[1])
     result = inside("stats", *at)
     assert result.code == 0
@@ -123,7 +116,6 @@ def test_without_an_agent_to_choose_the_rest_is_shown() -> None:
 
 
 def test_a_file_that_can_not_be_read_is_told_and_the_rest_counted(tmp_path: Path) -> None:
-    """On standard error, or in the JSON."""
     folder = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff"})
     result = inside("stats", "-w", folder)
     assert result.code == 0
@@ -132,7 +124,6 @@ def test_a_file_that_can_not_be_read_is_told_and_the_rest_counted(tmp_path: Path
 
 
 def test_in_a_pipe_it_is_ascii_and_secrets_and_hidden_characters_are_not_printed(tmp_path: Path) -> None:
-    """Names and texts may come from anybody."""
     secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA3cD6"
     text = f"- [fact] The key of the pier\u202e is {secret}\n- [fact] The key of the pier\u202e is {secret}\n"
     result = inside("stats", "-w", fill(tmp_path, {"agents/a/memories/m.md": text, "agents/a/b\x1b[31m.md": "x"}))
@@ -171,7 +162,6 @@ def on_terminal(columns: int, *words: str | Path, env: Mapping[str, str]) -> str
     ids=["colour", "no colour", "ASCII", "dumb"],
 )
 def test_on_a_terminal_no_line_is_wider_than_it(tmp_path: Path, columns: int, env: Mapping[str, str]) -> None:
-    """With long paths, wide letters, and bars only where there is room for them."""
     files = {
         f"teams/{'t' * 60}/memories/m.md": "- [fact] 潮の満ち引き 潮の満ち引き\n" * 2,
         "agents/a/KNOWLEDGE.md": "K " * 900,
@@ -187,7 +177,6 @@ def test_on_a_terminal_no_line_is_wider_than_it(tmp_path: Path, columns: int, en
 @law(60)
 @given(workspaces(), st.integers(1, 30))
 def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) -> None:
-    """No file, log or memory is lost or counted twice, whatever is in them."""
     workspace = Files(files)
     reads = [workspace.read(path) for path in files]
     documents = [read for read in reads if isinstance(read, Document)]
@@ -206,7 +195,6 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
 
 @pytest.mark.parametrize("words", [("--weeks", "0"), ("--top", "0"), ("--weeks", "521"), ("--date", "never")])
 def test_figures_out_of_range_are_refused_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """As by every other command."""
     result = inside("stats", "-w", fill(tmp_path, {}), *words)
     assert result.code == 2
     assert result.err.count("\n") == 1

@@ -34,7 +34,6 @@ def root(database: Database, tmp_path: Path) -> Path:
 
 
 def test_a_store_is_set_up_with_one_command(server: Server, tmp_path: Path) -> None:
-    """`init` twice is fine; before it, each command says what to do."""
     database = new_database(server, migrated=False)
     root = database.workspace(tmp_path)
     before = database.ctxasm(root, "remember", "-t", "q1", "x", role="postgres")
@@ -47,7 +46,6 @@ def test_a_store_is_set_up_with_one_command(server: Server, tmp_path: Path) -> N
 
 
 def test_status(database: Database, root: Path) -> None:
-    """Exit code 1 where the server does not answer."""
     result = database.ctxasm(root, "store", "--json")
     data = json.loads(result.out)
     assert (result.code, data["reachable"], data["schema"]) == (0, True, "ctxasm.store/1")
@@ -63,7 +61,6 @@ def test_status(database: Database, root: Path) -> None:
 def test_no_hint_names_the_command_that_was_just_run(
     database: Database, root: Path, tmp_path: Path, action: str
 ) -> None:
-    """While the server is away, and where it lets nobody in."""
     words = ("store", action, *(("--to", str(tmp_path / "out")) if action == "export" else ()))
     for result in (database.ctxasm(root, *words, **AWAY), database.ctxasm(root, *words, role="nobody_knows")):
         assert result.code in {1, 2}
@@ -117,7 +114,6 @@ def refusing(request: pytest.FixtureRequest) -> Iterator[FakeServer]:
 def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
     tmp_path: Path, refusing: FakeServer, problem: str
 ) -> None:
-    """It speaks its own before it knows who asks; that it may have no room yet is understood in English alone."""
     address = f"memories:\n  store: postgresql://luna@127.0.0.1:{refusing.port}/agents\n  homes: [{TEAM}]\n"
     root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"date: 2025-03-14\n{address}"}, base={})
     result = inside(*BUILD[:1], "-a", "luna", "-t", "q1", "--strict", "-w", root, env={"CTXASM_TRUST": str(root)})
@@ -137,7 +133,6 @@ def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
 def test_each_reason_why_a_mirror_is_not_brought_up_to_date_has_its_own_id(
     database: Database, root: Path, statement: str, problem: str
 ) -> None:
-    """The mirror is read, `--strict` fails, and `status` exits with 1."""
     assert database.ctxasm(root, *BUILD).code == 0
     database.run(statement)
     result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
@@ -148,7 +143,6 @@ def test_each_reason_why_a_mirror_is_not_brought_up_to_date_has_its_own_id(
 
 
 def test_a_missing_driver_is_told_as_that(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "psycopg2", None)
     result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1")
     assert ("[store-driver]" in result.err, "contextasm[postgres]" in result.err) == (True, True)
@@ -157,7 +151,6 @@ def test_a_missing_driver_is_told_as_that(database: Database, root: Path, monkey
 def test_a_mirror_that_another_pull_holds_is_busy(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read as it is."""
     assert database.ctxasm(root, *BUILD).code == 0
     monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.05)
     with hold_lock_file(root.resolve() / ".ctxasm/store.lock", patience=None):
@@ -179,21 +172,18 @@ def test_a_mirror_that_another_pull_holds_is_busy(
     ],
 )
 def test_odd_calls_are_refused(database: Database, root: Path, words: tuple[str, ...], says: str) -> None:
-    """One line, exit code 2."""
     result = database.ctxasm(root, *words)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert says in result.err
 
 
 def test_a_workspace_without_a_store_says_so(database: Database, tmp_path: Path) -> None:
-    """And how to name one."""
     (tmp_path / "agents").mkdir()
     result = database.ctxasm(tmp_path, "store")
     assert (result.code, "names no store" in result.err) == (2, True)
 
 
 def test_reading_goes_on_while_the_server_is_away(database: Database, root: Path) -> None:
-    """From the mirror, with a problem that says how old it is; `--strict` fails; `--offline` is quiet about it."""
     there = database.ctxasm(root, *BUILD, "--strict")
     assert (there.code, there.err) == (0, "")
     assert "The launch is on Friday" in there.out
@@ -217,14 +207,12 @@ def test_reading_goes_on_while_the_server_is_away(database: Database, root: Path
 
 
 def test_a_machine_without_a_mirror_says_that_there_is_none(database: Database, root: Path) -> None:
-    """Also offline: no memory is not the same as no answer."""
     for words in ((*BUILD, "--strict"), (*BUILD, "--strict", "--offline")):
         result = database.ctxasm(root, *words, **AWAY)
         assert (result.code, "there is no mirror of it yet" in result.err) == (1, True)
 
 
 def test_nothing_is_lost_in_silence_while_the_server_is_away(database: Database, root: Path) -> None:
-    """`remember` fails and says that nothing was stored; no file is written in place of the store."""
     database.ctxasm(root, "store", "pull")
     before = mirrored(root)
     result = database.ctxasm(root, "remember", "-t", "q1", "new", **AWAY)
@@ -236,7 +224,6 @@ def test_nothing_is_lost_in_silence_while_the_server_is_away(database: Database,
 
 
 def test_records_are_replayed_and_lines_explained_from_the_mirror(database: Database, root: Path) -> None:
-    """Paths and lines of the mirror are those of the workspace."""
     assert database.ctxasm(root, *BUILD, "--record").code == 0
     (record,) = (root / ".ctxasm/records").glob("*.json")
     replay = database.ctxasm(root, "replay", record, **AWAY)
@@ -249,7 +236,6 @@ def test_records_are_replayed_and_lines_explained_from_the_mirror(database: Data
 
 
 def test_a_record_of_a_build_without_the_server_is_replayed(database: Database, root: Path) -> None:
-    """Its problem is part of the record."""
     database.ctxasm(root, "store", "pull")
     assert database.ctxasm(root, *BUILD, "--record", **AWAY).code == 0
     (record,) = (root / ".ctxasm/records").glob("*.json")
@@ -258,7 +244,6 @@ def test_a_record_of_a_build_without_the_server_is_replayed(database: Database, 
 
 
 def test_files_beside_the_store_are_told_of(database: Database, root: Path) -> None:
-    """They would be two truths: the store's is read."""
     (root / TEAM / "memories").mkdir()
     (root / TEAM / "memories/old.md").write_text("- [fact] of a file\n")
     result = database.ctxasm(root, "search", "-t", "q1", "file launch")
@@ -268,7 +253,6 @@ def test_files_beside_the_store_are_told_of(database: Database, root: Path) -> N
 
 
 def test_leaving_is_one_command(database: Database, root: Path) -> None:
-    """Export into the workspace, take the key out, and the same context is built."""
     with_store = database.ctxasm(root, *BUILD)
     assert database.ctxasm(root, "store", "export", "--to", root, "-q").code == 0
     (root / "ctxasm.yaml").write_text("date: 2025-03-14\n")
@@ -276,7 +260,6 @@ def test_leaving_is_one_command(database: Database, root: Path) -> None:
 
 
 def test_rules_see_memories_of_the_store(database: Database, root: Path) -> None:
-    """By the path of their page, as with files."""
     (root / "rules").mkdir()
     rule = "- name: none\n  when: [{field: team, op: eq, value: q1}]\n  then: {exclude: ['teams/q1/memories/*.md']}\n"
     (root / "rules/r.yaml").write_text(rule)
@@ -305,7 +288,6 @@ def contains(path: Path, text: str) -> bool:
 
 
 def test_a_watch_sees_what_another_machine_stores(database: Database, root: Path, tmp_path: Path) -> None:
-    """Without any event of the disk that somebody else caused; the second of polling is not asserted."""
     out = tmp_path / "out.md"
     watching = started_watch(root, database.environment(root))
     try:
@@ -318,7 +300,6 @@ def test_a_watch_sees_what_another_machine_stores(database: Database, root: Path
 
 
 def test_a_watch_outlives_its_server(own_server: Database, tmp_path: Path) -> None:
-    """Stopped, it is told once and the files stay; started again, what was stored meanwhile comes."""
     database, out, log = own_server, tmp_path / "out.md", tmp_path / "log"
     database.add("Before the stop")
     root = database.workspace(tmp_path / "ws")
@@ -344,7 +325,6 @@ def test_a_watch_outlives_its_server(own_server: Database, tmp_path: Path) -> No
 def test_a_mirror_for_one_person_is_not_read_by_another(
     database: Database, tmp_path: Path, env: dict[str, str], offline: tuple[str, ...]
 ) -> None:
-    """However young it is, without a server, and with the same address in the settings."""
     root = database.workspace(tmp_path, max_age="1h")
     database.add("The lantern is mine", private="true")
     search = ("search", "-t", "q1", "lantern")
@@ -354,7 +334,6 @@ def test_a_mirror_for_one_person_is_not_read_by_another(
 
 
 def test_the_mirror_of_another_store_is_neither_read_nor_exported(database: Database, tmp_path: Path) -> None:
-    """`store:` of the settings changed, and no server is asked."""
     root = database.workspace(tmp_path / "ws")
     database.add("The lantern is lit")
     search = ("search", "-t", "q1", "lantern", "--offline")

@@ -41,7 +41,6 @@ def told(database: Database, root: Path, *words: str | Path) -> Any:
 
 
 def test_every_action_has_the_form_of_the_schema(database: Database, root: Path, tmp_path: Path) -> None:
-    """`ctxasm.store/1`, and nothing that it does not name."""
     export = ("export", "--to", str(tmp_path / "out"))
     for words in (("init",), ("migrate",), ("status",), ("pull",), ("import",), export):
         role = "postgres" if words[0] in {"init", "migrate"} else "luna"
@@ -53,7 +52,6 @@ def test_every_action_has_the_form_of_the_schema(database: Database, root: Path,
 
 
 def test_a_status_is_set_in_the_table(database: Database, root: Path) -> None:
-    """Also of another role's memory; the lines are those of the mirror, which has the change at once."""
     data = told(database, root, "memory", "approve", "launch", "booth")["memories"]
     assert [(each["id"], each["status_before"], each["status"]) for each in data] == [
         ("launch", "draft", "approved"),
@@ -67,7 +65,6 @@ def test_a_status_is_set_in_the_table(database: Database, root: Path) -> None:
 
 
 def test_of_several_states_all_change_or_none(database: Database, root: Path) -> None:
-    """One of a store that can't make the step keeps the others, also those of files, from it."""
     (root / "agents/luna/memories").mkdir()
     (root / "agents/luna/memories/x.md").write_text("- mine {id=mine}\n")
     refused = database.ctxasm(root, "memory", "deprecate", "mine", "booth", "launch")
@@ -83,7 +80,6 @@ def test_of_several_states_all_change_or_none(database: Database, root: Path) ->
 def test_who_may_not_or_can_not_write_changes_no_status(
     database: Database, root: Path, role: str, env: dict[str, str]
 ) -> None:
-    """A reader, and anybody while the server is away: one line, exit code 2, and the mirror as it was."""
     database.ctxasm(root, "store", "pull", role=role)
     pages = mirrored(root)
     result = database.ctxasm(root, "memory", "approve", "launch", role=role, **env)
@@ -98,7 +94,6 @@ LINES = (
 
 
 def test_an_import_of_another_program_goes_to_the_table(database: Database, root: Path) -> None:
-    """With its days and flags; what is there stays, and is named, until --update."""
     dry = json.loads(database.inside(root, "import", "jsonl", "-", "-t", "q1", "--dry-run", "--json", stdin=LINES).out)
     assert ([each["outcome"] for each in dry["memories"]], len(states(database))) == (["differs", "added"], 2)
     first = json.loads(database.inside(root, "import", "jsonl", "-", "-t", "q1", "--json", stdin=LINES).out)
@@ -122,7 +117,6 @@ def test_an_import_of_another_program_goes_to_the_table(database: Database, root
 
 
 def test_an_import_that_is_refused_stores_nothing(database: Database, root: Path) -> None:
-    """The text of another role's memory; a new one before it is taken back with it."""
     lines = '{"id": "first", "text": "x"}\n{"id": "booth", "text": "other words"}\n'
     result = database.inside(root, "import", "jsonl", "-", "-t", "q1", "--update", stdin=lines)
     assert (result.code, "the role that stored it" in result.err) == (2, True)
@@ -130,7 +124,6 @@ def test_an_import_that_is_refused_stores_nothing(database: Database, root: Path
 
 
 def test_an_export_for_other_programs_is_of_the_store(database: Database, root: Path) -> None:
-    """As fresh as the table, and the mirror while the server is away, which is told."""
     ids = [json.loads(line)["id"] for line in database.ctxasm(root, "export", "-t", "q1").out.splitlines()]
     assert sorted(ids) == ["booth", "launch"]
     away = database.ctxasm(root, "export", "-t", "q1", **AWAY)
@@ -139,7 +132,6 @@ def test_an_export_for_other_programs_is_of_the_store(database: Database, root: 
 
 
 def test_private_parts_of_files_are_private_in_the_store(database: Database, tmp_path: Path) -> None:
-    """Also where the heading above, or the file, says so and not the memory."""
     text = "- open {id=open}\n\n## Mine {private=true}\n\n- below {id=below}\n"
     whole = "---\nprivate: true\n---\n- all of it {id=all}\n"
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/a.md": text, f"{TEAM}/memories/b.md": whole})
@@ -159,7 +151,6 @@ PROFILE = (
 def test_files_of_private_layers_are_private_in_the_store(
     database: Database, tmp_path: Path, path: str, private: bool
 ) -> None:
-    """Unless the layer reads the pages, too, and so keeps them private: in the store no name tells them from others."""
     files = {f"{TEAM}/memories/diary.md": "- dear diary {id=dear}\n", f"{TEAM}/memories/a.md": "- said {id=said}\n"}
     root = database.workspace(tmp_path, {**FILES, **files, "mine.yaml": PROFILE.format(path=path)})
     (root / "ctxasm.yaml").write_text((root / "ctxasm.yaml").read_text() + "profile: mine.yaml\n")
@@ -174,7 +165,6 @@ def test_files_of_private_layers_are_private_in_the_store(
 
 
 def test_tidy_leaves_the_store_alone_and_says_so(database: Database, root: Path) -> None:
-    """Neither rows nor pages change, nor files beside the store; and what is the owners' own is tidied."""
     for place in (f"{TEAM}/memories", "agents/luna/memories"):
         (root / place).mkdir()
         (root / place / "x.md").write_text("- old {id=old expires=2024-01-01}\n")
@@ -191,12 +181,10 @@ def test_tidy_leaves_the_store_alone_and_says_so(database: Database, root: Path)
 
 
 def test_tidy_asks_no_server(database: Database, root: Path) -> None:
-    """It changes nothing there, so it does not wait for one that is away."""
     assert "store-unreachable" not in database.ctxasm(root, "tidy", **AWAY).err
 
 
 def test_stats_count_the_store(database: Database, root: Path) -> None:
-    """Its memories are those of the mirror, brought up to date."""
     owners = told(database, root, "stats", "-t", "q1", "-a", "luna")["owners"]
     assert [each["memories"] for each in owners if each["owner"] == TEAM] == [2]
 
@@ -204,7 +192,6 @@ def test_stats_count_the_store(database: Database, root: Path) -> None:
 def test_python_and_other_programs_store_in_the_table(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The field `writer` says which program it was; the role that signs is another thing."""
     for name, value in database.environment(root).items():
         monkeypatch.setenv(name, value)
     outcome = contextasm.remember("Badges are printed on site", team="q1", workspace=root, writer="mcp")
@@ -217,7 +204,6 @@ def test_python_and_other_programs_store_in_the_table(
 
 
 def test_python_reads_the_mirror_offline(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`offline=False` is no other than none."""
     for name, value in {**database.environment(root), **AWAY}.items():
         monkeypatch.setenv(name, value)
     told = {
@@ -233,7 +219,6 @@ def test_python_reads_the_mirror_offline(database: Database, root: Path, monkeyp
 def test_a_shared_audience_neither_finds_nor_reinforces_what_is_private(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The outcome would tell what it says."""
     for name, value in database.environment(root).items():
         monkeypatch.setenv(name, value)
     database.add("The price is 40 euros", id="'price'", private="true")
@@ -243,7 +228,6 @@ def test_a_shared_audience_neither_finds_nor_reinforces_what_is_private(
 
 
 def test_a_memory_that_is_deleted_meanwhile_is_not_revived(database: Database, root: Path) -> None:
-    """The mirror still has it, offline; a status needs the row."""
     database.ctxasm(root, "store", "pull")
     (root / "ctxasm.yaml").write_text((root / "ctxasm.yaml").read_text().replace("max_age: 0s", "max_age: 1h"))
     database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'booth'", role="kenji")
@@ -253,7 +237,6 @@ def test_a_memory_that_is_deleted_meanwhile_is_not_revived(database: Database, r
 
 
 def test_feedback_on_a_record_stays_a_file(database: Database, root: Path) -> None:
-    """It is about fragments by their ids, so it holds for those of a store."""
     database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--record", "-o", os.devnull)
     (record,) = (root / ".ctxasm/records").glob("*.json")
     result = database.ctxasm(root, "feedback", record, "--wrong", "booth")
@@ -262,7 +245,6 @@ def test_feedback_on_a_record_stays_a_file(database: Database, root: Path) -> No
 
 
 def test_a_hook_goes_on_without_the_server(database: Database, root: Path) -> None:
-    """Exit code 0 with the mirror, and a message for the person, unless --offline says that this is meant."""
     database.ctxasm(root, "store", "pull")
     event = json.dumps({"hook_event_name": "SessionStart", "source": "startup", "cwd": str(root)})
     for words, says in (([], True), (["--offline"], False)):

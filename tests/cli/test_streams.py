@@ -29,7 +29,6 @@ def test_standard_output_holds_just_the_document(tmp_path: Path) -> None:
 
 
 def test_receipt_is_the_last_line_on_standard_error() -> None:
-    """One line: what the budget was spent on, and what had to stay out."""
     err = inside("build", *LUNA).err
     assert err.count("\n") == 1
     assert " of 16,000 tokens (estimate), headings included: L1=475 " in err
@@ -39,14 +38,12 @@ def test_receipt_is_the_last_line_on_standard_error() -> None:
 @pytest.mark.parametrize("tokenizer", ["estimate", "o200k_base"])
 @pytest.mark.parametrize("budget", ["16000", "4000", "1200", "700"])
 def test_parts_of_the_receipt_add_up_to_its_total(tokenizer: str, budget: str) -> None:
-    """Each layer was rounded up by itself: `9 of 16,000 tokens: L1=10`."""
     receipt = inside("build", *LUNA, "-b", budget, "--tokenizer", tokenizer).err.splitlines()[-1]
     parts = re.findall(r"(?:L\d|joints)=(-?[\d,]+)", receipt)
     assert sum(int(part.replace(",", "")) for part in parts) == int(receipt.partition(" of ")[0].replace(",", ""))
 
 
 def test_sections_of_a_verbose_build_add_up_to_the_receipt() -> None:
-    """Each section was rounded up by itself, so that a layer had other tokens in the table than in the receipt."""
     err = inside("build", "-v", *LUNA).err
     table = re.findall(r"^(L\d)  .*?  +([\d,]+)(?:  cut)?$", err, re.MULTILINE)
     sums: dict[str, int] = {}
@@ -58,14 +55,12 @@ def test_sections_of_a_verbose_build_add_up_to_the_receipt() -> None:
 
 
 def test_receipt_tells_that_nothing_matches_the_topic(tmp_path: Path) -> None:
-    """It looked the same as after a search that hit."""
     fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The tide turns\n"})
     assert "; nothing matches the topic in L5" in inside("build", "--topic", "zzz qqq", cwd=tmp_path).err
     assert "matches the topic" not in inside("build", "--topic", "tide", cwd=tmp_path).err
 
 
 def test_receipt_counts_shortened_as_truncated(tmp_path: Path) -> None:
-    """And tells how many of them there are."""
     layers = "layers: [{id: L5, max_tokens: 30, overflow: detail}]\n"
     memory = "- [fact] First sentence. " + "More of it that is long. " * 8 + "\n"
     fill(tmp_path, {"ctxasm.yaml": layers, "agents/a/memories/m.md": memory})
@@ -73,7 +68,6 @@ def test_receipt_counts_shortened_as_truncated(tmp_path: Path) -> None:
 
 
 def test_verbose_build_tells_the_etag(tmp_path: Path) -> None:
-    """For `--if-none-match`: only JSON and the manifest had it."""
     fill(tmp_path, {})
     err = inside("build", "-v", cwd=tmp_path).err
     etag = next(line.split()[1] for line in err.splitlines() if line.startswith("etag: "))
@@ -81,7 +75,6 @@ def test_verbose_build_tells_the_etag(tmp_path: Path) -> None:
 
 
 def test_quiet_build_tells_nothing(tmp_path: Path) -> None:
-    """Not even of problems, nor of `--explain` and `-v`."""
     fill(tmp_path, {"agents/a/daily/nonsense.md": "x\n"})
     assert inside("build", "-q", cwd=tmp_path) == (0, SMALL_TEXT, "")
     assert inside("build", "-q", "-v", "--explain", cwd=tmp_path) == (0, SMALL_TEXT, "")
@@ -89,12 +82,10 @@ def test_quiet_build_tells_nothing(tmp_path: Path) -> None:
 
 
 def test_quiet_build_still_tells_of_errors(tmp_path: Path) -> None:
-    """They are why there is nothing."""
     assert "ctxasm: error: " in inside("build", "-q", "-a", "b", cwd=fill(tmp_path, {})).err
 
 
 def test_verbose_build_tells_settings_sections_and_time() -> None:
-    """Each setting with where it comes from."""
     err = inside("build", *LUNA, "-v").err
     assert "luna (--agent)" in err
     assert "2025-03-14 (ctxasm.yaml:" in err
@@ -103,7 +94,6 @@ def test_verbose_build_tells_settings_sections_and_time() -> None:
 
 
 def test_explain_is_on_standard_error_while_building() -> None:
-    """The table of decisions, beside the document and not in it."""
     plain, explained = inside("build", *LUNA), inside("build", *LUNA, "--explain")
     assert explained.out == plain.out
     assert explained.err.startswith("layer  outcome")
@@ -115,7 +105,6 @@ def test_explain_is_on_standard_error_while_building() -> None:
     [("build",), ("build", "-f", "json"), ("explain",), ("explain", "--json"), ("plan",), ("config", "--origin")],
 )
 def test_pipes_get_no_colour_and_no_carriage_return(words: tuple[str, ...]) -> None:
-    """Plain text, for any command, even where a colour is asked for."""
     result = inside(*words, *LUNA, env={"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"})
     assert result.code == 0
     assert "\x1b" not in result.out + result.err
@@ -123,7 +112,6 @@ def test_pipes_get_no_colour_and_no_carriage_return(words: tuple[str, ...]) -> N
 
 
 def test_document_on_a_terminal_is_the_same() -> None:
-    """No colour, no pager; the terminal's own line ends aside."""
     main, terminal = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, "build", "-q", *LUNA], stdin=subprocess.DEVNULL, stdout=terminal, env=clean({"TERM": "xterm"})
@@ -143,7 +131,6 @@ def test_document_on_a_terminal_is_the_same() -> None:
 @pytest.mark.parametrize("env", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("form", ["markdown", "json"])
 def test_slow_reader_of_a_non_blocking_pipe_gets_every_byte(tmp_path: Path, env: Mapping[str, str], form: str) -> None:
-    """As some terminals and services hand one over: a write takes a part, or nothing for now."""
     fill(tmp_path, {"agents/a/IDENTITY.md": "A line that is in the way.\n" * 20_000})
     reading, writing_end = os.pipe()
     os.set_blocking(writing_end, False)
@@ -167,7 +154,6 @@ def test_slow_reader_of_a_non_blocking_pipe_gets_every_byte(tmp_path: Path, env:
 
 
 def test_writing_goes_on_after_a_part_and_after_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few bytes are taken at a time."""
     reading, writing_end = os.pipe()
     write, calls = os.write, 0
 
@@ -187,7 +173,6 @@ def test_writing_goes_on_after_a_part_and_after_a_refusal(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", "nonsense"])
 def test_text_of_any_script_is_written_as_utf_8(tmp_path: Path, locale: str) -> None:
-    """Whatever the locale says; problems and tables with such text are told as well."""
     env = {"LC_ALL": locale, "LANG": locale}
     fill(tmp_path, {"agents/ウレン/IDENTITY.md": "私は ä.\n", "agents/ウレン/INSTRUCTIONS.md": "☂\n"}, base={})
     fill(tmp_path, {"agents/ウレン/daily/今日.md": "x\n"}, base={})
@@ -215,7 +200,6 @@ def test_text_of_any_script_is_written_as_utf_8(tmp_path: Path, locale: str) -> 
 )
 @pytest.mark.skipif(sys.platform == "darwin", reason="this system refuses such a name")
 def test_file_name_that_is_no_utf_8_is_no_bug(tmp_path: Path, folder: str, words: tuple[str, ...]) -> None:
-    """Linux takes any bytes for a name; what is told of such a file is still UTF-8."""
     layer = "{id: L8, heading: Other, source: document, path: 'agents/{agent}/other/*.md'"
     limits = "overflow: truncate, max_tokens: 40}"
     fill(tmp_path, {"p.yaml": f"extends: default\nmarker: detailed\nlayers: [{layer}, {limits}]\n"})
@@ -230,7 +214,6 @@ def test_file_name_that_is_no_utf_8_is_no_bug(tmp_path: Path, folder: str, words
 
 @pytest.mark.parametrize("words", [("explain",), ("plan",), ("config",)])
 def test_tables_are_drawn_on_a_terminal_and_plain_in_a_pipe(words: tuple[str, ...]) -> None:
-    """A program that reads gets the bare columns."""
     lines = inside(*words, *LUNA).out.split("\n")
     assert lines[0].split()[0] in {"layer", "setting"}
     assert not [line for line in lines if line != line.rstrip() or "─" in line]
@@ -242,7 +225,6 @@ def test_tables_are_drawn_on_a_terminal_and_plain_in_a_pipe(words: tuple[str, ..
     ids=lambda words: words[0],
 )
 def test_json_of_a_command_is_json(words: tuple[str, ...]) -> None:
-    """And ends in one newline."""
     result = inside(*words)
     assert result.code == 0
     assert json.loads(result.out)

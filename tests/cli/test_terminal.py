@@ -44,7 +44,6 @@ def terminal(*words: str | Path, columns: int, env: dict[str, str] | None = None
 
 
 def test_plan_draws_a_bar_for_each_budget() -> None:
-    """As long as the tokens of its document, in one scale, with the layers by their colours below."""
     out = terminal("plan", *LUNA, "--budgets", "1k,4k,16k", columns=100)
     bars = BARS.findall(out)
     assert [budget for budget, _, _ in bars] == ["1,000", "4,000", "16,000"]
@@ -58,13 +57,11 @@ def test_plan_draws_a_bar_for_each_budget() -> None:
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
 def test_plan_draws_nothing_without_colour(env: dict[str, str]) -> None:
-    """Nor in a pipe."""
     assert "█" not in terminal("plan", *LUNA, columns=100, env=env)
     assert "█" not in inside("plan", *LUNA).out
 
 
 def test_plan_of_nothing_has_no_bar(tmp_path: Path) -> None:
-    """Budgets of 0 divide by nothing."""
     profile = "budget: 1k\nlayers:\n  - {id: x, heading: X, source: document, path: x.md}\n"
     (tmp_path / "profile.yaml").write_text(profile)
     (tmp_path / "ctxasm.yaml").write_text("date: 2025-03-14\nprofile: profile.yaml\n")
@@ -73,7 +70,6 @@ def test_plan_of_nothing_has_no_bar(tmp_path: Path) -> None:
 
 
 def test_explain_shows_the_beginning_of_each_text_on_a_wide_terminal() -> None:
-    """On a narrow one, and in a pipe, there is no room for it."""
     wide = terminal("explain", *LUNA, columns=160)
     assert wide.split("\n")[1].split()[-1] == "text"
     assert "You are Luna, the creative writer" in wide
@@ -83,7 +79,6 @@ def test_explain_shows_the_beginning_of_each_text_on_a_wide_terminal() -> None:
 
 
 def test_wide_letters_take_two_cells_of_a_column() -> None:
-    """The beginning of a text in wide letters stands in one line like any other."""
     lines = terminal("explain", *LUNA, columns=180).split("\n")
     japanese = [line for line in lines if re.search("[\u3040-\u30ff\u4e00-\u9fff]", line)]
     assert japanese

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from contextasm.config.approval import drift, is_locked, refuse_document_drift
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import ContextasmError, Layer, Limits, Query
-from contextasm.workspace.recording import RecordingWorkspace
-from contextasm.workspace.snapshot import ChangedInput
+from contextasm.workspace.recording import ChangedInput, RecordingWorkspace
 from tests.workspaces import Content, Files, request
 
 LOCKED = {
@@ -32,7 +31,6 @@ LOCKED = {
 
 @pytest.mark.parametrize("name", shipped())
 def test_each_shipped_profile_locks_the_texts_that_command(name: str) -> None:
-    """Identity, instructions and rules; no memories and no logs, which are written every day."""
     layers = load_profile(name, "tests", Path()).layers
     assert [layer.id for layer in layers if is_locked(layer)] == LOCKED[name]
 
@@ -51,12 +49,10 @@ def test_each_shipped_profile_locks_the_texts_that_command(name: str) -> None:
 def test_a_layer_is_locked_as_it_says_else_if_it_is_required_and_whole(
     locked: bool | None, required: bool, sources: tuple[str, ...], expected: bool
 ) -> None:
-    """The brief of profile `brain` is required, and its memories change all the time."""
     assert is_locked(Layer("x", query=Query(sources), limits=Limits(required), locked=locked)) is expected
 
 
 def test_drift_is_in_path_order_with_its_kind() -> None:
-    """What is equal is left out, and so is an approved path that nobody asks for."""
     approved = {"a": "1", "b": "1", "d": "1", "e": "1"}
     found = drift(approved, {"d": "", "b": "2", "a": "1", "c": "1", "f": ""})
     assert found == [ChangedInput("b", "changed"), ChangedInput("c", "added"), ChangedInput("d", "gone")]
@@ -76,12 +72,10 @@ def refused(approved: dict[str, str], files: dict[str, Content], *, lists: bool)
 
 
 def test_a_layer_that_is_late_has_lost_no_file() -> None:
-    """It shows nothing, so there is nothing to refuse."""
     approved = {"m/a.md": "1", "m/.b.md": "1", "m/n/c.md": "1", "o.md": "1"}
     assert refused(approved, {"o.md": "x"}, lists=False) == ""
     assert refused(approved, {"o.md": "x"}, lists=True) == "m/a.md: was reviewed, and is gone (ctxasm.lock)"
 
 
 def test_a_file_that_can_not_be_read_is_not_as_approved() -> None:
-    """Whatever the reason is."""
     assert refused({"m/a.md": "1"}, {"m/a.md": b"\xff"}, lists=True).startswith("m/a.md: is not as it was")

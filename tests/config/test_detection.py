@@ -181,7 +181,6 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_real_layout_is_built_without_a_flag(tmp_path: Path, name: str) -> None:
-    """Byte for byte, and the receipt says what was taken."""
     files, text, words = LAYOUTS[name]
     make(tmp_path, files)
     result = inside("build", cwd=tmp_path, env=DAY)
@@ -192,7 +191,6 @@ def test_a_real_layout_is_built_without_a_flag(tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("command", ["check", "explain", "plan"])
 def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command: str) -> None:
-    """And say so on standard error."""
     files, _, words = LAYOUTS[name]
     make(tmp_path, files)
     result = inside(command, cwd=tmp_path, env=DAY)
@@ -210,7 +208,6 @@ def test_other_commands_take_the_same_profile(tmp_path: Path, name: str, command
     ],
 )
 def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, text: str) -> None:
-    """It writes what a build writes, and again when a file of the layout changes, be it new or only imported."""
     files, whole, words = LAYOUTS[name]
     (tmp_path / "ws").mkdir()
     make(tmp_path / "ws", files)
@@ -229,7 +226,6 @@ def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, te
     ],
 )
 def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
-    """With and without `--all`; the build that is named finds the line."""
     files, _, _ = LAYOUTS[name]
     make(tmp_path, {**files, "memory/2024-05-05.md": "- The ferry sank.\n"} if name == "openclaw" else files)
     for words in ((), ("--all",)):
@@ -242,7 +238,6 @@ def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hi
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_show_finds_no_memory_and_says_so(tmp_path: Path, name: str) -> None:
-    """In one line, with what lists the ids."""
     files, _, _ = LAYOUTS[name]
     make(tmp_path, files)
     result = inside("show", "m-1", cwd=tmp_path, env=DAY)
@@ -252,7 +247,6 @@ def test_show_finds_no_memory_and_says_so(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("folder", ["/home/ana/notes", "../notes", "a/../../b", "~/notes", "C:\\\\notes"])
 def test_daily_notes_outside_of_the_vault_are_refused_in_one_clear_line(tmp_path: Path, folder: str) -> None:
-    """With the file, the folder and what to do."""
     make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}'})
     result = inside("build", cwd=tmp_path, env=DAY)
     shown = folder.replace("\\\\", "\\")
@@ -265,7 +259,6 @@ def test_daily_notes_outside_of_the_vault_are_refused_in_one_clear_line(tmp_path
 
 @pytest.mark.parametrize("folder", ["/Daily", "Daily/", " /Daily/ "])
 def test_slashes_around_a_folder_of_daily_notes_mean_nothing(tmp_path: Path, folder: str) -> None:
-    """Obsidian takes them off, too."""
     make(tmp_path, {".obsidian/daily-notes.json": f'{{"folder": "{folder}"}}', "Daily/2025-03-14.md": "- Today.\n"})
     assert "Today." in inside("build", "-q", cwd=tmp_path, env=DAY).out
 
@@ -290,7 +283,6 @@ NOT_SAYING = frozenset(
 
 @pytest.mark.parametrize("words", SAYING)
 def test_profile_that_is_taken_is_named_on_standard_error(tmp_path: Path, words: str) -> None:
-    """Once, in the same words, whatever is asked for; a profile that is named is not."""
     make(tmp_path / "w", OPENCLAW)
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
     for git in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm first"):
@@ -305,14 +297,12 @@ def test_profile_that_is_taken_is_named_on_standard_error(tmp_path: Path, words:
 
 
 def test_every_command_says_it_or_takes_no_profile() -> None:
-    """A new command has to choose."""
     saying = {words.split()[0] for words in (*SAYING, "search")}
     assert {*COMMANDS} == saying | NOT_SAYING
     assert not saying & NOT_SAYING
 
 
 def test_order_of_all_kinds_at_once(tmp_path: Path) -> None:
-    """The most particular first; the others are named in their order."""
     make(tmp_path, {**REPO, **OBSIDIAN, **LOGSEQ, **OPENCLAW})
     words = "profile openclaw, for SOUL.md is here; also found: "
     words += "-p logseq (logseq/config.edn), -p obsidian (.obsidian), -p repo (AGENTS.md)"
@@ -332,7 +322,6 @@ def test_order_of_all_kinds_at_once(tmp_path: Path) -> None:
 def test_instructions_with_a_folder_memory_need_a_day_or_a_memory(
     tmp_path: Path, files: dict[str, str], sign: str
 ) -> None:
-    """A folder `memory` alone may be anything of a repository's."""
     make(tmp_path / "w", {"AGENTS.md": "Top.\n", **files})
     assert f"profile openclaw, for {sign} is here" in inside("build", cwd=tmp_path / "w", env=DAY).err
     make(tmp_path / "r", {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n"})
@@ -341,14 +330,12 @@ def test_instructions_with_a_folder_memory_need_a_day_or_a_memory(
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "SOUL.md", "CLAUDE.md", ".cursorrules", "logseq/config.edn"])
 def test_folder_with_the_name_of_a_file_is_no_sign(tmp_path: Path, name: str) -> None:
-    """Nor is a file with the name of a folder."""
     make(tmp_path / "w", {f"{name}/x.md": "Text.\n", ".obsidian": "", ".cursor/rules": ""})
     result = inside("build", cwd=tmp_path / "w", env=DAY)
     assert (result.code, "no workspace here or above" in result.err) == (2, True)
 
 
 def test_nearest_folder_is_taken_outside_of_a_repository(tmp_path: Path) -> None:
-    """In a repository the topmost is: it counts as a whole."""
     make(tmp_path, {"home/AGENTS.md": "Top.\n", "home/a/AGENTS.md": "Nested.\n", "home/a/b/x.py": ""})
     home = {**DAY, "HOME": str(tmp_path / "home")}
     assert "Nested." in inside("build", "-q", cwd=tmp_path / "home" / "a" / "b", env=home).out
@@ -358,7 +345,6 @@ def test_nearest_folder_is_taken_outside_of_a_repository(tmp_path: Path) -> None
 
 
 def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:
-    """The nearest file comes last, and a rule only with a file that it is for."""
     make(tmp_path, REPO)
     out = inside("build", "-q", "--open", "app/main.py", "--open", "web/x.tsx", cwd=tmp_path, env=DAY).out
     assert "Typed." in out
@@ -368,7 +354,6 @@ def test_nested_files_and_rules_come_with_an_open_file(tmp_path: Path) -> None:
 
 
 def test_explain_names_imports_equal_files_and_rules_that_do_not_apply(tmp_path: Path) -> None:
-    """No file is left out in silence."""
     make(tmp_path, REPO)
     out = inside("explain", cwd=tmp_path, env=DAY).out
     rows = {line[: line.index(":")].split()[-1]: line for line in out.splitlines()[1:]}
@@ -379,7 +364,6 @@ def test_explain_names_imports_equal_files_and_rules_that_do_not_apply(tmp_path:
 
 
 def test_the_folder_is_found_upwards_to_the_top_of_the_repository(tmp_path: Path) -> None:
-    """The outermost for a repository's instructions, the nearest for a vault, nothing above the top."""
     fill(
         tmp_path,
         {"SOUL.md": "Above.\n", "r/.git/HEAD": "", "r/AGENTS.md": "Top.\n", "r/a/AGENTS.md": "Nested.\n"},
@@ -400,7 +384,6 @@ def test_the_folder_is_found_upwards_to_the_top_of_the_repository(tmp_path: Path
 
 
 def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
-    """A file that anybody may put above it instructs nobody."""
     fill(
         tmp_path,
         {"AGENTS.md": "Planted.\n", "home/x/y.txt": "", "other/AGENTS.md": "Mine.\n", "other/z/y.txt": ""},
@@ -414,7 +397,6 @@ def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, {"agents/a/IDENTITY.md": "A\n"}])
 def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str, str]) -> None:
-    """Nothing is taken for anything there."""
     make(tmp_path, {"SOUL.md": "Calm.\n", **mark})
     result = inside("build", cwd=tmp_path, env=DAY)
     assert "found" not in result.err
@@ -422,21 +404,18 @@ def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str
 
 
 def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) -> None:
-    """OpenClaw keeps folders of agents, too, and they have no IDENTITY.md of ours."""
     make(tmp_path, {**OPENCLAW, "agents/ops/SOUL.md": "Ops.\n"})
     result = inside("check", "-p", "openclaw", cwd=tmp_path, env=DAY)
     assert (result.code, "IDENTITY" in result.out) == (0, False)
 
 
 def test_of_two_names_of_the_memory_one_is_read(tmp_path: Path) -> None:
-    """And the other is told."""
     make(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "Large.\n", "memory.md": "Small.\n"})
     assert "Small." not in inside("build", "-q", cwd=tmp_path, env=DAY).out
     assert "MEMORY.md is there, and is read in its place" in inside("explain", cwd=tmp_path, env=DAY).out
 
 
 def test_init_makes_agents_in_this_folder_and_not_in_one_of_another_tool(tmp_path: Path) -> None:
-    """A repository becomes a workspace only where a person says so."""
     make(tmp_path, {".git/HEAD": "", "AGENTS.md": "Top.\n", "here/x.md": ""})
     assert ctxasm("init", "--agent", "luna", cwd=tmp_path / "here").code == 0
     assert (tmp_path / "here" / "agents" / "luna").is_dir()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import ContextasmError
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, fill, inside, refused
 
@@ -34,7 +34,6 @@ def openclaw(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_profile_loads_and_builds(tmp_path: Path, name: str) -> None:
-    """On a workspace that has next to nothing."""
     assert load_profile(name, "tests", Path()).layers
     result = inside("build", "-p", name, *DAY, cwd=fill(tmp_path, SMALL))
     assert result.code == 0, result.err
@@ -42,7 +41,6 @@ def test_every_shipped_profile_loads_and_builds(tmp_path: Path, name: str) -> No
 
 @pytest.mark.parametrize("name", shipped())
 def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
-    """`ctxasm profiles NAME > FILE` is how one's own begins."""
     shown = inside("profiles", name)
     assert (shown.code, shown.err) == (0, "")
     (tmp_path / "mine.yaml").write_text(shown.out)
@@ -54,7 +52,6 @@ def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
 
 
 def test_list_names_every_shipped_profile() -> None:
-    """With its budget and what it is for."""
     listed = json.loads(inside("profiles", "--json").out)["profiles"]
     assert [each["name"] for each in listed] == shipped()
     assert {"default", "openclaw"} <= set(shipped())
@@ -64,7 +61,6 @@ def test_list_names_every_shipped_profile() -> None:
 
 
 def test_profile_may_change_one_layer_of_another(tmp_path: Path) -> None:
-    """`extends`: all else stays, and so does the order."""
     fill(
         tmp_path,
         {
@@ -81,14 +77,12 @@ def test_profile_may_change_one_layer_of_another(tmp_path: Path) -> None:
 
 
 def test_profile_may_extend_a_file_beside_it(tmp_path: Path) -> None:
-    """The path is taken from the file, not from the current folder."""
     fill(tmp_path / "p", {"one.yaml": "extends: default\nbudget: 9k\n", "two.yaml": "extends: ./one.yaml\n"}, base={})
     out = inside("build", "-p", "p/two.yaml", "-f", "json", "-q", "-w", fill(tmp_path / "w", {}), cwd=tmp_path).out
     assert (json.loads(out)["budget"], json.loads(out)["profile"]) == (9000, "two")
 
 
 def test_profile_of_the_config_is_taken_from_the_workspace(tmp_path: Path) -> None:
-    """Wherever the command is run."""
     folder = fill(tmp_path, {"ctxasm.yaml": "profile: p/mine.yaml\n", "p/mine.yaml": "extends: default\nbudget: 77\n"})
     assert json.loads(inside("build", "-q", "-f", "json", cwd=folder / "agents/a").out)["budget"] == 77
 
@@ -136,12 +130,10 @@ def test_profile_of_the_config_is_taken_from_the_workspace(tmp_path: Path) -> No
 def test_slip_in_a_profile_is_refused_with_its_line(
     tmp_path: Path, files: dict[str, str | bytes], parts: tuple[str, ...]
 ) -> None:
-    """File, line, and the nearest right word."""
     refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, files)), *parts)
 
 
 def test_shares_above_the_whole_are_named_with_what_to_take_off(tmp_path: Path) -> None:
-    """To raise one was refused without a word on which others there are."""
     (tmp_path / "p.yaml").write_text("extends: query\nlayers:\n  - {id: recent, share: 60}\n")
     with pytest.raises(ContextasmError) as raised:
         load_profile("./p.yaml", "tests", tmp_path)
@@ -152,7 +144,6 @@ def test_shares_above_the_whole_are_named_with_what_to_take_off(tmp_path: Path) 
 
 
 def test_openclaw_soul_is_whole_and_memory_keeps_its_end(tmp_path: Path) -> None:
-    """The newest memories stand last in such a file."""
     text = openclaw(tmp_path)
     assert OPENCLAW["SOUL.md"].rstrip("\n") in text
     assert "What happened in 2024." in text
@@ -163,19 +154,16 @@ def test_openclaw_soul_is_whole_and_memory_keeps_its_end(tmp_path: Path) -> None
 
 
 def test_openclaw_soul_is_whole_whatever_the_budget(tmp_path: Path) -> None:
-    """It is never cut."""
     assert OPENCLAW["SOUL.md"].rstrip("\n") in openclaw(tmp_path, "-b", "100")
 
 
 def test_openclaw_falls_back_to_the_newest_notes_with_their_age(tmp_path: Path) -> None:
-    """Where the last seven days have none: those of thirty days, and none older."""
     text = openclaw(tmp_path)
     assert "### 2025-03-01 (13 days ago)\nThe boiler was mended.\n" in text
     assert "Long past." not in text
 
 
 def test_openclaw_does_not_fall_back_where_there_are_notes(tmp_path: Path) -> None:
-    """And then gives no age."""
     fill(tmp_path, {"memory/2025/2025-03-10-evening.md": "New.\n"}, base={})
     text = openclaw(tmp_path)
     assert "### 2025-03-10\nNew.\n" in text
@@ -185,13 +173,11 @@ def test_openclaw_does_not_fall_back_where_there_are_notes(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("words", [("-a", "x"), ("-t", "x")])
 def test_openclaw_refuses_a_name_that_it_has_no_use_for(tmp_path: Path, words: tuple[str, str]) -> None:
-    """Better than to leave it aside in silence."""
     fill(tmp_path, OPENCLAW, base={})
     refused(inside("build", "-p", "openclaw", *words, "-w", tmp_path), "openclaw reads no ", "leave it out")
 
 
 def test_openclaw_files_may_all_be_absent(tmp_path: Path) -> None:
-    """Each is optional; nothing found is an empty document."""
     assert inside("build", "-p", "openclaw", "-q", "-w", tmp_path) == (0, "", "")
 
 
@@ -203,7 +189,6 @@ def _origins(folder: Path, *words: str, **env: str) -> dict[str, tuple[str, str]
 
 
 def test_config_names_where_each_value_comes_from(tmp_path: Path) -> None:
-    """Flag, variable, file and line, profile, default, clock."""
     config = "# mine\ntokenizer: estimate\n\nlayers:\n  - id: L3\n    max_age_days: 2\n"
     fill(tmp_path, {"ctxasm.yaml": config, "teams/t/GOALS.md": "x\n"})
     found = _origins(tmp_path, "--date", "2025-03-14", "--layer", "L7=5", CTXASM_TEAM="t")
@@ -219,7 +204,6 @@ def test_config_names_where_each_value_comes_from(tmp_path: Path) -> None:
 
 
 def test_flag_beats_variable_beats_file_beats_profile(tmp_path: Path) -> None:
-    """One step away at a time."""
     fill(tmp_path, {"ctxasm.yaml": "budget: 3\n"})
     assert _origins(tmp_path, "-b", "1", CTXASM_BUDGET="2")["budget"] == ("1", "--budget")
     assert _origins(tmp_path, CTXASM_BUDGET="2")["budget"] == ("2", "CTXASM_BUDGET")
@@ -229,7 +213,6 @@ def test_flag_beats_variable_beats_file_beats_profile(tmp_path: Path) -> None:
 
 
 def test_date_is_the_flags_the_epochs_the_files_and_else_the_clocks(tmp_path: Path) -> None:
-    """In this order."""
     fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
     epoch = {"SOURCE_DATE_EPOCH": "0"}
     assert _origins(tmp_path, "--date", "2024-01-01", **epoch)["date"] == ("2024-01-01", "--date")
@@ -239,25 +222,21 @@ def test_date_is_the_flags_the_epochs_the_files_and_else_the_clocks(tmp_path: Pa
 
 
 def test_plain_config_has_no_column_of_origins() -> None:
-    """`--origin` asks for it."""
     assert "ctxasm.yaml:" not in inside("config", *LUNA).out
     assert "ctxasm.yaml:" in inside("config", *LUNA, "--origin").out
 
 
 def test_layer_limit_of_the_command_line_holds(tmp_path: Path) -> None:
-    """`--layer L7=0` leaves the layer out, and it is no problem."""
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Known.\n"})
     result = inside("build", "--layer", "L7=0", "--strict", cwd=tmp_path)
     assert (result.code, result.out) == (0, SMALL_TEXT)
 
 
 def test_workspace_is_found_upwards(tmp_path: Path) -> None:
-    """From any folder inside it."""
     assert inside("build", "-q", cwd=fill(tmp_path, {}) / "agents/a").out == SMALL_TEXT
 
 
 def test_row_90_layers_run_in_their_order_and_one_that_is_off_is_left_out(tmp_path: Path) -> None:
-    """`enabled: false` in the settings, or in a profile; what starts from it finds nothing and does not wait."""
     files = {"agents/a/KNOWLEDGE.md": "Know.\n", "agents/a/memories/m.md": "- [fact] Remember\n"}
     folder = fill(tmp_path, files)
     assert [line for line in inside("build", "-q", "-w", folder).out.split("\n") if line.startswith("## ")][2:] == [
@@ -270,7 +249,6 @@ def test_row_90_layers_run_in_their_order_and_one_that_is_off_is_left_out(tmp_pa
 
 @pytest.mark.parametrize(("form", "name"), [("DD.MM.YYYY", "13.03.2025"), ("YYYY_MM_DD", "2025_03_13")])
 def test_profile_says_how_dates_are_written_in_names(tmp_path: Path, form: str, name: str) -> None:
-    """Its key `dates`: a name of another form is no log, and the day is the one that is meant."""
     profile = f"""\
 layers:
   - id: days

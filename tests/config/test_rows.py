@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contextasm.config.layers import layer_id, with_layer_changes
-from contextasm.config.yaml_loader import load_mapping
+from contextasm.config.input.yaml_loader import load_mapping
+from contextasm.config.profiles.layers import layer_id, with_layer_changes
 from contextasm.model import Build, Context, ContextasmError, Document, Problem
 from contextasm.pipeline import assemble
 from contextasm.rendering.frame import MARKER
@@ -107,12 +107,10 @@ def used(context: Context, layer: str) -> int:
 
 
 def test_row_01_the_example_of_the_source_document_comes_out_byte_for_byte() -> None:
-    """Its sections in its order, one blank line apart, one newline at the end."""
     assert build(EXAMPLE).text == SHOWN
 
 
 def test_row_01_nine_sections_stand_in_the_fixed_order_and_nothing_else() -> None:
-    """Whatever the order of the files, and other files in the workspace are none of its business."""
     files = dict(reversed([*FULL.items()])) | {
         "README.md": "no",
         "agents/luna/NOTES.md": "no",
@@ -126,13 +124,11 @@ def test_row_01_nine_sections_stand_in_the_fixed_order_and_nothing_else() -> Non
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("😀", 1), ("😀😀a", 2)])
 def test_row_02_estimate_is_a_quarter_of_the_utf16_length(text: str, tokens: int) -> None:
-    """Nothing is 0, up to four units 1, five 2; an emoji is two units, as in the source document's own function."""
     assert ESTIMATE.count(text) == tokens
 
 
 @pytest.mark.parametrize("budget", [40, 41, 100, 500, 1_000, 4_000, 16_000])
 def test_row_03_document_keeps_to_the_budget(budget: int) -> None:
-    """Counted as emitted, headings and markers included, where every file is far too long."""
     files = {path: LONG for path in FULL if "memories" not in path} | agent()
     context = build(files, budget=budget)
     assert ESTIMATE.count(context.text) == context.tokens <= budget
@@ -140,7 +136,6 @@ def test_row_03_document_keeps_to_the_budget(budget: int) -> None:
 
 
 def test_row_04_larger_budget_never_shows_less_of_the_text_layers() -> None:
-    """For each budget in turn, line by line."""
     files = agent(KNOWLEDGE=LONG[:4_000]) | team(GOALS=LONG[:2_000], RULES=LONG[:500]) | log(DAY, LONG[:3_000])
     before: set[str] = set()
     for budget in range(20, 2_600, 20):
@@ -152,7 +147,6 @@ def test_row_04_larger_budget_never_shows_less_of_the_text_layers() -> None:
 
 @pytest.mark.parametrize("budget", [0, 1, 50, 16_000, 1_000_000])
 def test_row_05_identity_and_instructions_stand_byte_for_byte_at_any_budget(budget: int) -> None:
-    """Tabs, trailing blanks and runs of blank lines inside included; headings stand below the section's."""
     identity, instructions = "# Luna\t \n\n\n\n  indented  \n日本 😀 </section>", LONG
     context = build(agent(identity, instructions) | log(DAY, "A log."), budget=budget)
     assert section(context, "Identity") == f"##{identity}"
@@ -161,7 +155,6 @@ def test_row_05_identity_and_instructions_stand_byte_for_byte_at_any_budget(budg
 
 
 def test_row_06_required_layer_over_the_budget_stands_alone_and_says_so() -> None:
-    """Everything else is empty, and the problem `over-budget` is what a strict build exits on."""
     context = build(FULL | agent("i" * 400, "You."), budget=100)
     assert headings(context) == ["Identity", "Instructions"]
     assert context.tokens > 100
@@ -170,7 +163,6 @@ def test_row_06_required_layer_over_the_budget_stands_alone_and_says_so() -> Non
 
 @pytest.mark.parametrize("length", [40, 41, 42, 43])
 def test_row_06_required_layer_that_just_fits_is_no_problem(length: int) -> None:
-    """The document of exactly the budget is not over it."""
     files = agent("i" * length)
     tokens = build(files).tokens
     assert codes(build(files, budget=tokens)) == []
@@ -178,12 +170,10 @@ def test_row_06_required_layer_that_just_fits_is_no_problem(length: int) -> None
 
 
 def test_row_07_team_files_follow_the_agents() -> None:
-    """In the order goals, context, rules."""
     assert headings(build(FULL))[2:5] == ["Team Goals", "Team Context", "Team Rules"]
 
 
 def test_row_07_without_a_team_none_of_its_files_is_read() -> None:
-    """Neither its documents nor its logs nor its memories."""
     context = build(FULL, team="")
     assert headings(context) == ["Identity", "Instructions", "Personal Memories", "Knowledge Base"]
     assert not [each.path for each in context.documents if each.path.startswith("teams/")]
@@ -205,7 +195,6 @@ def test_row_07_without_a_team_none_of_its_files_is_read() -> None:
 def test_rows_08_to_11_layer_keeps_to_its_cap_marker_included(
     layer: str, heading: str, files: Mapping[str, Content], cap: int
 ) -> None:
-    """And makes the most of it."""
     context = build(agent() | dict(files))
     assert cap - 30 < used(context, layer) <= cap
     assert section(context, heading).endswith(f"\n{MARKER}")
@@ -215,7 +204,6 @@ def test_rows_08_to_11_layer_keeps_to_its_cap_marker_included(
     ("layer", "folder"), [("L4", "teams/writers"), ("L5", "agents/luna")], ids=["row_09_L4", "row_10_L5"]
 )
 def test_rows_09_and_10_at_most_five_memories_show(layer: str, folder: str) -> None:
-    """The newest five, and the others say that they rank behind."""
     lines = (f"- [fact] Memory {n} {{created=2025-01-{n:02}}}" for n in range(1, 9))
     context = build(agent() | {f"{folder}/memories/a.md": "\n".join(lines)})
     shown = next(each.text for each in context.sections if each.layer == layer)
@@ -225,7 +213,6 @@ def test_rows_09_and_10_at_most_five_memories_show(layer: str, folder: str) -> N
 
 
 def test_row_09_a_memory_too_long_for_what_is_left_gives_way_to_the_next() -> None:
-    """Memories enter whole or not at all; what is left out is marked."""
     memories = f"- [a] first {{importance=1}}\n- [b] {'long ' * 2_000}{{created=2025-01-02}}\n"
     memories += "- [c] last {created=2025-01-01}"
     context = build(agent() | {"teams/writers/memories/a.md": memories})
@@ -233,18 +220,15 @@ def test_row_09_a_memory_too_long_for_what_is_left_gives_way_to_the_next() -> No
 
 
 def test_row_12_no_profile_has_a_layer_l6() -> None:
-    """The layers go from L5 to L7."""
     assert [layer.id for layer in DEFAULT.layers] == ["L1", "L2", "L3", "related", "L4", "L5", "L7"]
 
 
 def test_row_12_config_that_names_l6_is_told_that_it_is_reserved() -> None:
-    """Instead of `unknown layer`."""
     with pytest.raises(ContextasmError, match="L6 is reserved"):
         layer_id("L6", ["L5", "L7"], "ctxasm.yaml:3")
 
 
 def test_row_13_cap_in_the_config_replaces_the_default_and_the_report_shows_it() -> None:
-    """The allowance of a layer is what explain prints."""
     tables = load_mapping("layers:\n  - id: L7\n    max_tokens: 50\n", "ctxasm.yaml")["layers"]
     profile = with_layer_changes(DEFAULT, tables, "ctxasm.yaml:1", new=False)
     context = build(agent(KNOWLEDGE=LONG), profile)
@@ -257,14 +241,12 @@ def test_row_13_cap_in_the_config_replaces_the_default_and_the_report_shows_it()
 
 @pytest.mark.parametrize("cap", [12, 20, 33, 100, 500])
 def test_row_14_cut_section_ends_in_the_marker_and_stays_within_its_cap(cap: int) -> None:
-    """Heading and the blank line behind it included."""
     context = build(agent(KNOWLEDGE=LONG), limited(L7={"max_tokens": cap}))
     assert section(context, "Knowledge Base").endswith(f"\n{MARKER}")
     assert used(context, "L7") <= cap
 
 
 def test_row_15_allowance_too_small_for_a_line_and_the_marker_drops_the_section() -> None:
-    """With a decision and a problem that say so."""
     context = build(agent(KNOWLEDGE=LONG), limited(L7={"max_tokens": 6}))
     assert section(context, "Knowledge Base") == ""
     assert outcomes(context, "L7") == {"agents/luna/KNOWLEDGE.md": "dropped: no-room"}
@@ -272,7 +254,6 @@ def test_row_15_allowance_too_small_for_a_line_and_the_marker_drops_the_section(
 
 
 def test_row_15_allowance_of_nothing_switches_a_layer_off() -> None:
-    """That is what was asked for, so it is no problem."""
     context = build(agent(KNOWLEDGE=LONG), limited(L7={"max_tokens": 0}))
     assert outcomes(context, "L7") == {"agents/luna/KNOWLEDGE.md": "dropped: no-room"}
     assert codes(context) == []
@@ -280,7 +261,6 @@ def test_row_15_allowance_of_nothing_switches_a_layer_off() -> None:
 
 @pytest.mark.parametrize("blank", ["", "\n", "  \n\t\n\n", "\ufeff", "---\ntitle: x\n---\n\n"])
 def test_row_16_file_with_only_blanks_yields_no_heading(blank: str) -> None:
-    """In any layer."""
     files = agent(KNOWLEDGE=blank) | team(GOALS=blank, RULES=blank) | log(DAY, blank)
     files |= {"agents/luna/memories/a.md": blank, "teams/writers/memories/a.md": blank}
     context = build(files)
@@ -290,14 +270,12 @@ def test_row_16_file_with_only_blanks_yields_no_heading(blank: str) -> None:
 
 
 def test_row_17_missing_file_yields_no_section_and_no_problem() -> None:
-    """All but IDENTITY and INSTRUCTIONS are optional."""
     context = build(agent())
     assert context.text == "## Identity\nYou are Luna.\n\n## Instructions\nBe kind.\n"
     assert codes(context) == []
 
 
 def test_row_17_file_that_cannot_be_read_is_a_problem_and_the_rest_goes_on() -> None:
-    """Only in a required layer it stops the build."""
     wrong = Problem("unreadable", "agents/luna/KNOWLEDGE.md", 0, "can't be read: Permission denied")
     context = build(EXAMPLE | {"agents/luna/KNOWLEDGE.md": wrong, "teams/writers/daily/2025-03-13.md": b"caf\xe9"})
     assert [*codes(context)] == ["not-text", "unreadable"]
@@ -308,7 +286,6 @@ def test_row_17_file_that_cannot_be_read_is_a_problem_and_the_rest_goes_on() -> 
 
 
 def test_row_18_layer_that_got_nothing_because_of_earlier_ones_is_named() -> None:
-    """With what it wanted and what was left."""
     context = build(EXAMPLE | team(GOALS=LONG), budget=500)
     starved = [each.path for each in context.problems if each.code == "starved"]
     assert starved == ["L3", "L4", "L5", "L7"]
@@ -316,21 +293,18 @@ def test_row_18_layer_that_got_nothing_because_of_earlier_ones_is_named() -> Non
 
 
 def test_row_18_reserve_holds_room_against_earlier_layers() -> None:
-    """No more than the layer can use."""
     context = build(EXAMPLE | team(GOALS=LONG), limited(L7={"reserve": 1_000}), budget=500)
     assert section(context, "Knowledge Base") == "Reference materials for storytelling frameworks..."
     assert 450 < context.tokens <= 500
 
 
 def test_row_19_logs_of_the_team_and_of_the_agent_show_and_without_a_team_the_agents() -> None:
-    """Under one heading for a date, the team's first."""
     files = agent() | log(DAY, "Mine.") | log(DAY, "Ours.", "teams/writers") | log(DAY, "Other.", "agents/max")
     assert section(build(files), "Recent Activity") == "### 2025-03-14\nOurs.\n\nMine."
     assert section(build(files, team=""), "Recent Activity") == "### 2025-03-14\nMine."
 
 
 def test_row_20_days_aged_0_to_7_show_and_others_say_why_not() -> None:
-    """Neither eight days nor tomorrow; what is out is not even opened."""
     files = agent()
     for days in (-1, 0, 7, 8):
         files |= log(ago(days), f"Aged {days}.")
@@ -349,7 +323,6 @@ def test_row_20_days_aged_0_to_7_show_and_others_say_why_not() -> None:
 
 
 def test_row_21_newest_day_comes_first_each_under_its_own_date() -> None:
-    """Several files of a date are one day: the one without a suffix first, then by name."""
     files = agent() | log(ago(1), "Yesterday.") | log("2025-03-14-evening", "Evening.")
     files |= log(ago(0), "Today.") | log("2025-03-14-10", "Ten.")
     shown = section(build(files), "Recent Activity")
@@ -357,7 +330,6 @@ def test_row_21_newest_day_comes_first_each_under_its_own_date() -> None:
 
 
 def test_row_21_oldest_day_is_lost_first() -> None:
-    """And in a day the first sections."""
     files = (
         agent() | log(ago(1), "Old " * 50) | log(ago(0), "## Morning\n\n" + "Talk " * 50 + "\n\n## Evening\n\nDone.")
     )
@@ -369,7 +341,6 @@ def test_row_21_oldest_day_is_lost_first() -> None:
     "name", ["2025-02-30", "2025-3-14", "14-03-2025", "today", "2025-03-140", "x2025-03-14", "2025-13-01", "٢٠٢٥-٠٣-١٤"]
 )
 def test_row_22_name_that_is_no_date_is_skipped_with_a_problem(name: str) -> None:
-    """The day that is one shows all the same."""
     context = build(agent() | log(name, "Never shown.") | log(DAY, "Shown."))
     assert section(context, "Recent Activity") == "### 2025-03-14\nShown."
     assert [(each.code, each.path) for each in context.problems] == [("bad-log-name", f"agents/luna/daily/{name}.md")]
@@ -377,7 +348,6 @@ def test_row_22_name_that_is_no_date_is_skipped_with_a_problem(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["2025-03-14-evening", "2025-03-14 evening", "2025-03-14_2", "2025-03-14.draft"])
 def test_row_22_suffix_is_allowed(name: str) -> None:
-    """Several files of a date are one day."""
     context = build(agent() | log(name, "Shown."))
     assert section(context, "Recent Activity") == "### 2025-03-14\nShown."
     assert codes(context) == []
@@ -385,7 +355,6 @@ def test_row_22_suffix_is_allowed(name: str) -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kathmandu"])
 def test_row_26_same_date_gives_the_same_bytes_in_any_time_zone(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing below the preparation of a request sees a clock."""
     assert ZoneInfo(zone)
     monkeypatch.setenv("TZ", zone)
     time.tzset()
@@ -397,7 +366,6 @@ def test_row_26_same_date_gives_the_same_bytes_in_any_time_zone(zone: str, monke
 
 
 def test_row_127_build_leaves_every_file_as_it_was(tmp_path: Path) -> None:
-    """Bytes and times of every file and folder, and no file more."""
     for name, content in EXAMPLE.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -424,7 +392,6 @@ def state(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
 
 
 def test_record_of_what_was_read_holds_every_file_that_was_opened() -> None:
-    """In path order, with the bytes as they lie on the disk."""
     context = build(EXAMPLE)
     assert [each.path for each in context.documents] == sorted(EXAMPLE)
     for document in context.documents:
@@ -435,7 +402,6 @@ def test_record_of_what_was_read_holds_every_file_that_was_opened() -> None:
 
 @pytest.mark.parametrize("budget", [60, 200, 16_000])
 def test_row_59_considered_and_kept_are_both_reported(budget: int) -> None:
-    """Every decision has the tokens there were and those that are shown."""
     context = build(FULL, budget=budget)
     considered = [each for each in context.decisions if each.tokens_before is not None]
     assert sum(each.tokens_before or 0 for each in considered) >= sum(each.tokens_after for each in considered)
@@ -445,14 +411,12 @@ def test_row_59_considered_and_kept_are_both_reported(budget: int) -> None:
 
 
 def test_row_61_same_inputs_give_the_same_tag_and_a_changed_file_another() -> None:
-    """The tag is what a caller keeps to know that nothing has to be sent again."""
     again = {**FULL, "agents/luna/KNOWLEDGE.md": "Something else."}
     assert build(FULL).etag == build(dict(reversed(FULL.items()))).etag != build(again).etag
 
 
 @pytest.mark.parametrize("budget", [40, 80, 400])
 def test_row_81_limits_of_layers_and_of_the_whole_hold_at_once(budget: int) -> None:
-    """Whichever is smaller."""
     text = "A sentence of some length stands here. " * 40
     files = agent(KNOWLEDGE=text) | log(DAY, text)
     context = build(files, limited(L3={"max_tokens": 100}, L7={"max_tokens": 50}), budget=budget)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import contextasm
-from contextasm.config.profile_loader import load_profile, shipped
+from contextasm.config.profiles.loader import load_profile, shipped
 from tests.command import CASES, inside
 
 PROFILES = CASES / "profiles"
@@ -34,7 +34,6 @@ ASKED = {
 
 @pytest.mark.parametrize("case", ASKED)
 def test_profile_gives_the_document_that_was_read_and_found_right(case: str) -> None:
-    """Byte for byte."""
     folder, *words = ASKED[case]
     result = inside("build", "-q", "-w", PROFILES / folder / "workspace", *words)
     assert (result.code, result.err) == (0, "")
@@ -45,7 +44,6 @@ def test_profile_gives_the_document_that_was_read_and_found_right(case: str) -> 
 
 
 def test_no_code_knows_a_profile_or_a_layer_by_name() -> None:
-    """A profile is data: `default` alone is named, as what holds where none is."""
     names = set(shipped()) - {"default"}
     package = Path(contextasm.__file__).parent
     layers = {layer.id for name in names for layer in load_profile(name, "", Path()).layers}

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.store import parse_store
-from contextasm.config.yaml_loader import YamlMapping, load_mapping
+from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
+from contextasm.config.keys.store import parse_store
 from contextasm.model import ContextasmError
 from contextasm.workspace.store.settings import StoreConfig
 from tests.command import fill, inside
@@ -43,7 +43,6 @@ def parsed(url: str, more: str = "homes: [teams/q1]") -> StoreConfig:
     ],
 )
 def test_addresses(url: str, parts: dict[str, str]) -> None:
-    """The parts that libpq gets; what is missing is its own environment's to say."""
     config = parsed(f'"{url}"')
     assert dict(config.parts) == parts
     assert parsed(f'"{config.address}"').parts == config.parts
@@ -71,7 +70,6 @@ def test_addresses(url: str, parts: dict[str, str]) -> None:
     ],
 )
 def test_addresses_that_are_refused(url: str) -> None:
-    """Whatever leads libpq to files, to other settings or elsewhere."""
     with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:2: store"):
         parsed(f'"{url}"')
 
@@ -101,7 +99,6 @@ def test_addresses_that_are_refused(url: str) -> None:
     ],
 )
 def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> None:
-    """By `check` as an error at its line, and by every command that would use it."""
     root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"memories:\n  store: {url}\n  homes: [teams/q1]\n"})
     for words in (("check",), ("build", "-a", "luna"), ("remember", "-t", "q1", "x"), ("store", "status")):
         result = inside(*words, "-w", root, env={"CTXASM_TRUST": str(root)})
@@ -125,7 +122,6 @@ def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> Non
     ],
 )
 def test_a_password_in_the_wrong_place_is_not_told_either(settings: str) -> None:
-    """An address that stands beside its key."""
     with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:1") as refusal:
         parse_store(load_mapping(f"memories: {settings}\n", "ctxasm.yaml"))
     assert "hunter2" not in str(refusal.value)
@@ -157,7 +153,6 @@ def quoted_twice(word: str) -> str:
 
 @given(password=PASSWORDS, place=st.sampled_from(PLACES), encode=st.sampled_from([str, quote, quoted_twice]))
 def test_no_address_with_a_password_passes_or_is_told(password: str, place: str, encode: Callable[[str], str]) -> None:
-    """Wherever it stands, as it is or in per cent signs, and whatever characters it has."""
     settings_file, memories = YamlMapping("ctxasm.yaml", 1), YamlMapping("ctxasm.yaml", 2)
     memories.update(store=place.format(encode(password)), homes=["teams/q1"])
     settings_file.update(memories=memories)
@@ -173,7 +168,6 @@ def test_no_address_with_a_password_passes_or_is_told(password: str, place: str,
     ("text", "seconds"), [("5s", 5), ("0", 0), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("1.5", 1.5)]
 )
 def test_ages(text: str, seconds: float) -> None:
-    """A number is in seconds."""
     assert parsed("postgresql://", f"homes: [teams/q1]\n  max_age: {text}").max_age == seconds
 
 
@@ -194,7 +188,6 @@ def test_ages(text: str, seconds: float) -> None:
     ],
 )
 def test_other_settings_that_are_refused(more: str) -> None:
-    """With file and line."""
     with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:\d"):
         parsed("postgresql://", more)
 
@@ -249,7 +242,6 @@ def test_a_cloned_workspace_connects_to_nothing(
 
 
 def test_a_trusted_workspace_connects(listener: socket.socket, tmp_path: Path) -> None:
-    """Else the test above could not fail."""
     pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
     listener.settimeout(20)
     port = listener.getsockname()[1]

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.trust import is_trusted, trust_advice
+from contextasm.config.keys.trust import is_trusted, trust_advice
 from contextasm.model import ContextasmError
 
 
 def test_the_variable_names_real_paths(tmp_path: Path) -> None:
-    """One after the other, and through links."""
     root = tmp_path / "w"
     root.mkdir()
     (tmp_path / "link").symlink_to(root)
@@ -21,7 +20,6 @@ def test_the_variable_names_real_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [None, "", ":", "/", "{parent}", "{root}2", "{root}/agents", "*"])
 def test_no_other_name_trusts_a_workspace(tmp_path: Path, names: str | None) -> None:
-    """Neither a folder above nor one below, nor a longer name; a pattern is no path."""
     root = tmp_path / "w"
     (root / "agents").mkdir(parents=True)
     if names == "*":
@@ -33,7 +31,6 @@ def test_no_other_name_trusts_a_workspace(tmp_path: Path, names: str | None) -> 
 
 
 def test_advice_can_be_pasted_into_a_shell() -> None:
-    """With the path in quotes where a shell would split it; a path with a colon can't be named at all."""
     assert trust_advice("/home/me/ws") == "to trust this workspace, set CTXASM_TRUST=/home/me/ws"
     assert trust_advice("/home/me/my ws").endswith("CTXASM_TRUST='/home/me/my ws'")
     assert "can't be trusted" in trust_advice("/home/me/a:b")

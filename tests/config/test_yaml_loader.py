@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config import yaml_loader
-from contextasm.config.yaml_loader import YamlMapping, YamlSequence, load_mapping, load_yaml
+from contextasm.config.input import yaml_loader
+from contextasm.config.input.yaml_loader import YamlMapping, YamlSequence, load_mapping, load_yaml
 from contextasm.model import ContextasmError
 from tests.command import SMALL_TEXT, ctxasm, fill, python, refused
 
@@ -64,7 +64,6 @@ def error(text: str | bytes) -> str:
     ],
 )
 def test_values_are_words_numbers_truth_values_and_null(text: str | bytes, value: object) -> None:
-    """A number or truth value in quotes is a word; the forms that surprise people are words anyway."""
     loaded = load_yaml(text, "f.yaml")
     assert loaded == value
     assert repr(loaded) == repr(value)
@@ -72,7 +71,6 @@ def test_values_are_words_numbers_truth_values_and_null(text: str | bytes, value
 
 @pytest.mark.usefixtures("parser")
 def test_mappings_keys_and_items_know_their_lines() -> None:
-    """In block and in flow form."""
     text = "# first\na: 1\nb:\n  - x\n  -\n    c: 2\n    d: {e: 3,\n      f: [4,\n        5]}\n"
     inner = (7, {"e": (7, 3), "f": (8, [(8, 4), (9, 5)])})
     assert lines(load_yaml(text, "f.yaml")) == (
@@ -83,14 +81,12 @@ def test_mappings_keys_and_items_know_their_lines() -> None:
 
 @pytest.mark.usefixtures("parser")
 def test_place_of_a_key_is_file_and_line() -> None:
-    """Of a key that is not there, it is that of the mapping."""
     mapping = load_mapping("\na: 1\nb: 2\n", "f.yaml")
     assert (mapping.where("b"), mapping.where("c"), mapping.where()) == ("f.yaml:3", "f.yaml:2", "f.yaml:2")
 
 
 @pytest.mark.usefixtures("parser")
 def test_empty_text_is_an_empty_mapping_and_another_value_is_none() -> None:
-    """Where a mapping is wanted."""
     assert load_mapping("", "f.yaml") == {}
     for text in ("- a\n", "a\n", "7\n"):
         with pytest.raises(ContextasmError, match=r"f\.yaml:1: holds no keys: write `key: value` lines"):
@@ -213,14 +209,12 @@ def test_text_above_the_limit_is_refused_before_it_is_parsed(limit: int | None) 
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize("text", ["[" * 50 + "]" * 50, "{a: " * 50 + "}" * 50, "- " * 50 + "a"])
 def test_fifty_levels_are_not_too_deep(text: str) -> None:
-    """Nobody writes as many by hand."""
     assert load_yaml(text, "f.yaml")
 
 
 @pytest.mark.usefixtures("parser")
 @given(st.text(alphabet="ab:- \n[]{},'\"|>#&*!%<?~1.\\\t\0", max_size=40))
 def test_any_text_is_a_value_or_one_error(text: str) -> None:
-    """With file and line."""
     try:
         load_yaml(text, "f.yaml")
         where = "f.yaml:1"
@@ -276,7 +270,6 @@ def test_trap_in_a_file_of_data_is_a_problem_and_the_build_goes_on(tmp_path: Pat
 
 
 def test_yaml_in_the_package_is_plain() -> None:
-    """The shipped profiles are read as any other profile."""
     folder = Path(yaml_loader.__file__).parent / "profiles"
     for path in folder.glob("*.yaml"):
         assert load_mapping(path.read_bytes(), path.name)

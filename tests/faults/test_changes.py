@@ -125,7 +125,6 @@ def test_folder_where_a_file_belongs_is_named(tmp_path: Path, path: str) -> None
 
 
 def test_folders_that_may_have_such_names_are_no_problem(tmp_path: Path) -> None:
-    """Below `**`, and where a pattern asks for no ending."""
     (fill(tmp_path, {"docs/x": "X"}) / "lib/chart.js").mkdir(parents=True)
     folder = Folder(tmp_path)
     assert folder.list("**/*.js") == []
@@ -135,7 +134,6 @@ def test_folders_that_may_have_such_names_are_no_problem(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("first", ["list", "read"])
 def test_file_is_a_document_whatever_was_listed_below_it(tmp_path: Path, first: str) -> None:
-    """One layer takes for a folder what another one reads as a file."""
     folder = Folder(fill(tmp_path, {"docs": "Text.\n"}))
     if first == "list":
         assert folder.list("docs/*.md") == ["docs/"]

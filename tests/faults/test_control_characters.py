@@ -99,7 +99,6 @@ def is_content(words: tuple[str, ...]) -> bool:
 
 
 def test_the_characters_are_where_they_may_come_through(tmp_path: Path) -> None:
-    """Else the test above could not fail: each place is told of, or its words are shown."""
     root = evil_workspace(tmp_path)
     seen = "".join(inside(*words, cwd=root).out for words in (("build",), ("check",), ("explain",)))
     for part in ("and more", "evil", "agents/a/memories/evil", "agents/a/daily/::error::evil"):

@@ -31,7 +31,6 @@ def test_crash_at_any_step_leaves_the_old_or_the_new_file(tmp_path: Path, monkey
 def test_fake_disk_shows_what_other_writers_lose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_synced: bool
 ) -> None:
-    """Else the test above could not fail."""
     (tmp_path / "out.md").write_bytes(OLD)
     with monkeypatch.context() as patch:
         disk = FakeDisk(tmp_path, patch)

@@ -100,7 +100,6 @@ def is_of_the_system(event: str) -> bool:
 
 @pytest.mark.parametrize(("embedder", "event"), [("url", "socket.connect"), ("command", "subprocess.Popen")])
 def test_trusted_workspace_does_both(tmp_path: Path, embedder: str, event: str) -> None:
-    """Else the test above could not fail."""
     root = hostile_workspace(tmp_path / "w", embedder)
     events = audited_events(root, ("build", "--topic", "harbour"), {"CTXASM_TRUST": str(root)})
     assert any(each.startswith(event) for each in events)

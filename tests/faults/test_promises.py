@@ -153,5 +153,4 @@ def test_every_command_tells_a_broken_workspace_in_one_line(tmp_path: Path, comm
 
 
 def test_smallest_workspace_is_what_these_tests_start_from(tmp_path: Path) -> None:
-    """Else equal documents above would say nothing."""
     assert inside("build", *TODAY, cwd=fill(tmp_path, SMALL)).out == SMALL_TEXT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Build, Context, ContextasmError, Workspace
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE

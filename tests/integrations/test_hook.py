@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from jsonschema import validate
 
-from contextasm.config.host_loader import host_names, load_host
+from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
 from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside
@@ -117,7 +117,6 @@ def context(value: Mapping[str, Any]) -> str:
 
 @pytest.mark.parametrize("host", [(), *(("--for", name) for name in HOOKED)], ids=str)
 def test_small_context_is_that_of_build(host: tuple[str, ...], tmp_path: Path) -> None:
-    """Byte for byte, and without a message."""
     fill(tmp_path, {})
     value = hook({"hook_event_name": "SessionStart", "cwd": str(tmp_path)}, *host)
     assert value == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": SMALL_TEXT}}
@@ -126,7 +125,6 @@ def test_small_context_is_that_of_build(host: tuple[str, ...], tmp_path: Path) -
 @pytest.mark.parametrize("host", HOOKED)
 @pytest.mark.parametrize("workspace", ["sample", "japanese", "emoji"])
 def test_start_keeps_to_the_limit_of_the_host(host: str, workspace: str, tmp_path: Path) -> None:
-    """In the host's own unit: text that a budget of 2,500 estimated tokens takes is too much for Codex."""
     words: tuple[str | Path, ...] = LUNA
     if workspace != "sample":
         knowledge = JAPANESE if workspace == "japanese" else "😀 a smile a day\n\n" * 4_000
@@ -137,13 +135,11 @@ def test_start_keeps_to_the_limit_of_the_host(host: str, workspace: str, tmp_pat
 
 
 def test_without_a_host_the_answer_suits_all(tmp_path: Path) -> None:
-    """It is measured by the least of the limits, in bytes."""
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": JAPANESE})
     assert 8_000 < len(start(cwd=tmp_path).encode()) <= 10_000
 
 
 def test_own_budget_and_own_limit_are_kept(tmp_path: Path) -> None:
-    """The least of the three holds."""
     root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Word for word.\n\n" * 2_000, "ctxasm.yaml": "budget: 500\n"})
     assert 1_000 < len(start("--for", "gemini", cwd=root)) <= 2_000
     assert len(start("--for", "gemini", "--limit", "400", cwd=root)) <= 400
@@ -153,7 +149,6 @@ def test_own_budget_and_own_limit_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", HOOKED)
 def test_parts_joined_are_one_context(host: str) -> None:
-    """Each says which part it is, and none is above the limit."""
     parts = [start("--for", host, "--part", f"{number}/3", *LUNA) for number in (1, 2, 3)]
     texts = []
     for number, part in enumerate(parts, start=1):
@@ -169,7 +164,6 @@ def test_parts_joined_are_one_context(host: str) -> None:
 
 @pytest.mark.parametrize(("host", "parts"), [("claude-code", 1), ("gemini", 2), ("gemini", 3)])
 def test_parts_joined_are_what_build_writes(host: str, parts: int) -> None:
-    """Byte for byte, with the budget of the parts, or the first lower one, by steps of 3 per cent, that they hold."""
     texts = [start("--for", host, "--part", f"{number}/{parts}", *LUNA) for number in range(1, parts + 1)]
     lead = len(f"Part 1 of {parts} of the context of this workspace:\n\n") if parts > 1 else 0
     joined = "".join(text[lead:] for text in texts)
@@ -182,7 +176,6 @@ def test_parts_joined_are_what_build_writes(host: str, parts: int) -> None:
 
 
 def test_prompt_is_answered_by_the_first_part_alone(tmp_path: Path) -> None:
-    """Or the same memories would come once for each hook."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry"}
     assert "nine" in context(hook(event, "--part", "1/2", cwd=root))
@@ -190,7 +183,6 @@ def test_prompt_is_answered_by_the_first_part_alone(tmp_path: Path) -> None:
 
 
 def test_message_is_short_and_clean(tmp_path: Path) -> None:
-    """500 characters at most, without what a terminal would obey or a person does not see."""
     value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/" + "such folder/" * 80, cwd=tmp_path)
     assert 400 < len(value["systemMessage"]) <= 500
     value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/\x1b[31mred\u202e\u200b\nfolder", cwd=tmp_path)
@@ -198,7 +190,6 @@ def test_message_is_short_and_clean(tmp_path: Path) -> None:
 
 
 def test_hook_that_is_terminated_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It has no answer, so its exit code is not 0."""
     monkeypatch.setattr("contextasm.cli.commands.hook.read_stdin", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -209,7 +200,6 @@ def test_hook_that_is_terminated_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_layer_within_one_that_the_host_loads_has_its_room(tmp_path: Path) -> None:
-    """The file of the outer layer is left out, and the inner one is sent."""
     profile = """layers:
   - {id: outer, heading: Outer, source: files, path: AGENTS.md, max_tokens: 150}
   - {id: inner, heading: Inner, source: files, path: MORE.md, within: outer}
@@ -222,7 +212,6 @@ def test_layer_within_one_that_the_host_loads_has_its_room(tmp_path: Path) -> No
 
 
 def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> None:
-    """The limit holds all the same."""
     root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a long story.\n" * 2_000})
     value = hook({"hook_event_name": "SessionStart"}, "--for", "claude-code", cwd=root)
     assert len(context(value)) <= 10_000
@@ -237,7 +226,6 @@ def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> 
     "words", ["I am a long story. " * 2_000, "I am a long story.\n" * 2_000], ids=["line", "lines"]
 )
 def test_long_block_goes_on_in_the_next_part(words: str, tmp_path: Path) -> None:
-    """The first part is full, too; as many hooks as the message names hold the whole."""
     root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
 
     def part(number: int, parts: int) -> Mapping[str, Any]:
@@ -255,7 +243,6 @@ def test_long_block_goes_on_in_the_next_part(words: str, tmp_path: Path) -> None
 
 
 def test_context_may_take_more_than_nine_hooks(tmp_path: Path) -> None:
-    """The printed settings name each of them."""
     done = inside("hook", "--print-config", "codex", "--part", "1/12")
     commands = [entry["command"] for entry in json.loads(done.out)["hooks"]["SessionStart"][0]["hooks"]]
     root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a long story. " * 5_800})
@@ -266,7 +253,6 @@ def test_context_may_take_more_than_nine_hooks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", HOOKED)
 def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
-    """And nothing else: neither the identity again, nor what is pinned."""
     memories = "- [fact] The ferry leaves at nine\n- [fact] Always be kind {pin=true}\n- [fact] Cats sleep a lot\n"
     root = fill(tmp_path, {"agents/a/memories/m.md": memories})
     text = context(
@@ -280,21 +266,18 @@ def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     "prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7, {"ferry": 1}, ["ferry"]], ids=lambda prompt: repr(prompt)[:9]
 )
 def test_prompt_that_matches_nothing_gets_nothing(prompt: object, tmp_path: Path) -> None:
-    """An empty object, which every host takes."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
     assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
 
 
 @pytest.mark.parametrize("prompt", [r"\ud800 the ferry", r"the ferry \udfff", r"the\udc80 ferry\ud83d"])
 def test_half_a_character_costs_a_prompt_no_memories(prompt: str, tmp_path: Path) -> None:
-    """A host that cuts a prompt may cut it inside a character."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
     event = f'{{"hook_event_name": "UserPromptSubmit", "prompt": "{prompt}", "session_id": "\\ud800"}}'
     assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
 
 
 def test_answer_to_a_prompt_is_small(tmp_path: Path) -> None:
-    """2,000 units at most."""
     memories = "".join(
         f"- [fact] The ferry number {number} leaves at nine, and 船は 9 時に出る\n" for number in range(200)
     )
@@ -323,7 +306,6 @@ OPENCLAW = {
 def test_files_that_the_host_loads_by_itself_are_not_sent_again(
     host: str, lacks: str, has: str, tmp_path: Path
 ) -> None:
-    """Nor a copy under another name, as SOUL.md is one of CLAUDE.md here; not even where it is required."""
     root = fill(tmp_path, OPENCLAW, base={})
     text = start("--for", host, "-p", "openclaw", "-w", root, cwd=root)
     assert lacks not in text
@@ -332,7 +314,6 @@ def test_files_that_the_host_loads_by_itself_are_not_sent_again(
 
 
 def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None:
-    """And that is no fault."""
     root = fill(tmp_path, {"AGENTS.md": "Be brief.\n"}, base={})
     assert hook({"hook_event_name": "SessionStart"}, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
 
@@ -342,7 +323,6 @@ def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None
     [("claude-code", "CLAUDE.md", "@AGENTS.md\n"), ("gemini", "GEMINI.md", "See @./AGENTS.md\n")],
 )
 def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, words: str, tmp_path: Path) -> None:
-    """Nor what those import in turn; what an import in code names is no import, so it is sent."""
     (tmp_path / ".git").mkdir()
     root = fill(tmp_path, {"AGENTS.md": "Be brief. @docs/more.md\n", "docs/more.md": "More.\n", name: words}, base={})
     event = {"hook_event_name": "SessionStart"}
@@ -354,7 +334,6 @@ def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, wo
 
 
 def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> None:
-    """Codex reads AGENTS.md alone, and in it `@docs/more.md` as words."""
     (tmp_path / ".git").mkdir()
     texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "CLAUDE.md": "See @docs/more.md\n", "docs/more.md": "More.\n"}
     root = fill(tmp_path, texts, base={})
@@ -366,7 +345,6 @@ def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> No
 def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
     folder: str, profile: str, tmp_path: Path
 ) -> None:
-    """Without the importing file, which the host loads itself; a host that imports gets neither."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "src/deep").mkdir(parents=True)
     texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "docs/more.md": "More: @deep.md\n", "docs/deep.md": "Deep.\n"}
@@ -382,7 +360,6 @@ def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
 
 
 def test_without_a_host_only_what_all_of_them_load_is_left_out(tmp_path: Path) -> None:
-    """A file that one of them lacks is sent: here Codex and Claude Code load a copy each, and Gemini CLI none."""
     (tmp_path / ".git").mkdir()
     root = fill(tmp_path, {"CLAUDE.md": "Be brief.\n", "AGENTS.md": "Be brief.\n"}, base={})
     assert "Be brief." in start(cwd=root)
@@ -391,7 +368,6 @@ def test_without_a_host_only_what_all_of_them_load_is_left_out(tmp_path: Path) -
 
 
 def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
-    """The audience is personal, unless the settings name another."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] Fears the sea {private=true}\n"})
     assert "Fears the sea" in start(cwd=root)
     (root / "ctxasm.yaml").write_text("audience: shared\n")
@@ -416,7 +392,6 @@ def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
     ids=lambda event: event[:30] or "nothing",
 )
 def test_what_is_no_event_is_told_and_stops_nothing(event: str, tmp_path: Path) -> None:
-    """The message is for the person, and the model gets nothing."""
     value = hook(event, cwd=fill(tmp_path, {}))
     assert list(value) == ["systemMessage"]
     assert value["systemMessage"].startswith("ctxasm: error: ")
@@ -439,14 +414,12 @@ def test_what_is_no_event_is_told_and_stops_nothing(event: str, tmp_path: Path) 
     ids=" ".join,
 )
 def test_command_line_that_is_wrong_is_told_and_stops_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
-    """After exit code 2 Claude Code would refuse the person's prompt."""
     value = hook({"hook_event_name": "UserPromptSubmit", "prompt": "hello there"}, *words, cwd=fill(tmp_path, {}))
     assert list(value) == ["systemMessage"]
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
 def test_project_that_is_no_workspace_gets_nothing(event: str, tmp_path: Path) -> None:
-    """The hooks of a person run in all projects: neither a context nor a word, unless a workspace is named."""
     done = inside("hook", cwd=tmp_path, stdin=json.dumps({"hook_event_name": event, "prompt": "the ferry"}))
     assert (answer(done), done.err) == ({}, "")
     value = hook({"hook_event_name": event, "prompt": "the ferry"}, "-w", "missing", cwd=tmp_path)
@@ -465,7 +438,6 @@ def in_a_folder_that_is_gone(folder: Path, event: Mapping[str, Any], *words: str
 
 
 def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
-    """Where the whole path of a workspace is named, or the event names a folder; else the person is told."""
     root = fill(tmp_path / "workspace", {})
     event = {"hook_event_name": "SessionStart"}
     assert context(in_a_folder_that_is_gone(tmp_path, event, "-w", root)) == SMALL_TEXT
@@ -484,7 +456,6 @@ def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
     ids=["start", "prompt"],
 )
 def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path: Path) -> None:
-    """A refusal is told on both channels, and the session goes on; what was reviewed is sent as ever."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
 
     def locked() -> tuple[Mapping[str, Any], str]:
@@ -506,7 +477,6 @@ def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path:
 
 
 def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
-    """Not even beside others that were, and not where the host loads the file itself: its person is told."""
     texts = {"SOUL.md": "I am a lamp.\n", "AGENTS.md": "Be brief.\n", "USER.md": "Ines.\n"}
     root = fill(tmp_path, texts, base={})
     assert inside("lock", cwd=root).code == 0
@@ -519,13 +489,11 @@ def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
 
 
 def test_broken_settings_are_told(tmp_path: Path) -> None:
-    """With file and line."""
     value = hook({"hook_event_name": "SessionStart"}, cwd=fill(tmp_path, {"ctxasm.yaml": "profil: x\n"}))
     assert "ctxasm.yaml:1" in value["systemMessage"]
 
 
 def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
-    """As a process, with standard input closed, too."""
     root = fill(tmp_path, {})
     assert answer(ctxasm("hook", cwd=root))["systemMessage"]
     assert answer(ctxasm("hook", cwd=root, stdin='{"hook_event_name": "SessionStart"}'))["hookSpecificOutput"]
@@ -544,7 +512,6 @@ def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
     ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
 )
 def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
-    """As a process: one JSON object, a line on standard error, and exit code 0."""
     words = [sys.executable, "-m", "contextasm", "hook", "--for", "codex"]
     env = {**clean(), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, input=data, cwd=fill(tmp_path, {}), env=env, capture_output=True, check=False)
@@ -556,14 +523,12 @@ def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path
 
 @pytest.mark.parametrize("size", [10_000_000, 200_000])
 def test_a_prompt_of_any_size_is_answered(size: int, tmp_path: Path) -> None:
-    """Its beginning is the topic; the NUL in it is a letter like any other."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry \0 " + "x" * size}
     assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
 
 
 def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
-    """A host may name a folder that was deleted."""
     root = fill(tmp_path, {})
     for folder in ("/no/such/folder", 7, "\0", str(root / "agents/a/IDENTITY.md")):
         value = hook({"hook_event_name": "SessionStart", "cwd": folder}, cwd=root)
@@ -572,7 +537,6 @@ def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", HOOKED)
 def test_printed_settings_call_the_hook(host: str) -> None:
-    """In the form that hosts take; their commands work as they are printed."""
     done = inside("hook", "--print-config", host, "-a", "luna", "-t", "q1", "--part", "1/2")
     settings = json.loads(done.out)
     validate(settings, SCHEMAS[host])
@@ -589,7 +553,6 @@ def test_printed_settings_call_the_hook(host: str) -> None:
 
 
 def test_printed_settings_keep_every_option() -> None:
-    """Also an empty one, and what is no option of a request."""
     names = set(re.findall(r"^ .*?(--[\w-]+)", inside("hook", "--help").out, re.MULTILINE)) - {"--help", "--offline"}
     typed = {name: name.strip("-") for name in names - {"--for", "--limit", "--part", "--print-config"}}
     typed |= {"--team": "", "--limit": "5000", "--part": "1/2"}
@@ -612,7 +575,6 @@ def test_printed_settings_keep_every_option() -> None:
     [("emacs", "unknown host emacs"), ("openclaw", "openclaw has no hook that takes a context")],
 )
 def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what: str) -> None:
-    """By a person at the shell, so with exit code 2; the message names what was typed, and the hosts to choose from."""
     done = inside("hook", *(word.replace("NAME", name) for word in words))
     assert (done.code, done.out) == (2, "")
     assert done.err == f"ctxasm: error: --print-config: {what}: choose one of: {', '.join(HOOKED)}\n"
@@ -628,7 +590,6 @@ FAMILIES = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}" * 3_000
     ids=["words", "accents", "families"],
 )
 def test_what_is_too_large_is_cut_behind_a_word_or_a_letter(words: str, letter: str, tmp_path: Path) -> None:
-    """At the end of one hook, and where one part goes on in the next: no letter is taken apart."""
     root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
     shown = start("--for", "gemini", cwd=root).removesuffix("\n[cut here: the rest does not fit]\n")
     assert len(shown.encode("utf-16-le")) > 2 * 9_900
@@ -639,7 +600,6 @@ def test_what_is_too_large_is_cut_behind_a_word_or_a_letter(words: str, letter: 
 
 
 def test_split_ends_parts_before_blocks() -> None:
-    """A block that fits a part stays whole; a long line is cut where it must."""
     count = LENGTHS["chars"].units
     text = "# A\none two\n\n# B\nthree\n\n" + "x" * 25 + "\nlast\n"
     assert split_text(text, 16, count) == ["# A\none two\n\n", "# B\nthree\n\n", "x" * 16, "x" * 9 + "\nlast\n"]
@@ -654,7 +614,6 @@ LINES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for
 
 @pytest.mark.parametrize("line", LINES)
 def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
-    """In a copy of the sample workspace, as it is pasted into a shell."""
     root = shutil.copytree(SAMPLE, tmp_path / "workspace")
     (root / "MEMORY.md").write_text("- One\n")
     script = f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n'
@@ -666,7 +625,6 @@ def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
 
 
 def test_python_of_the_readme_works(tmp_path: Path) -> None:
-    """As it is pasted, in the repository's folder."""
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     shutil.copytree(SAMPLE, tmp_path / "sample_workspace")
     words = [sys.executable, "-c", block]
@@ -676,11 +634,9 @@ def test_python_of_the_readme_works(tmp_path: Path) -> None:
 
 
 def test_help_lists_the_hosts_that_have_hooks() -> None:
-    """For the option that names one."""
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
     assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit all of them)." in words
 
 
 def test_readme_shows_lines_to_paste() -> None:
-    """For every host with hooks."""
     assert [name for name in HOOKED if not any(f"--print-config {name}" in line for line in LINES)] == []

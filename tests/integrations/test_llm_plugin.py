@@ -50,7 +50,6 @@ def built(*words: str) -> str:
     ],
 )
 def test_fragment_is_the_document(argument: str, words: tuple[str, ...]) -> None:
-    """Byte for byte, as the prompt that the model gets."""
     told = json.loads(run("-m", "echo", "-f", f"ctxasm:{argument}", "Go on.", "--no-log", "-n"))
     assert told["prompt"].startswith(built(*words).rstrip("\n"))
     assert told["prompt"].endswith("Go on.")
@@ -61,19 +60,16 @@ README = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").spli
 
 @pytest.mark.parametrize("line", README)
 def test_line_of_the_readme_works(line: str) -> None:
-    """With a model that repeats its prompt: the context is in it."""
     _, _, *words = shlex.split(line)
     told = json.loads(run(*words, "-m", "echo", "--no-log", "-n"))
     assert "## Identity" in told["prompt"] + (told.get("system") or "")
 
 
 def test_readme_shows_a_fragment_and_a_template() -> None:
-    """Each as a line to paste."""
     assert sorted(line.split()[2] for line in README) == ["-f", "-t"]
 
 
 def test_template_is_the_system_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dollar sign in it is one, and no variable that is missing."""
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": "It costs $5, or ${PRICE}.\n"})
     monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
     told = json.loads(run("-m", "echo", "-t", "ctxasm:a", "Go on.", "--no-log", "-n"))
@@ -82,7 +78,6 @@ def test_template_is_the_system_prompt(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_unknown_agent_is_one_line() -> None:
-    """As `llm` prints errors of loaders."""
     result = CliRunner().invoke(cli, ["-m", "echo", "-f", "ctxasm:lune", "x", "--no-log"])
     assert result.exit_code == 1
     assert "did you mean luna?" in result.output
@@ -90,7 +85,6 @@ def test_unknown_agent_is_one_line() -> None:
 
 
 def test_tools_search_and_build() -> None:
-    """They are listed under their names, with what they do."""
     assert "ctxasm_search" in run("tools", "list")
     assert "Build the context that an agent starts from" in run("tools", "list")
     assert llm_plugin.ctxasm_build("luna", "q1", budget="2k") == built("-a", "luna", "-t", "q1", "-b", "2k")
@@ -101,12 +95,10 @@ def test_tools_search_and_build() -> None:
 
 
 def test_loaders_say_what_they_take() -> None:
-    """`llm fragments loaders` prints it."""
     assert "ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]" in run("fragments", "loaders")
 
 
 def test_nothing_private_gets_to_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`llm` stores what it sends: by every way, the audience is `shared`."""
     text = "- [fact] The vault opens at noon\n- [fact] The vault code is moon {private=true}\n"
     fill(tmp_path, {"agents/a/memories/m.md": text})
     monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
@@ -119,7 +111,6 @@ def test_nothing_private_gets_to_a_model(tmp_path: Path, monkeypatch: pytest.Mon
 def test_problems_of_a_build_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On standard error, as `ctxasm build` tells them."""
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff\xfe\xff"})
     monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
     told = inside("build", "-w", tmp_path, "--audience", "shared").err.splitlines()

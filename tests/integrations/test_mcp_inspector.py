@@ -66,7 +66,6 @@ def answer(inspect: Inspect, words: Sequence[str]) -> Any:
 
 @pytest.mark.npm
 def test_inspector_lists_calls_and_reads(inspect: Inspect) -> None:
-    """Tools whose schemas it has nothing to say against, the document by all three ways, and a refusal as one."""
     tools = answer(inspect, ["--method", "tools/list", "--strict"])["tools"]
     assert [tool["name"] for tool in tools] == ["build_context", "explain_context", "search_memories"]
     document = inside("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", "--audience", "shared").out

@@ -27,13 +27,12 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import PromptReference, TextContent
 
 import contextasm
-from contextasm.integrations.mcp_answers import ServedWorkspace
-from contextasm.integrations.mcp_refusals import refusal_line
+from contextasm.integrations.mcp_answers import ServedWorkspace, refusal_line
 from contextasm.integrations.mcp_server import make_server
 from contextasm.integrations.mcp_tools import MOST_DECISIONS
 from contextasm.model import ContextasmError
-from contextasm.text.cleaning import LONGEST_MESSAGE
-from contextasm.text.storable import LONGEST_TEXT
+from contextasm.text.cleaning.clean import LONGEST_MESSAGE
+from contextasm.text.memories.writer import LONGEST_TEXT
 from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, ctxasm, fill, inside, refused
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -80,7 +79,6 @@ def refused_call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], 
 
 @MODES
 def test_document_is_the_one_that_the_command_writes(mode: str) -> None:
-    """As text and nothing else: a client that gets structure drops the text. The receipt is a text of its own."""
     result = call(ServedWorkspace(str(SAMPLE)), "build_context", {**LUNA, "budget": "2k", "topic": "the demo"}, mode)
     same = call(ServedWorkspace(str(SAMPLE)), "build_context", {**LUNA, "budget": 2000, "topic": "the demo"}, mode)
     assert same.content == result.content
@@ -94,8 +92,6 @@ def test_document_is_the_one_that_the_command_writes(mode: str) -> None:
 
 @MODES
 def test_tools_are_offered_with_all_their_hints(mode: str) -> None:
-    """Those that write only where the server is told to; names that the server has are no parameters."""
-
     def offered(served: ServedWorkspace) -> dict[str, list[str]]:
         tools = ask(served, lambda client: client.list_tools(), mode).tools
         for tool in tools:
@@ -122,7 +118,6 @@ def test_tools_are_offered_with_all_their_hints(mode: str) -> None:
 
 
 def test_client_can_not_leave_what_the_server_names() -> None:
-    """Neither by a parameter that is not there, nor by a name that is a path, nor by a tool that is not offered."""
     pinned = ServedWorkspace(str(SAMPLE), agent="luna", team="q1")
     told = refused_call(pinned, "build_context", {"agent": "kenji"})
     assert told == "build_context: agent: the command line of this server fixes it: leave the argument out"
@@ -150,7 +145,6 @@ def test_client_can_not_leave_what_the_server_names() -> None:
 def test_writes_go_to_one_owner(
     tmp_path: Path, tool: str, agent: str | None, team: str | None, arguments: dict[str, str], folder: str
 ) -> None:
-    """To that of the command line, of which the agent goes first; else to the one that the client names."""
     fill(
         tmp_path, {"agents/luna/IDENTITY.md": "Luna.", "agents/kenji/IDENTITY.md": "Kenji.", "teams/q1/GOALS.md": "A."}
     )
@@ -162,7 +156,6 @@ def test_writes_go_to_one_owner(
 
 @pytest.mark.parametrize("tool", ["remember", "log"])
 def test_client_names_one_owner_and_no_other_than_the_server(tool: str) -> None:
-    """A name that would not be heeded is refused."""
     text = {"text": "A."}
     for name in ("agent", "team"):
         for pinned in (
@@ -175,7 +168,6 @@ def test_client_names_one_owner_and_no_other_than_the_server(tool: str) -> None:
 
 
 def test_problems_of_an_entry_are_told(tmp_path: Path) -> None:
-    """A client learns that hidden characters were taken out of what it logs."""
     fill(tmp_path, {"agents/luna/IDENTITY.md": "Luna."})
     served = ServedWorkspace(str(tmp_path), writes=True)
     result = call(served, "log", {"text": "Sailed\u200b at 7.", "agent": "luna"})
@@ -184,7 +176,6 @@ def test_problems_of_an_entry_are_told(tmp_path: Path) -> None:
 
 
 def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
-    """By every way: document, decisions, search, and the resource of an id."""
     text = "- [fact] The vault opens at noon {id=open}\n- [fact] The vault code is moon {id=closed private=true}\n"
     fill(tmp_path, {"agents/a/memories/m.md": text})
 
@@ -204,7 +195,6 @@ def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
 
 
 def test_decisions_of_a_place_are_told(tmp_path: Path) -> None:
-    """By line, file or id; of very many the first, and the number of the others."""
     served = ServedWorkspace(str(SAMPLE), "luna", "q1")
     decisions = call(served, "explain_context", {"place": "agents/luna/IDENTITY.md:2"}).structured_content["decisions"]
     assert [(each["path"], each["outcome"]) for each in decisions] == [("agents/luna/IDENTITY.md", "included")]
@@ -215,7 +205,6 @@ def test_decisions_of_a_place_are_told(tmp_path: Path) -> None:
 
 
 def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
-    """And what is wrong with it is told; a log entry goes to the log of the day."""
     served = ServedWorkspace(str(copytree(SAMPLE, tmp_path / "w")), agent="luna", writes=True)
     stored = call(served, "remember", {"text": "The gulls are drawn last\u200b", "type": "decision", "tags": ["art"]})
     assert stored.structured_content["outcome"] == "stored"
@@ -234,7 +223,6 @@ def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
 
 
 def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> None:
-    """Nor be switched off: for a shared server it is as if it were not."""
     private = "- [fact] The vault code is moon {id=closed private=true}\n"
     below = "\n## Kept {private=true}\n\n- [fact] The vault opens by a song {id=sung}\n"
     fill(tmp_path, {"agents/a/memories/m.md": private + below})
@@ -251,7 +239,6 @@ def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> 
 
 @MODES
 def test_resources_prompt_and_completion_name_the_same_things(mode: str) -> None:
-    """A context by its owner, a memory by its id, the document as the first message; errors in one line."""
     served = ServedWorkspace(str(SAMPLE))
     document = call(served, "build_context", LUNA).content[0].text
 
@@ -275,7 +262,6 @@ def test_resources_prompt_and_completion_name_the_same_things(mode: str) -> None
 
 
 def test_server_speaks_over_standard_streams() -> None:
-    """As hosts start it; the workspace is named on its command line."""
     words = ["-m", "contextasm", "mcp", "-w", str(SAMPLE), "-a", "luna", "-t", "q1"]
     server = StdioServerParameters(command=sys.executable, args=words, env=clean(), cwd="/")
 
@@ -298,12 +284,10 @@ def test_server_speaks_over_standard_streams() -> None:
     ],
 )
 def test_server_of_names_that_are_not_there_does_not_start(words: tuple[str | Path, ...], part: str) -> None:
-    """The person who configures it reads why, and not the model later on."""
     refused(inside("mcp", *words), part)
 
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the command that installs it."""
     for name in [name for name in sys.modules if "integrations.mcp" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
@@ -320,8 +304,6 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @MODES
 def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode: str) -> None:
-    """Names, schemas, hints and descriptions, letter for letter: models choose and call tools by them."""
-
     async def lists(client: Any) -> dict[str, Any]:
         answers = {
             "tools": (await client.list_tools()).tools,
@@ -368,7 +350,6 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
 def test_argument_that_does_not_fit_is_refused_in_one_line(
     tool: str, arguments: dict[str, Any], line: str, mode: str
 ) -> None:
-    """In our words, with its name and what to give."""
     assert refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments, mode).startswith(line)
 
 
@@ -384,7 +365,6 @@ def test_argument_that_does_not_fit_is_refused_in_one_line(
     ],
 )
 def test_hints_name_arguments_and_no_options(tool: str, arguments: dict[str, Any], line: str) -> None:
-    """A model has no command line: it was told to "name one with -a NAME"."""
     told = refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments)
     assert told.startswith(line)
     assert not re.search(r"(?<!\w)--?[a-z]", told)
@@ -399,7 +379,6 @@ def _hints() -> list[str]:
 
 
 def test_no_hint_of_the_package_tells_a_client_to_type_an_option() -> None:
-    """New ones, too; what the command line of the server fixes is said to be there."""
     hints = [hint for hint in _hints() if "\n" not in hint and "of this server" not in hint and hint[:4] != "with"]
     assert len(hints) >= 5
     for hint in hints:
@@ -421,7 +400,6 @@ HOSTILE = (
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_name_is_shown_clean_and_short(name: str) -> None:
-    """Wherever a client can put one: `refused_call` looks at each line."""
     served = ServedWorkspace(str(SAMPLE), writes=True)
     for tool, arguments in (
         ("build_context", {"agent": name}),
@@ -448,7 +426,6 @@ def test_hostile_name_is_shown_clean_and_short(name: str) -> None:
 
 
 def test_text_that_is_too_long_is_not_stored(tmp_path: Path) -> None:
-    """A context could never show it, and a file of such memories would not be read any more."""
     fill(tmp_path, {"agents/a/memories/m.md": "- A\n"})
     served = ServedWorkspace(str(tmp_path), agent="a", writes=True)
     for tool in ("remember", "log"):
@@ -459,8 +436,6 @@ def test_text_that_is_too_long_is_not_stored(tmp_path: Path) -> None:
 
 
 def test_bug_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """Whichever request meets it; the server goes on."""
-
     def broken(**_options: object) -> None:
         raise ZeroDivisionError("a\nb")
 
@@ -536,7 +511,6 @@ def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     ],
 )
 def test_server_outlives_a_hostile_frame(hostile: bytes) -> None:
-    """It answers what comes after, and ends with its client; nothing is written to standard error."""
     with started() as process:
         assert process.stdin
         assert process.stdout
@@ -552,7 +526,6 @@ def test_server_outlives_a_hostile_frame(hostile: bytes) -> None:
 
 
 def test_server_ends_with_its_client() -> None:
-    """In the middle of a frame, in the middle of its work, and where nobody reads its answers any more."""
     work = frame(2, "tools/call", name="build_context", arguments={"topic": "demo"})
     for sent, code in ((work[:40], 0), (work * 5, 0)):
         with started() as process:
@@ -571,7 +544,6 @@ def test_server_ends_with_its_client() -> None:
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_server_ends_at_the_first_signal(name: str) -> None:
-    """While it waits for its client: a person who started it by hand presses Ctrl-C once."""
     number = getattr(signal, name)
     with started() as process:
         process.send_signal(number)
@@ -582,7 +554,6 @@ def test_server_ends_at_the_first_signal(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None:
-    """A process that has built before gives what a new one gives, whatever changed: nothing stale is kept."""
     root = copytree(SAMPLE, tmp_path / "w")
     memories, log = root / "agents/luna/memories/fresh.md", root / "teams/q1/daily/2025-03-10.md"
     memories.write_text("- [fact] The demo runs on a red lamp {id=red}\n")

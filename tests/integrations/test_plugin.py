@@ -10,7 +10,7 @@ import pytest
 
 from contextasm import __version__
 from contextasm.cli.app import COMMANDS
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.integrations.mcp_answers import ServedWorkspace
 from tests.command import ROOT, inside
 from tests.integrations.test_mcp_server import ask
@@ -24,18 +24,15 @@ def data(path: str) -> Any:
 
 
 def test_hooks_are_those_that_the_command_prints() -> None:
-    """For whichever agent the settings name."""
     assert data("hooks/hooks.json") == json.loads(inside("hook", "--print-config", "claude-code").out)
 
 
 @pytest.mark.parametrize("path", [".claude-plugin/plugin.json", "server.json"])
 def test_version_is_that_of_the_package(path: str) -> None:
-    """Hosts update a plug-in where its version changes."""
     assert data(path)["version"] == __version__
 
 
 def test_server_is_started_with_words_that_it_knows() -> None:
-    """By the plug-in, and by the registry, whose package is this one."""
     words = data(".claude-plugin/plugin.json")["mcpServers"]["ctxasm"]["args"]
     (package,) = data("server.json")["packages"]
     named = [argument["name"] for argument in package["packageArguments"] if argument["type"] == "named"]
@@ -47,12 +44,10 @@ def test_server_is_started_with_words_that_it_knows() -> None:
 
 
 def test_registry_finds_its_mark_in_the_readme() -> None:
-    """It compares the name with what the package's page says."""
     assert f"<!-- mcp-name: {data('server.json')['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_skill_has_the_form_of_one() -> None:
-    """Its name is that of its folder; the description says when to use it, in at most 1,024 characters."""
     _, front, body = SKILL.split("---\n", 2)
     fields = load_yaml(front, "SKILL.md")
     assert isinstance(fields, dict)
@@ -62,7 +57,6 @@ def test_skill_has_the_form_of_one() -> None:
 
 
 def test_skill_names_commands_and_tools_that_exist() -> None:
-    """With options that they have."""
     spans = re.findall(r"`([^`]+)`", SKILL)
     commands = [span.split() for span in spans if span.startswith("ctxasm ")]
     assert [words for words in commands if words[1] not in COMMANDS] == []

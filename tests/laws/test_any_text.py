@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.cleaning import clean_text
-from contextasm.text.secret_scanner import mask_secrets
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from tests.command import fill, inside
 from tests.laws.test_monotony import loses_nothing
 from tests.laws.test_truncation import cut_to, fragments_of

@@ -65,7 +65,6 @@ def call(name: str, values: Mapping[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_parameter_takes_or_refuses_each_odd_value(name: str) -> None:
-    """Each alone; nothing but `ContextasmError` comes out. The options of `build` are those of other functions, too."""
     failed: dict[str, BaseException] = {}
     options = set() if name == "build" else set(parameters("build"))
     for parameter in [own for own in parameters(name) if own not in options or name in {"remember", "log", "owners"}]:
@@ -80,7 +79,6 @@ def test_each_parameter_takes_or_refuses_each_odd_value(name: str) -> None:
 @law(100)
 @given(st.data())
 def test_parameters_together_are_taken_or_refused(data: st.DataObject) -> None:
-    """Several odd values and any text, at once."""
     name = data.draw(st.sampled_from([*FUNCTIONS]))
     odd = st.sampled_from(ODD) | st.text() | st.lists(st.text(), max_size=3)
     call(name, data.draw(st.dictionaries(st.sampled_from(parameters(name)), odd, max_size=4)))
@@ -142,7 +140,6 @@ def build_error(options: Mapping[str, Any]) -> contextasm.ContextasmError | None
 @law(200)
 @given(st.sampled_from(TEXT_OPTIONS), HOSTILE)
 def test_an_error_has_the_text_that_the_command_line_prints(option: str, text: str) -> None:
-    """One printable line without a secret, and nothing else is shown with it."""
     with TemporaryDirectory() as folder, chdir(fill(Path(folder), {"agents/a/IDENTITY.md": "I am a.\n"})):
         error = build_error({"agent": "a", option: text})
         if error is not None:
@@ -156,7 +153,6 @@ def test_an_error_has_the_text_that_the_command_line_prints(option: str, text: s
 
 @pytest.mark.parametrize("name", ["a\ud800", "a\udcff\n::error::x", f"{TOKEN}\n\u202e"])
 def test_no_error_breaks_a_line_or_shows_a_secret(name: str, tmp_path: Path) -> None:
-    """Of names that the command line can't be given as well, and of folders."""
     for given_options in ({"agent": name}, {"workspace": tmp_path / name}, {"open": [name], "agent": name}):
         with pytest.raises(contextasm.ContextasmError) as caught:
             contextasm.build(**given_options)
@@ -165,6 +161,5 @@ def test_no_error_breaks_a_line_or_shows_a_secret(name: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("option", ["open", "exclude", "scope", "event_types", "prefer"])
 def test_a_list_that_never_ends_is_refused(option: str) -> None:
-    """It was read until the memory was full."""
     with pytest.raises(contextasm.ContextasmError, match=f"{option}: has more than 10,000 values"):
         contextasm.build(**{option: repeat("a")})  # type: ignore[arg-type]

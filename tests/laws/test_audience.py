@@ -9,16 +9,15 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import Build, Context, Profile, Workspace
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, encode_record, make_record
 from contextasm.records.trace import trace_line
 from contextasm.rendering.formats import FORMATS, context_data, manifest_data
-from contextasm.rendering.receipt import receipt
 from contextasm.rendering.tables import decision_table, rule_trace_table
-from contextasm.rendering.wording import problem_line
+from contextasm.rendering.wording import problem_line, receipt
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems
@@ -134,7 +133,6 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
 def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
     drawn: Drawn, budget: int, topic: str, form: str, marker: str
 ) -> None:
-    """In whichever format, table or record; the topic is the person's own."""
     drawn = drawn._replace(profile=drawn.profile._replace(marker=marker))
     recording = RecordingWorkspace(Files(drawn.files))
     context = assembled(drawn, recording, budget=budget, topic=topic, format=form, audience="shared")
@@ -145,7 +143,6 @@ def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
 @law(100)
 @given(with_private_parts())
 def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
-    """Its trace says `private`, but for what its file's place or date rules out already."""
     files = Files({path: text for path, text in drawn.files.items() if path.endswith(".md")})
     context = assembled(drawn, files, audience="shared")
     for document in context.documents:
@@ -162,7 +159,6 @@ def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
 def test_an_audience_changes_nothing_where_nothing_is_private(
     files: dict[str, Content], budget: int, topic: str
 ) -> None:
-    """The text and the decisions are those of a personal context."""
     drawn = Drawn(files, DEFAULT)
     contexts = [
         assembled(drawn, Files(files), budget=budget, topic=topic, audience=name) for name in ("personal", "shared")

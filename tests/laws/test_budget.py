@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 
 from contextasm.model import Document, Layer, Profile, TokenCounter
-from contextasm.rendering.receipt import token_parts
+from contextasm.rendering.wording import token_parts
 from contextasm.retrieval.retrieve import with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, words_of_lines
@@ -56,7 +56,6 @@ def test_document_counted_anew_keeps_to_the_budget(
 def test_no_layer_takes_more_than_its_limits(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
-    """Heading, blank line and markers included."""
     context = build(files, profile, counter, budget=budget, topic=topic)
     for layer, allowance in zip(with_layers_for_topic(profile, topic).layers, context.allowances, strict=True):
         assert allowance.layer == layer.id
@@ -73,7 +72,6 @@ def test_no_layer_takes_more_than_its_limits(
 
 
 def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
-    """Whatever the share makes of the budget: a begun token counts on both sides, or on neither."""
     for budget in range(20, 200):
         context = build(agent() | team(GOALS="word " * 200), limited(L2={"share": 33.3}), budget=budget)
         assert all(each.limit is None or each.used <= each.limit for each in context.allowances), budget
@@ -98,7 +96,6 @@ def test_required_layer_is_whole(
 
 
 def test_default_profile_is_the_one_the_laws_speak_of() -> None:
-    """A new layer has to be sorted into those of running text and those of ranked fragments."""
     ranked = {layer.id for layer in DEFAULT.layers if is_ranked(layer)}
     assert ranked | TEXT_LAYERS == {layer.id for layer in DEFAULT.layers}
     assert not ranked & TEXT_LAYERS
@@ -114,7 +111,6 @@ def is_ranked(layer: Layer) -> bool:
 def test_a_layer_has_one_number_of_tokens_everywhere(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
-    """In the receipt, where all parts add up, in the plan, in sections and in problems."""
     context = build(files, profile, counter, budget=budget, topic=topic)
     parts = token_parts(context)
     assert sum(parts.values()) == context.tokens

@@ -12,12 +12,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.checks.baseline import baseline_text, split_accepted
-from contextasm.checks.finding import Finding
+from contextasm.checks.finding import Finding, baseline_text, split_accepted
 from contextasm.checks.formats import FORMATS
 from contextasm.checks.inspection import inspect
 from contextasm.checks.registry import run_checks
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.model import Problem
 from tests.command import fill, inside
 from tests.workspaces import DAY, Content, law, workspaces
@@ -56,7 +55,6 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
 def test_check_always_comes_to_an_end_and_to_the_same(
     files: dict[str, Content], config: str, odd: str, odder: str
 ) -> None:
-    """No workspace breaks a check; every finding has a hint and goes through every form and the baseline."""
     files |= {"ctxasm.yaml": config, "agents/luna/odd.md": odd, "agents/luna/memories/odd.md": f"- [{odder}] {odd}"}
     found = check(files)
     assert found == check(dict(reversed(files.items())))
@@ -89,7 +87,6 @@ def _make_hostile(path: Path, kind: str) -> None:
 @law(60)
 @given(st.tuples(*(HOSTILE for _ in IMPORTED)), st.sampled_from(("CLAUDE.md", "AGENTS.md")))
 def test_check_tells_every_problem_of_a_build(kinds: tuple[str, ...], name: str) -> None:
-    """Of a repository as it is, whatever its instructions import."""
     with TemporaryDirectory() as folder:
         root = Path(folder)
         for path, kind in zip(IMPORTED, kinds, strict=True):

@@ -33,7 +33,6 @@ from tests.workspaces import (
 def test_every_fragment_found_has_exactly_one_decision(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
-    """In the order in which they were ranked."""
     context = build(files, profile, counter, budget=budget, topic=topic)
     found = retrieve(Build(Files(files), profile, request(budget=budget, topic=topic), ESTIMATE))
     layers = with_layers_for_topic(profile, topic).layers
@@ -47,7 +46,6 @@ def test_every_fragment_found_has_exactly_one_decision(
 def test_decision_agrees_with_what_is_shown(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
-    """Kept lines lie in the fragment and in its file, in order; what is out keeps none; no part passes the whole."""
     context = build(files, profile, counter, budget=budget, topic=topic)
     for decision in context.decisions:
         first, last = decision.lines
@@ -77,7 +75,6 @@ def test_decision_agrees_with_what_is_shown(
 def test_section_ends_in_the_marker_just_where_it_lacks_anything(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
-    """And says of itself that it is cut."""
     context = build(files, profile, counter, budget=budget, topic=topic)
     found = retrieve(Build(Files(files), profile, request(topic=topic), ESTIMATE))
     title = {(layer, each.id): each.display.heading for layer, own in found.items() for each in own.fragments}
@@ -98,10 +95,6 @@ def test_section_ends_in_the_marker_just_where_it_lacks_anything(
 def test_text_that_is_shown_stands_in_a_file(
     files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
-    """Every line of running text is one of its files, or begins one, but for the marks of a heading.
-
-    Else it is a marker, a date, a fence's end.
-    """
     context = build(files, profile, budget=budget, topic=topic)
     known = {unmarked(line) for each in context.documents for line in each.text.split("\n")}
     for section in context.sections:

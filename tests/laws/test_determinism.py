@@ -38,7 +38,6 @@ from tests.workspaces import (
 def test_equal_inputs_give_an_equal_context(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
-    """Also where the workspace holds the same files in another order."""
     shuffled = [*files.items()]
     Random(seed).shuffle(shuffled)
     assert build(files, profile, counter, budget=budget, topic=topic) == build(
@@ -51,7 +50,6 @@ def test_equal_inputs_give_an_equal_context(
 def test_order_in_which_the_disk_lists_files_does_not_matter(
     files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
-    """A folder on the disk gives what the dict gives, whatever the order of its entries."""
     with TemporaryDirectory() as name, shuffled_folders(seed):
         write(Path(name), files)
         there = assemble(Build(Folder(Path(name)), profile, request(budget=budget, topic=topic), ESTIMATE))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, store_memories
 from contextasm.workspace.folder import Folder
 
@@ -70,7 +70,6 @@ def test_law_remember_changes_no_byte_outside_its_lines(
     mark: bool,
     superseded: int,
 ) -> None:
-    """Each old line stands as it was, or with other braces or another type; new memories follow behind them."""
     root = tmp_path_factory.mktemp("w")
     (root / FOLDER).mkdir(parents=True)
     text = "".join(

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.cleaning import clean_text
-from contextasm.text.decode import decode_document
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.exchange.checked import checked_entries
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.text.exchange.json_lines import read_json_lines, write_json_lines
 from contextasm.text.exchange.okf import write_okf
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.memory_writer import clean_lines
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import clean_lines
 from contextasm.workspace.editing.import_memories import store_entries
 from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
@@ -85,7 +85,6 @@ def stored(root: Path) -> list[Memory]:
 def test_law_export_then_import_gives_equal_memories(
     tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
 ) -> None:
-    """Of clean text, whatever Markdown it is; and importing once more changes no byte."""
     root = tmp_path_factory.mktemp("w")
     (root / FOLDER).mkdir(parents=True)
     lines = write_json_lines(memories)
@@ -105,7 +104,6 @@ def test_law_export_then_import_gives_equal_memories(
 def test_law_an_update_makes_each_memory_the_one_of_the_file(
     tmp_path_factory: pytest.TempPathFactory, memories: list[Memory], data: st.DataObject
 ) -> None:
-    """Without `--update` the same file changes no byte; fields that the new one does not state stay."""
     root = tmp_path_factory.mktemp("w")
     (root / FOLDER).mkdir(parents=True)
     old = [data.draw(MEMORIES)._replace(id=memory.id, private=False) for memory in memories]
@@ -125,7 +123,6 @@ def test_law_an_update_makes_each_memory_the_one_of_the_file(
 
 @given(st.lists(MEMORIES, min_size=1, max_size=5, unique_by=lambda memory: memory.id))
 def test_law_a_bundle_has_a_concept_for_each_memory(memories: list[Memory]) -> None:
-    """Each a file of its own, with a type, that is read back with its id, dates and text."""
     *concepts, (index, listing) = write_okf(memories)
     assert index == "index.md"
     assert 'okf_version: "0.2"' in listing

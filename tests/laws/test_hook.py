@@ -11,8 +11,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.host_loader import host_names
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.hosts.loader import host_names
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.integrations.hook import answer_text, failure_text, hook_call
 from contextasm.integrations.hook_parts import CUT_MARKER, cut_text, split_text
 from contextasm.model import ContextasmError
@@ -47,7 +47,6 @@ def units(host: str, text: str) -> int:
 def test_no_answer_is_above_the_limit_of_its_host(
     files: Mapping[str, Content], long: int, host: str, limit: int | None
 ) -> None:
-    """Neither the context at the start, nor any of its parts, nor what a prompt gets."""
     more: dict[str, Content] = {"teams/writers/GOALS.md": "Write.\n"}
     more |= {"agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
     with TemporaryDirectory() as folder:
@@ -77,7 +76,6 @@ names = st.sampled_from(["SessionStart", "UserPromptSubmit", "BeforeAgent"]) | v
 def test_any_event_gets_one_answer_or_an_error_for_the_person(
     name: object, prompt: object, folder: object, drop: set[str]
 ) -> None:
-    """Keys of any type, with halves of characters, or missing; an error has one line, as JSON takes it."""
     event = {"hook_event_name": name, "prompt": prompt, "cwd": folder}
     event = {key: value for key, value in event.items() if key not in drop}
     with TemporaryDirectory() as place:
@@ -104,11 +102,6 @@ def test_any_event_gets_one_answer_or_an_error_for_the_person(
     name=st.sampled_from(sorted(LENGTHS)),
 )
 def test_parts_joined_are_the_whole(text: str, limit: int, name: str) -> None:
-    """No part is empty, and none is above the limit; a text that is cut keeps to it, too.
-
-    A letter is cut only where it is larger than a whole part. Every part but the last is at least half full, or has no
-    room for one more letter.
-    """
     measure = LENGTHS[name].units
     parts = split_text(text, limit, measure)
     assert "".join(parts) == text

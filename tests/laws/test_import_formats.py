@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import ContextasmError, Document
 from contextasm.text.exchange.checked import CheckedEntries, checked_entries
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.text.exchange.formats import IMPORT_FORMATS
-from contextasm.text.front_matter import front_matter
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.editing.import_memories import store_entries
 from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
@@ -119,7 +119,6 @@ WRITERS: Mapping[str, Callable[[Items], str]] = {"mem0": mem0, "memory-server": 
 
 
 def test_each_format_is_held_to_the_laws() -> None:
-    """A new one needs a writer here."""
     assert {*MARKDOWN, *WRITERS} == {*IMPORT_FORMATS}
 
 
@@ -153,7 +152,6 @@ def lines_lost(text: str, entries: CheckedEntries, place: str) -> list[str]:
 @settings(max_examples=200)
 @given(LINES)
 def test_law_no_line_is_lost_untold(name: str, text: str) -> None:
-    """Each is in a memory, or in the tag of one, or left out with its place."""
     entries = checked(name, MARKDOWN[name](text))
     keys = ("conversations_memory", "project_memories: p")
     places = [f"{NAME}: [0]: {key}: line " for key in keys] if name == "claude-export" else [f"{NAME}:"]
@@ -165,7 +163,6 @@ def test_law_no_line_is_lost_untold(name: str, text: str) -> None:
 @settings(max_examples=60)
 @given(ITEMS)
 def test_law_no_value_is_lost_untold(name: str, items: Items) -> None:
-    """Each text is in a memory; each key that has a value, and that the format does not read, is left out by name."""
     entries = checked(name, WRITERS[name](items))
     texts = {entry.text for entry in entries.entries}
     for number, (text, _) in enumerate(items):
@@ -196,7 +193,6 @@ def store_twice(root: Path, entries: CheckedEntries) -> None:
 def test_law_what_is_imported_is_read_back_and_a_second_import_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, name: str, text: str, items: Items
 ) -> None:
-    """Every entry is a memory with its id and its text; importing the same again changes no byte."""
     entries = checked(name, MARKDOWN[name](text) if name in MARKDOWN else WRITERS[name](items))
     if entries.entries:
         store_twice(tmp_path_factory.mktemp("w"), entries)
@@ -229,7 +225,6 @@ ANY = st.text(st.characters(), max_size=60)
 @example("---\nname: x\nmetadata: {modified: [1]}\n---\nx")
 @example("<!-- observed: -->\n- x")
 def test_law_any_input_is_a_result_or_an_error_of_one_line(name: str, text: str) -> None:
-    """Random, foreign or cut off: an error names its place, and what to do."""
     try:
         checked(name, text)
     except ContextasmError as raised:

@@ -30,11 +30,11 @@ from contextasm.model import (
     Target,
 )
 from contextasm.pipeline import assemble
-from contextasm.retrieval import indexed_pools
-from contextasm.retrieval.audience import for_audience
 from contextasm.retrieval.memory_index import index, updater, writer
-from contextasm.retrieval.memory_search import TopicHits, topic_hits
-from contextasm.retrieval.reading import query_paths
+from contextasm.retrieval.pools import memory_search as indexed_pools
+from contextasm.retrieval.pools.memory_search import TopicHits, topic_hits
+from contextasm.retrieval.reading.audience import for_audience
+from contextasm.retrieval.reading.files import query_paths
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -175,7 +175,6 @@ def _every_pool_is_large() -> Iterator[None]:
 @settings(max_examples=60, deadline=None, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
 @given(pages=st.lists(page(), min_size=2, max_size=4), changed=page(), asked=st.lists(ASKED, min_size=1, max_size=3))
 def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str, asked: Sequence[Asked]) -> None:
-    """Document, problems, traces and order of a build, and what a search finds; after a change of a file, too."""
     with tempfile.TemporaryDirectory() as name:
         folder = fill(Path(name), dict(zip(PATHS, pages, strict=False)))
         for files in ({}, {PATHS[0]: changed}):

@@ -47,7 +47,6 @@ def results(folder: Path) -> list[Result]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_name_of_a_folder_adds_no_line(tmp_path: Path, name: str) -> None:
-    """As many lines as in a folder with an ordinary name, none a command, and nothing that acts on a terminal."""
     plain, hostile = results(tmp_path / "plain"), results(tmp_path / name)
     for words, usual, result in zip(LINES, plain, hostile, strict=True):
         assert result.code == usual.code, (words, result.err)

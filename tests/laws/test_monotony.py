@@ -60,7 +60,6 @@ def test_larger_budget_never_loses_a_line_of_text(
     ],
 )
 def test_larger_budget_never_loses_a_line_of_long_files(limits: Any) -> None:
-    """Every file longer than its room, one budget after the other, whatever holds the layers back."""
     text = "\n\n".join(f"Paragraph {n} says something worth about fifteen tokens." for n in range(120))
     files = agent(KNOWLEDGE=text) | team(GOALS=text) | log(DAY, text)
     contexts = [build(files, limited(**limits), budget=budget) for budget in range(20, 1_500, 13)]

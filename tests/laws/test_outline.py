@@ -15,14 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Build, Profile
 from contextasm.pipeline import assemble
 from contextasm.selection.detail import at_detail
 from contextasm.selection.layout import excerpt_at_level, shown_text
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.literals import open_literal
-from contextasm.text.outline import nest
+from contextasm.text.markdown.literals import open_literal
+from contextasm.text.markdown.outline import nest
 from tests.laws.test_profiles import VARIANTS, build
 from tests.laws.test_truncation import cut_to, fragments_of
 from tests.workspaces import DEFAULT, Content, Files, agent, ago, law, limited, request, workspaces
@@ -51,7 +51,6 @@ def headings(text: str, parser: MarkdownIt) -> list[str]:
 @law(1500)
 @given(text=hostile, only_above=st.booleans())
 def test_nested_text_holds_no_heading_of_its_level(text: str, only_above: bool) -> None:
-    """Nor does it swallow what follows; to nest it again changes nothing."""
     nested = nest(text, 2, only_above).text
     part = open_literal(nested)
     closing = f"\n{part.closing}" if part and part.closing else ""
@@ -63,7 +62,6 @@ def test_nested_text_holds_no_heading_of_its_level(text: str, only_above: bool) 
 @law(1500)
 @given(text=hostile, keep=st.sampled_from(("start", "end")), room=st.integers(1, 150))
 def test_a_cut_opens_no_heading(text: str, keep: str, room: int) -> None:
-    """A cut makes `##` of `##xxx`, an underline of `--- words`, a fence of code in a line, and leaves others open."""
     nested = nest(text, 2).text.strip("\n")
     if not nested.strip():
         return
@@ -78,7 +76,6 @@ def test_a_cut_opens_no_heading(text: str, keep: str, room: int) -> None:
 @example(text="a\n\n```code. More`e", level="micro")
 @example(text="a\n\n<!-- Code. More -->", level="micro")
 def test_less_detail_opens_no_heading(text: str, level: str) -> None:
-    """What goes between two lines, or behind a sentence, leaves nothing open and underlines nothing."""
     fragment = fragments_of([nest(text, 2).text], "start")[0]
     shown = shown_text(excerpt_at_level(fragment, at_detail(fragment.text, level)))
     for parser in PARSERS:

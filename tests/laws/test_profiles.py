@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile, shipped
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import OUTCOME, Build, Context, Layer, Profile
 from contextasm.model.context import INCOMPLETE
 from contextasm.pipeline import assemble
@@ -128,7 +128,6 @@ topics = st.sampled_from(("", "the harbour and three acts", "Luna"))
 def test_laws_hold_for_every_profile(
     half: int, files: dict[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
-    """Budget, one decision each, order, required layers whole, limits, markers, used room: at once, for speed."""
     budget += half
     context = build(files, profile, budget, topic)
     assert context.tokens == ESTIMATE.count(context.text)
@@ -221,7 +220,6 @@ MERGING = [name for name in sorted(VARIANTS) if VARIANTS[name].merge]
 @law(100)
 @given(files=systems(), name=st.sampled_from(MERGING), budget=budgets, topic=topics)
 def test_whatever_is_merged_is_shown_elsewhere(files: dict[str, Content], name: str, budget: int, topic: str) -> None:
-    """And the decision on what is shown names the place of what is not."""
     context = build(files, VARIANTS[name], budget, topic)
     places = {place for each in context.decisions if each.tokens_after for place in each.stands_for}
     for each in context.decisions:
@@ -243,7 +241,6 @@ def is_text(layer: Layer) -> bool:
 def test_larger_budget_never_loses_a_line_of_text_in_any_profile(
     files: dict[str, Content], name: str, budget: int, more: int, topic: str
 ) -> None:
-    """Of the layers that hold running text, as long as only such layers stand before them."""
     small, large = (build(files, VARIANTS[name], size, topic) for size in (budget, budget + more))
     for layer in VARIANTS[name].layers:
         if not is_text(layer) and not layer.limits.required:
@@ -254,6 +251,5 @@ def test_larger_budget_never_loses_a_line_of_text_in_any_profile(
 
 
 def test_every_shipped_profile_is_drawn() -> None:
-    """A new one is, too: nothing names them here."""
     assert {*shipped()} == {*SHIPPED, "default"}
     assert {*SHIPPED} < {*VARIANTS}

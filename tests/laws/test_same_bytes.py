@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside
 
@@ -94,7 +94,6 @@ def test_named_day_decides_and_not_the_clock() -> None:
     ("zone", "day"), [("Pacific/Kiritimati", "2025-03-15"), ("UTC", "2025-03-14"), ("Pacific/Pago_Pago", "2025-03-13")]
 )
 def test_clock_is_asked_once_and_the_zone_decides_on_the_day(tmp_path: Path, zone: str, day: str) -> None:
-    """10:30 UTC: three days at once on this planet."""
     asked: list[float] = []
 
     def clock() -> float:
@@ -108,7 +107,6 @@ def test_clock_is_asked_once_and_the_zone_decides_on_the_day(tmp_path: Path, zon
 @pytest.mark.parametrize(("seconds", "day"), [("1741948200", "2025-03-14"), ("0", "1970-01-01")])
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
 def test_source_date_epoch_is_a_day_in_utc(tmp_path: Path, seconds: str, day: str, zone: str) -> None:
-    """As reproducible-builds.org has it: the same in any time zone."""
     env = {"SOURCE_DATE_EPOCH": seconds, "TZ": zone}
     out = inside("build", "-q", "-f", "json", cwd=fill(tmp_path, {}), env=env).out
     assert json.loads(out)["request"]["date"] == day

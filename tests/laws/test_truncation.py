@@ -11,8 +11,8 @@ from contextasm.rendering.frame import MARKER, MARKERS
 from contextasm.selection.layout import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
-from contextasm.text.literals import closes_fence, fence_opening
-from contextasm.text.markdown import blocks
+from contextasm.text.markdown.blocks import blocks
+from contextasm.text.markdown.literals import closes_fence, fence_opening
 from tests.laws.lines import is_beginning, lines_of
 from tests.workspaces import BLOCKS, OPEN_FENCES, counters, law, law_of_counters
 
@@ -66,7 +66,6 @@ markers = st.sampled_from(("plain", "detailed"))
 @law(600)
 @given(contents, keeps, markers, st.one_of(st.integers(0, 200), st.integers(0, 2_000)))
 def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str, marker: str, room: int) -> None:
-    """Words are cut between graphemes, in running text only; a cut fence is closed; headings head something."""
     kept, text = cut_to(fragments_of(contents, keep), room, marker)
     assert ESTIMATE.units(text) <= room or not kept
     for each in kept:
@@ -95,7 +94,6 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
 def test_cut_in_more_room_keeps_at_least_as_much(
     contents: list[str], keep: str, marker: str, room: int, more: int
 ) -> None:
-    """Line by line, and of a line that is cut the more words."""
     fragments = fragments_of(contents, keep)
     small, large = (
         {each.fragment.id: each for each in cut_to(fragments, size, marker)[0]} for size in (room, room + more)
@@ -118,7 +116,6 @@ def test_cut_in_more_room_keeps_at_least_as_much(
     st.integers(0, 1_500),
 )
 def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> None:
-    """A reader who renders the document sees it as a line of text."""
     _, cut_text = cut_to(fragments_of([text.strip()], keep), room, "plain")
     open_ticks = ""
     for line in cut_text.split("\n"):
@@ -144,7 +141,6 @@ LINES = st.text(st.sampled_from("ab1_.,:- \u00e9\u65e5'\t/"), max_size=12)
 def test_cut_is_the_same_as_one_that_tries_every_state(
     contents: list[str], keep: str, marker: str, room: int, counter: TokenCounter
 ) -> None:
-    """Sizes of lines only spare states that can't fit."""
     fragments = fragments_of(contents, keep)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("contextasm.selection.truncate._row_sizes", lambda rows, counter: map(counter.units, rows))
@@ -156,7 +152,6 @@ def test_cut_is_the_same_as_one_that_tries_every_state(
     "text", ["word word\n" * 20_000, "```\n" + "let x = 1;\n" * 20_000 + "```\n", "\u65e5" * 50_000]
 )
 def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
-    """Each state costs as much as the whole text."""
     costs = []
 
     def cost(kept: object) -> int:
@@ -169,7 +164,6 @@ def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
 
 
 def test_cut_of_a_long_line_looks_at_no_beginning_of_it_for_structure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is a copy: those of a line of a megabyte would take minutes together."""
     looked: list[str] = []
 
     def look(line: str) -> bool:

@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.model import Document, Memory
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
-from contextasm.upkeep.action import Action
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.apply import apply_actions
-from contextasm.upkeep.archive import parse_archive
-from contextasm.upkeep.memories import plan_memories
-from contextasm.upkeep.prepare import prepare_upkeep
+from contextasm.upkeep.archives.archive import parse_archive
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.memories.planner import plan_memories
+from contextasm.upkeep.plan import prepare_upkeep
 from tests.command import fill, inside
 from tests.upkeep.trees import tree
 from tests.workspaces import law
@@ -101,7 +101,6 @@ def texts_of(root: Path) -> set[str]:
 @law(120)
 @given(st.lists(memory_files(), min_size=1, max_size=3), st.booleans(), st.sampled_from(["--safe", "--all"]))
 def test_nothing_is_lost_and_everything_is_taken_back(files: list[bytes], are_many: bool, which: str) -> None:
-    """Whatever the files hold: status, fields, encodings, comments, secrets, and list items that say the same."""
     contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
     contents["agents/a/memories/2025-05-05.md"] = "- [task] In a dated file\n"
     if are_many:
@@ -128,7 +127,6 @@ def changes_of(root: Path) -> list[Action]:
 @law(80)
 @given(st.lists(memory_files(), min_size=1, max_size=2))
 def test_one_plan_leaves_nothing_to_do(files: list[bytes]) -> None:
-    """Each memory is part of one action, so all of them can be done at once, and none calls for another one."""
     contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
     contents["agents/a/memories/many.md"] = "".join(f"- {text} {{created=2026-03-01}}\n" for text in FILLERS)
     day = date(2026, 3, 14)

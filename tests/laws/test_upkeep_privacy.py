@@ -47,7 +47,6 @@ def memory_files(draw: st.DrawFn) -> str:
 def test_nothing_private_or_excluded_is_shown_for_having_been_tidied(
     texts: list[str], compress: bool, which: str
 ) -> None:
-    """By no shared context, by no shared search in archives, and by no context that excludes the logs."""
     logs = {f"agents/a/daily/2025-03-1{day}-night.md": f"- The {MARK} lamp\n" for day in range(2)}
     logs |= {"agents/a/daily/2025-03-12.md": f"- The green lamp\n- {MARK} {{private=true}}\n"}
     settings = f"profile: p.yaml\nupkeep:\n  logs: {{compress: {str(compress).lower()}}}\n"
@@ -80,7 +79,6 @@ DIARY = "{id: diary, heading: Diary, source: document, path: 'agents/{agent}/mem
 @pytest.mark.parametrize("settings", ["profile: p.yaml\n", "outputs:\n  - {file: out.md, profile: p.yaml}\n"])
 @pytest.mark.parametrize("copy", [False, True])
 def test_a_file_of_a_private_layer_is_merged_with_no_public_one(tmp_path: Path, settings: str, copy: bool) -> None:
-    """Nor is a copy of it: nothing of it moves into another file, and no reason quotes it."""
     hidden = f"- The {MARK} lamp is green and stands at the harbor {{key=lamp importance=0.9 tags=sea}}\n"
     root = fill(tmp_path, {
         **SMALL,

@@ -31,7 +31,6 @@ def ranked(
 
 
 def test_row_94_priority_is_the_sum_of_four_weighted_parts() -> None:
-    """.4 relevance, .2 recency, .25 credibility, .15 coherence, to 1e-9."""
     fragments = [
         fragment("a", "the pier lamp burns", 0.5),
         fragment("b", "the pier net tears", 0.25),
@@ -46,7 +45,6 @@ def test_row_94_priority_is_the_sum_of_four_weighted_parts() -> None:
 
 
 def test_row_94_overrides_must_add_up_to_one(tmp_path: Path) -> None:
-    """And name parts that there are."""
     layers = "layers:\n  - {{id: L4, weights: {{similarity: 0.4, recency: 0.2, credibility: 0.25, {0}: {1}}}}}\n"
     root = fill(tmp_path, {"ctxasm.yaml": layers.format("coherence", 0.15)})
     assert inside("build", "--date", "2025-03-14", cwd=root).code == 0
@@ -57,20 +55,17 @@ def test_row_94_overrides_must_add_up_to_one(tmp_path: Path) -> None:
 
 
 def test_the_fragment_that_shares_most_words_with_the_others_has_one() -> None:
-    """The others have a share of its mean."""
     parts = ranked([fragment("a", "pier lamp"), fragment("b", "pier fog"), fragment("c", "lamp net")])
     assert {name: each["coherence"] for name, each in parts.items()} == {"a": 1, "b": 0.5, "c": 0.5}
 
 
 def test_an_only_candidate_has_one_and_fragments_without_common_words_have_none() -> None:
-    """Where nothing can be compared, nothing speaks against it."""
     assert ranked([fragment("a", "pier")])["a"]["coherence"] == 1
     parts = ranked([fragment("a", "pier"), fragment("b", "lamp")])
     assert {each["coherence"] for each in parts.values()} == {0}
 
 
 def test_what_is_excluded_or_unscored_takes_no_part() -> None:
-    """It has no coherence, and nothing is compared with it."""
     excluded = fragment("x", "pier lamp fog").exclude(Reason("no-match"))
     unscored = fragment("y", "pier lamp fog")._replace(score=())
     parts = ranked([fragment("a", "pier"), fragment("b", "lamp"), excluded, unscored])
@@ -80,7 +75,6 @@ def test_what_is_excluded_or_unscored_takes_no_part() -> None:
 
 
 def test_a_layer_that_does_not_weigh_it_has_scores_as_before() -> None:
-    """No part is added."""
     parts = ranked([fragment("a", "pier"), fragment("b", "pier")], (("similarity", 1.0),))
     assert parts["a"] == {"similarity": 1, "recency": 0.25, "credibility": 0.75, "total": 1}
 
@@ -90,7 +84,6 @@ def test_a_layer_that_does_not_weigh_it_has_scores_as_before() -> None:
     seed=st.randoms(use_true_random=False),
 )
 def test_coherence_is_a_share_and_depends_on_no_order(texts: list[str], seed: object) -> None:
-    """Also of more candidates than are compared."""
     fragments = [fragment(str(number), text, number / 100) for number, text in enumerate(texts)]
     parts = ranked(fragments)
     assert all(0 <= each["coherence"] <= 1 for each in parts.values())

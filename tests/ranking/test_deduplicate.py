@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Build, Context, Layer, Profile
 from contextasm.pipeline import assemble
 from contextasm.rendering.tables import decision_table
@@ -52,7 +52,6 @@ def outcomes(context: Context) -> dict[str, str]:
 
 
 def test_surest_copy_stays_whatever_its_layer() -> None:
-    """The first layer's won, though it was less sure."""
     files: dict[str, Content] = {
         "high/a.md": "- Less {id=less confidence=0.5 dedup=x}\n",
         "low/b.md": "- Sure {id=sure confidence=0.95 dedup=x}\n",
@@ -63,7 +62,6 @@ def test_surest_copy_stays_whatever_its_layer() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("decisions", "conventions"), ("conventions", "decisions")])
 def test_brief_of_the_brain_shows_the_surer_of_two_twins_alone(one: str, other: str) -> None:
-    """`In Brief` showed both, and the tiers the less sure one."""
     files: dict[str, Content] = {
         "PROJECT.md": "P\n",
         "memories/m.md": f"- Sure {{key=root/{one} confidence=0.95 dedup=a}}\n"
@@ -74,7 +72,6 @@ def test_brief_of_the_brain_shows_the_surer_of_two_twins_alone(one: str, other: 
 
 
 def test_required_copy_stays_beside_a_surer_one() -> None:
-    """It is always shown; the surer copy would be shown twice."""
     files: dict[str, Content] = {
         "high/a.md": "- Same {id=sure confidence=1}\n",
         "low/b.md": "- Same {id=required confidence=0.1}\n",
@@ -84,7 +81,6 @@ def test_required_copy_stays_beside_a_surer_one() -> None:
 
 
 def test_near_copy_that_is_surer_stays() -> None:
-    """By similarity as by hint."""
     files: dict[str, Content] = {
         "high/a.md": "- The ferry leaves the old harbour every morning at dawn {id=less confidence=0.2}\n",
         "low/b.md": "- The ferry leaves the old harbor every morning at dawn {id=sure confidence=0.9}\n",
@@ -97,7 +93,6 @@ def test_near_copy_that_is_surer_stays() -> None:
 
 
 def test_paragraph_that_stands_in_a_text_and_a_memory_shows_once() -> None:
-    """Only whole fragments were compared."""
     files: dict[str, Content] = {"rules.md": f"# Rules\n\n{OTHER}\n\n{RULE}\n", "notes/m.md": f"- {RULE} {{id=m}}\n"}
     context = build(files, profile(text("rules"), memories("notes")))
     assert context.text.count(RULE) == 1
@@ -105,7 +100,6 @@ def test_paragraph_that_stands_in_a_text_and_a_memory_shows_once() -> None:
 
 
 def test_text_is_shown_without_its_paragraph_that_stands_elsewhere() -> None:
-    """And without a marker: nothing of it is missing."""
     files: dict[str, Content] = {
         "first.md": f"{RULE}\n\n{OTHER}\n",
         "second.md": f"# Second\n\nBefore it stands this.\n\n{RULE}\n\nAfter it stands that.\n",
@@ -121,7 +115,6 @@ def test_text_is_shown_without_its_paragraph_that_stands_elsewhere() -> None:
 
 
 def test_heading_goes_with_its_only_paragraph() -> None:
-    """A heading over nothing says nothing."""
     files: dict[str, Content] = {
         "first.md": f"{RULE}\n\n{OTHER}\n",
         "second.md": f"## Releases\n\n{RULE}\n\n## Boats\n\nThey are blue.\n",
@@ -132,7 +125,6 @@ def test_heading_goes_with_its_only_paragraph() -> None:
 
 
 def test_text_all_of_whose_paragraphs_stand_elsewhere_is_left_out_whole() -> None:
-    """With its title."""
     files: dict[str, Content] = {"first.md": f"{RULE}\n\n{OTHER}\n", "second.md": f"# Title\n\n{RULE}\n"}
     assert outcomes(build(files, profile(text("first"), text("second")))) == {
         "first.md": "included",
@@ -144,13 +136,11 @@ def test_text_all_of_whose_paragraphs_stand_elsewhere_is_left_out_whole() -> Non
     "part", ["- Every release is tagged.\n- The gates open at six.", "```\nmake release now\n```", "Short."]
 )
 def test_list_items_code_and_a_few_words_are_never_taken_out_of_a_text(part: str) -> None:
-    """They are parts of something."""
     files: dict[str, Content] = {"first.md": f"{part}\n\n{OTHER}\n", "second.md": f"Another text.\n\n{part}\n"}
     assert build(files, profile(text("first"), text("second"))).text.count(part) == 2
 
 
 def test_profile_that_merges_nothing_shows_every_copy() -> None:
-    """`default` merges nothing across layers."""
     files: dict[str, Content] = {"first.md": f"{RULE}\n\n{OTHER}\n", "second.md": f"{RULE}\n"}
     assert build(files, profile(text("first"), text("second"), merge=())).text.count(RULE) == 2
     assert load_profile("default", "", Path()).merge == ()
@@ -166,7 +156,6 @@ TWINS: dict[str, Content] = {
 
 
 def test_copy_without_room_is_replaced_by_the_next_one() -> None:
-    """Both were missing: one for its layer's limit, one for its twin."""
     layers = memories("high", max_tokens=5), memories("low"), memories("third")
     context = build(TWINS, profile(*layers))
     assert outcomes(context) == {"sure": "dropped", "less": "included", "least": "merged"}
@@ -175,14 +164,12 @@ def test_copy_without_room_is_replaced_by_the_next_one() -> None:
 
 
 def test_copy_beyond_the_top_is_replaced_by_the_next_one() -> None:
-    """`top` leaves it out after duplicates were merged."""
     files = TWINS | {"high/new.md": "- Newer {id=new created=2025-03-13}\n"}
     context = build(files, profile(memories("high", top=1), memories("low"), memories("third")))
     assert outcomes(context) == {"new": "included", "sure": "excluded", "less": "included", "least": "merged"}
 
 
 def test_paragraph_that_is_cut_away_is_shown_elsewhere() -> None:
-    """The memory was merged into a line that nobody saw."""
     files: dict[str, Content] = {"rules.md": f"{OTHER}\n\n{RULE}\n", "notes/m.md": f"- {RULE} {{id=m}}\n"}
     context = build(files, profile(text("rules", max_tokens=20), memories("notes")))
     assert outcomes(context) == {"rules.md": "truncated", "m": "included"}
@@ -192,7 +179,6 @@ def test_paragraph_that_is_cut_away_is_shown_elsewhere() -> None:
 
 
 def test_explain_names_the_twin_on_both_sides() -> None:
-    """The copy that was shown said nothing of those it stands for."""
     context = build(TWINS, profile(memories("high"), memories("low"), memories("third")))
     _, rows, _ = decision_table(context.decisions, every=True)
     words = {row[4]: row[5] for row in rows}
@@ -201,7 +187,6 @@ def test_explain_names_the_twin_on_both_sides() -> None:
 
 
 def test_twin_in_a_paragraph_is_named_with_its_line() -> None:
-    """A file may be long."""
     files: dict[str, Content] = {"rules.md": f"{OTHER}\n\n{RULE}\n", "notes/m.md": f"- {RULE} {{id=m}}\n"}
     _, rows, _ = decision_table(build(files, profile(text("rules"), memories("notes"))).decisions, every=True)
     words = {row[4]: row[5] for row in rows}

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import (
     Build,
     Conflicts,
@@ -69,7 +69,6 @@ TWO = (memories("high"), memories("low"))
 
 
 def test_row_83_same_text_of_two_sources_shows_once_in_the_higher_layer_and_both_are_named() -> None:
-    """Whatever its type, its case and its blanks."""
     files: dict[str, Content] = {
         "high/a.md": "- [fact] The harbour closes in winter {id=h}\n",
         "low/b.md": "- [note] The harbour  closes in Winter {id=l}\n",
@@ -82,7 +81,6 @@ def test_row_83_same_text_of_two_sources_shows_once_in_the_higher_layer_and_both
 
 
 def test_row_113_items_with_one_hint_show_once_and_the_best_ranked_wins() -> None:
-    """In the higher layer, whatever the text."""
     files: dict[str, Content] = {
         "high/a.md": "- [fact] Use tabs {id=h dedup=style created=2025-03-01}\n- [fact] Tabs it {id=n dedup=style}\n",
         "low/b.md": "- [fact] We agreed on tabs {id=l dedup=style}\n",
@@ -104,7 +102,6 @@ LONG = "The ferry leaves the old harbour every morning from pier {} when the wea
     ],
 )
 def test_near_duplicates_are_merged_unless_they_differ_in_a_number_or_a_negation(other: str, outcome: str) -> None:
-    """One figure or one small word can be all that matters."""
     files: dict[str, Content] = {
         "high/a.md": f"- [fact] {LONG.format(4)} {{id=h}}\n",
         "low/b.md": f"- [fact] {other} {{id=l}}\n",
@@ -114,7 +111,6 @@ def test_near_duplicates_are_merged_unless_they_differ_in_a_number_or_a_negation
 
 
 def test_texts_with_one_hint_and_different_numbers_are_never_merged() -> None:
-    """They may contradict each other."""
     files: dict[str, Content] = {
         "high/a.md": "- [fact] Keep 3 copies {id=h dedup=copies}\n- [fact] Keep 5 copies {id=o dedup=copies}\n"
     }
@@ -122,14 +118,12 @@ def test_texts_with_one_hint_and_different_numbers_are_never_merged() -> None:
 
 
 def test_what_is_merged_takes_no_place_among_the_topmost() -> None:
-    """Five are five different ones."""
     lines = [f"- [fact] {text} {{id=m{n} created=2025-03-{14 - n:02}}}" for n, text in enumerate(["One", "One", "Two"])]
     context = build({"high/a.md": "\n".join(lines)}, profile(memories("high", top=2), merge=("content",)))
     assert outcomes(context) == {"m0": "included", "m1": "merged", "m2": "included"}
 
 
 def test_nothing_of_a_required_layer_is_merged_away() -> None:
-    """What comes after it is."""
     files: dict[str, Content] = {"high/a.md": "- [fact] Same {id=h}\n", "low/b.md": "- [fact] Same {id=l}\n"}
     own = profile(memories("high"), memories("low", required=True), merge=("content",))
     assert outcomes(build(files, own)) == {"h": "merged", "l": "included"}
@@ -149,7 +143,6 @@ def settling(severity: float, precedence: Sequence[str] = (), **more: Any) -> Pr
 
 
 def test_row_98_no_conflict_is_merged_a_minor_one_settled_and_a_major_one_flagged() -> None:
-    """By the severity of the table: from 0.3 on it is major."""
     same = {**CLAIMS, "low/b.md": "- [preference] answers are short {id=l key=length}\n"}
     assert outcomes(build(same, settling(0.9, merge=("content",)))) == {"h": "included", "l": "merged"}
     minor = build(CLAIMS, settling(0.29))
@@ -163,14 +156,12 @@ def test_row_98_no_conflict_is_merged_a_minor_one_settled_and_a_major_one_flagge
 
 
 def test_row_99_the_configured_order_decides_minor_conflicts() -> None:
-    """Layers that it does not name come last."""
     assert outcomes(build(CLAIMS, settling(0.1, ["low", "high"]))) == {"h": "excluded", "l": "included"}
     assert outcomes(build(CLAIMS, settling(0.1, ["low"]))) == {"h": "excluded", "l": "included"}
     assert outcomes(build(CLAIMS, settling(0.1, ["high"]))) == {"h": "included", "l": "excluded"}
 
 
 def test_person_settles_a_conflict_by_naming_what_to_prefer() -> None:
-    """Then there is nothing left to flag."""
     context = build(CLAIMS, settling(0.9), prefer=("l",))
     assert outcomes(context) == {"h": "excluded", "l": "included"}
     assert codes(context) == []
@@ -179,7 +170,6 @@ def test_person_settles_a_conflict_by_naming_what_to_prefer() -> None:
 
 
 def test_profile_without_conflicts_settles_none() -> None:
-    """Many memories of one key are nothing unusual."""
     assert set(outcomes(build(CLAIMS, profile(*TWO))).values()) == {"included"}
 
 
@@ -187,7 +177,6 @@ def test_profile_without_conflicts_settles_none() -> None:
 
 
 def test_row_95_below_the_least_score_nothing_shows_and_an_empty_layer_warns() -> None:
-    """At it, it does."""
     files: dict[str, Content] = {
         "high/a.md": "- [fact] Sure {id=s confidence=0.8}\n- [fact] Unsure {id=u confidence=0.3}\n"
     }
@@ -241,7 +230,6 @@ ALL = profile(
     ],
 )
 def test_row_55_each_filter_removes_exactly_what_it_names(filters: Filters, gone: set[str]) -> None:
-    """And nothing else."""
     words = {"Old", "New", "disk full", "a.py", "Harbor", "Luna"}
     assert {word for word in words if word in build(FILTERED, ALL).text} == words
     text = build(FILTERED, ALL, filters=filters).text
@@ -249,7 +237,6 @@ def test_row_55_each_filter_removes_exactly_what_it_names(filters: Filters, gone
 
 
 def test_no_filter_removes_what_is_required() -> None:
-    """Its layer says that it is always shown."""
     own = profile(memories("high", required=True))
     assert outcomes(build(FILTERED, own, filters=Filters(exclude=("high/*",)))) == {
         "old": "included",
@@ -258,7 +245,6 @@ def test_no_filter_removes_what_is_required() -> None:
 
 
 def test_filters_are_flags_of_the_command(tmp_path: Path) -> None:
-    """And a wrong date is refused."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [note] Gone {id=x}\n- [note] Here {created=2025-03-10}\n"})
     done = inside("build", "-q", "--date", "2025-03-14", "--exclude", "x", "--since", "2025-03-01", cwd=root)
     assert "Here" in done.out
@@ -270,7 +256,6 @@ def test_filters_are_flags_of_the_command(tmp_path: Path) -> None:
 
 
 def test_row_104_coverage_quality_and_coherence_are_between_0_and_1() -> None:
-    """Coverage is 1 where all sources answered."""
     files: dict[str, Content] = {
         "high/a.md": "- [fact] One harbour {confidence=0.8}\n- [fact] Two harbours {confidence=0.4}\n"
     }
@@ -302,7 +287,6 @@ class Slow(Files):
 
 
 def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
-    """The late layer is a problem, and coverage tells of it; nobody waits for it."""
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = Slow(files, "low", 5)
     context = assemble(
@@ -323,7 +307,6 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
 
 
 def test_row_103_each_code_has_its_result() -> None:
-    """A late source leaves a part, a budget too small leaves what is required; either way something is emitted."""
     files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
     slow = assemble(
         Build(
@@ -342,7 +325,6 @@ def test_row_103_each_code_has_its_result() -> None:
 
 
 def test_with_time_enough_a_deadline_changes_nothing() -> None:
-    """Byte for byte."""
     asked = request(agent="", team="")
     assert assemble(
         Build(Files(FILTERED), ALL, asked, ESTIMATE, parse_yaml=load_yaml, run_sources=run_until_deadline(60))
@@ -350,7 +332,6 @@ def test_with_time_enough_a_deadline_changes_nothing() -> None:
 
 
 def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None:
-    """It is asked once the other's time is over."""
     late = Layer(
         "T",
         ("Things",),
@@ -381,8 +362,6 @@ def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None
 
 
 def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
-    """No thread swallows it."""
-
     def fails() -> RetrievalResult:
         raise ContextasmError("here", "is wrong", "put it right")
 
@@ -404,7 +383,6 @@ main()
 
 
 def test_deadline_103_late_source_is_a_warning_and_the_process_ends(tmp_path: Path) -> None:
-    """Long before the source does: the process of a test may take half a minute, the source takes one."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [note] A memory\n"})
     done = python(SLEEPING, "build", "-w", str(root), "--deadline", "300")
     assert done.code == 0
@@ -415,7 +393,6 @@ def test_deadline_103_late_source_is_a_warning_and_the_process_ends(tmp_path: Pa
 
 
 def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
-    """It would cost time, and order."""
     fill(tmp_path, dict(SMALL))
     script = "import sys, os; os._exit = lambda code: print('contextasm.retrieval.deadline' in sys.modules); "
     done = python(script + "from contextasm.__main__ import main; main()", "build", "-q", "-w", str(tmp_path))
@@ -441,7 +418,6 @@ def settled(front: str, *, profile: Profile = MEMORY, **asked: Any) -> Context:
 
 
 def test_row_99_precedence_settles_a_key_of_a_page_and_a_memory_in_the_shipped_profile() -> None:
-    """The page's `key:` was ignored, so only one layer held claims and the order of layers decided nothing."""
     context = settled("key: answers/length\ntype: preference\n")
     assert outcomes(context)["m"] == "excluded"
     assert "included" in outcomes(context).values()
@@ -454,7 +430,6 @@ def test_row_99_precedence_settles_a_key_of_a_page_and_a_memory_in_the_shipped_p
 
 
 def test_sections_of_one_page_do_not_contradict_each_other() -> None:
-    """They say one thing of the key together."""
     files: dict[str, Content] = {
         "knowledge/answers.md": "---\nkey: a\n---\n# Answers\n\nAnswers are short.\n\n## Why\n\nAnswers tire.\n"
     }
@@ -463,7 +438,6 @@ def test_sections_of_one_page_do_not_contradict_each_other() -> None:
 
 @pytest.mark.parametrize("name", ["knowledge/answers.md", "m"])
 def test_preferred_id_may_be_that_of_a_page(name: str) -> None:
-    """All of its sections win."""
     shown = {
         fragment
         for fragment, outcome in outcomes(settled("key: answers/length\n", prefer=(name,))).items()
@@ -474,7 +448,6 @@ def test_preferred_id_may_be_that_of_a_page(name: str) -> None:
 
 
 def test_row_98_preferred_id_that_no_fragment_has_is_a_problem() -> None:
-    """It was passed over in silence."""
     context = build(CLAIMS, settling(0.9), prefer=("x1",))
     assert [problem.code for problem in context.problems if problem.path == "--prefer x1"] == ["no-effect"]
     (problem,) = build(CLAIMS, profile(*TWO), prefer=("l",)).problems
@@ -483,7 +456,6 @@ def test_row_98_preferred_id_that_no_fragment_has_is_a_problem() -> None:
 
 
 def test_row_103_context_below_the_least_coherence_has_a_problem() -> None:
-    """`coherence` was a figure in JSON that no value of it was told of."""
     files: dict[str, Content] = {"high/a.md": "- [fact] Red boats\n- [fact] Blue lamps\n"}
     assert codes(build(files, profile(memories("high", item="- {text}"), min_coherence=0.9))) == ["low-coherence"]
     assert codes(build(files, profile(memories("high", item="- {text}")))) == []
@@ -491,7 +463,6 @@ def test_row_103_context_below_the_least_coherence_has_a_problem() -> None:
 
 
 def test_row_103_failure_of_coherence_leaves_the_plain_concatenation() -> None:
-    """The third of the codes: what is emitted are the same bytes, and the problem says why to doubt them."""
     files: dict[str, Content] = {"high/a.md": "- [fact] Red boats\n- [fact] Blue lamps\n"}
     plain = build(files, profile(memories("high")))
     failed = build(files, profile(memories("high"), min_coherence=0.9))
@@ -500,7 +471,6 @@ def test_row_103_failure_of_coherence_leaves_the_plain_concatenation() -> None:
 
 
 def test_row_118_strategy_of_pack_that_needs_no_name_has_one(tmp_path: Path) -> None:
-    """`--strategy relevant` was refused."""
     root = fill(tmp_path, {"PROJECT.md": "P\n", "memories/m.md": "- [fact] The gate {key=root/stack}\n"})
     plain = inside("build", "-q", "-p", "pack", "--topic", "gate", cwd=root)
     named = inside("build", "-q", "-p", "pack", "--topic", "gate", "--strategy", "relevant", cwd=root)

@@ -47,12 +47,10 @@ def entering(scores: Sequence[Score], top: int, pinned: Sequence[int] = ()) -> l
     ],
 )
 def test_importance_decides_within_reach_alone(others: list[tuple[float, float]], expected: list[int]) -> None:
-    """From seven tenths of the best match on."""
     assert entering([scored(BEST, 0.0), *(scored(*other) for other in others)], top=1) == expected
 
 
 def test_the_most_similar_are_within_reach() -> None:
-    """As many as are shown, and all that are as similar as the last of them."""
     scores = [scored(BEST, 0.0), scored(0.1, 0.2), scored(0.1, 1.0), scored(0.01, 1.0)]
     assert entering(scores, top=2) == [2, 0]
     assert entering(scores, top=3) == [2, 0, 1]
@@ -60,7 +58,6 @@ def test_the_most_similar_are_within_reach() -> None:
 
 
 def test_matches_out_of_reach_are_numbered_after_all_others() -> None:
-    """So that their reason is true: no fragment of a lower rank is shown."""
     layer = Layer("L5", ranking=Ranking("best", (("similarity", 0.5), ("importance", 0.5)), top=1))
     pairs = [scored(BEST, 0.0), scored(OUT_OF_REACH, 1.0), scored(0.9, 0.0)]
     fragments = [
@@ -76,13 +73,11 @@ def test_matches_out_of_reach_are_numbered_after_all_others() -> None:
 
 
 def test_what_has_no_similarity_is_in_reach() -> None:
-    """Fragments of a source without a search, and pinned memories that do not match."""
     assert entering([(("importance", 0.1),), (("importance", 0.9),)], top=1) == [1]
     assert entering([scored(BEST, 0.0), scored(0.1, 1.0), ()], top=1, pinned=[2]) == [0, 2]
 
 
 def test_least_similarity_of_few_matches_is_none() -> None:
-    """All of them are candidates."""
     assert least_similarity([1.0, 0.1], top=3) == 0
     assert least_similarity([], top=3) == 0
     assert least_similarity([1.0, 0.1, 0.2], top=2) == 0.2

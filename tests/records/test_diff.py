@@ -17,7 +17,7 @@ import contextasm
 from contextasm.model import Context, Document, Problem, Profile
 from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git import GitWorkspace
+from contextasm.workspace.git.revision import GitWorkspace
 from tests.command import LUNA, clean, fill, inside, refused
 from tests.workspace.test_folder import PATTERNS, trees
 from tests.workspaces import Content, budgets, build, law, profiles, workspaces, write
@@ -86,7 +86,6 @@ def side(context: Context) -> Side:
 def test_difference_accounts_for_every_token(
     files: Mapping[str, Content], other: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
-    """What is shown after is what was shown before, with every row applied; equal sides have no row."""
     one, two = build(files, profile, budget=budget), build(other, profile, budget=budget)
     difference = compare_contexts(side(one), side(two))
     told = sum(each.tokens[1] - each.tokens[0] for each in difference.shifts if each.before or each.after)
@@ -106,7 +105,6 @@ def edit(root: Path, name: str, text: str) -> None:
 
 
 def test_revision_against_the_workspace(root: Path) -> None:
-    """Edited, gone and new; a memory by its id, a file by its path."""
     assert rows(root, "HEAD") == []
     edit(root, KNOWLEDGE, "Known better.\n")
     edit(root, MEMORIES, "- [fact] two {id=m2}\n- [fact] three {id=m3}\n")
@@ -115,7 +113,6 @@ def test_revision_against_the_workspace(root: Path) -> None:
 
 
 def test_revision_against_a_revision(root: Path) -> None:
-    """Whatever the workspace holds."""
     edit(root, KNOWLEDGE, "Known better.\n")
     git(root, "commit", "-q", "-a", "-m", "two")
     edit(root, KNOWLEDGE, "Not committed.\n")
@@ -125,7 +122,6 @@ def test_revision_against_a_revision(root: Path) -> None:
 
 
 def test_settings_and_profile_of_a_revision_are_its_own(root: Path) -> None:
-    """`ctxasm.yaml` and the profile that it names."""
     edit(root, "ctxasm.yaml", "date: 2025-03-14\nprofile: own.yaml\nbudget: 5k\n")
     edit(root, "own.yaml", "extends: default\nlayers:\n  - {id: L7, heading: Old Heading}\n")
     git(root, "add", "-A")
@@ -138,8 +134,6 @@ def test_settings_and_profile_of_a_revision_are_its_own(root: Path) -> None:
 
 
 def test_nothing_is_checked_out_or_written(root: Path) -> None:
-    """Neither in the workspace nor in the repository."""
-
     def state() -> dict[str, int]:
         return {str(path): path.lstat().st_mtime_ns for path in root.parent.rglob("*")}
 
@@ -149,13 +143,11 @@ def test_nothing_is_checked_out_or_written(root: Path) -> None:
 
 
 def test_git_of_a_hook_is_not_mistaken_for_the_workspaces(root: Path, tmp_path: Path) -> None:
-    """In a hook GIT_DIR is set, and may be of another repository."""
     env = {**GIT, "GIT_DIR": str(tmp_path / "nowhere"), "GIT_INDEX_FILE": "x", "PATH": os.environ["PATH"]}
     assert inside("diff", "HEAD", "-w", root, env=env).code == 0
 
 
 def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
-    """As on the disk: inside they are followed."""
     (root / "agents/a/daily/2025-03-12.md").symlink_to("../../../../outside.md")
     (root / "agents/a/daily/2025-03-11.md").symlink_to("/etc/passwd")
     (root / "agents/a/daily/2025-03-10.md").symlink_to("../KNOWLEDGE.md")
@@ -183,7 +175,6 @@ def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
 def test_revision_lists_and_reads_what_the_folder_does(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, bytes]
 ) -> None:
-    """Hidden names, brackets, blanks and other scripts included."""
     folders = {path.rpartition("/")[0] for path in tree}
     tree = {path: data for path, data in tree.items() if not any(f"{each}/".startswith(f"{path}/") for each in folders)}
     root = tmp_path_factory.mktemp("tree")
@@ -202,7 +193,6 @@ def test_revision_lists_and_reads_what_the_folder_does(
 
 
 def test_folder_of_links_lists_as_on_the_disk(root: Path) -> None:
-    """A link to a folder inside is followed, one that leads out is listed in its files' stead."""
     (root / "agents/b").symlink_to("a")
     (root / "agents/c").symlink_to("../..")
     (root / "loop").symlink_to("loop")
@@ -221,7 +211,6 @@ def test_folder_of_links_lists_as_on_the_disk(root: Path) -> None:
 
 
 def test_days_against_each_other(root: Path) -> None:
-    """A log leaves its window, another one is no longer of the future; each with the reason."""
     done = inside("diff", "-w", root, "2025-03-13", "2025-03-21")
     assert done.code == 0
     assert "8 days old, and 7 are shown" in done.out
@@ -231,7 +220,6 @@ def test_days_against_each_other(root: Path) -> None:
 
 
 def test_budgets_against_each_other() -> None:
-    """What a small one cuts or leaves out a large one shows; the reverse is the mirror image."""
     done = inside("diff", *LUNA, "@2k", "@8k", "--json")
     there = json.loads(done.out)
     back = json.loads(inside("diff", *LUNA, "@8k", "@2k", "--json").out)
@@ -244,7 +232,6 @@ def test_budgets_against_each_other() -> None:
 
 
 def test_memory_that_another_layer_shows_has_moved(root: Path) -> None:
-    """From the agent's to the team's, under the same id."""
     fill(root, {"teams/t/GOALS.md": "Win.\n", "teams/t/memories/x.md": "- [fact] three {id=m3}\n"})
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "two")
@@ -264,7 +251,6 @@ def recorded(root: Path, *words: str) -> str:
 
 
 def test_record_against_the_workspace_asks_as_the_record_did(root: Path) -> None:
-    """Its agent, budget and limits, where no flag says otherwise."""
     fill(root, {"agents/b/IDENTITY.md": "I am b.\n", "agents/b/INSTRUCTIONS.md": "Do.\n"}, base={})
     name = recorded(root, "-a", "b", "-b", "3k", "--layer", "L5=7", "--date", "2025-03-10")
     found = differ(root, name)
@@ -277,7 +263,6 @@ def test_record_against_the_workspace_asks_as_the_record_did(root: Path) -> None
 
 
 def test_record_against_a_record_needs_no_workspace(root: Path, tmp_path: Path) -> None:
-    """Both say all that there is to compare."""
     names = [recorded(root), recorded(root, "--layer", "L7=0")]
     other = tmp_path / "other"
     (root / ".ctxasm").rename(other)
@@ -289,20 +274,17 @@ def test_record_against_a_record_needs_no_workspace(root: Path, tmp_path: Path) 
 
 
 def test_file_edited_where_nothing_of_it_is_shown_is_no_change(root: Path) -> None:
-    """A blank line at its end."""
     edit(root, KNOWLEDGE, "Known.\n\n")
     assert rows(root, "HEAD") == []
 
 
 def test_memory_edited_under_its_own_id_is_told_of(root: Path) -> None:
-    """Even where it has as many tokens as before."""
     edit(root, MEMORIES, FILES[MEMORIES].replace("one", "uno"))
     [change] = differ(root, "HEAD")["changes"]
     assert (change["kind"], change["layer_after"]) == ("changed", "L5")
 
 
 def test_text_shows_the_lines_that_differ(root: Path) -> None:
-    """As `diff -u` does; nothing where there are none."""
     edit(root, KNOWLEDGE, "Known better.\n")
     lines = inside("diff", "-w", root, "HEAD", "--text").out.splitlines()
     assert lines[:2] == ["--- HEAD", "+++ now"]
@@ -321,12 +303,10 @@ REFUSED: Sequence[tuple[str, str]] = (
 
 @pytest.mark.parametrize(("name", "words"), REFUSED)
 def test_side_that_is_none_is_refused(root: Path, name: str, words: str) -> None:
-    """In one line."""
     refused(inside("diff", "-w", root, name), words)
 
 
 def test_fault_of_a_revision_names_it(root: Path) -> None:
-    """Not the workspace, where it may be put right already."""
     edit(root, "ctxasm.yaml", "colour: red\n")
     git(root, "commit", "-q", "-a", "-m", "two")
     edit(root, "ctxasm.yaml", "date: 2025-03-14\n")
@@ -334,7 +314,6 @@ def test_fault_of_a_revision_names_it(root: Path) -> None:
 
 
 def test_no_repository_is_one_line(tmp_path: Path) -> None:
-    """Nor is git itself needed for anything else."""
     fill(tmp_path, FILES)
     refused(inside("diff", "-w", tmp_path, "HEAD"), "is in no git repository")
     refused(inside("diff", "-w", tmp_path, "HEAD", env={"PATH": str(tmp_path)}), "git: can't be run", "install git")
@@ -342,17 +321,14 @@ def test_no_repository_is_one_line(tmp_path: Path) -> None:
 
 
 def test_file_with_the_name_of_a_branch_is_no_record(root: Path) -> None:
-    """A record's file ends in `.json`."""
     (root / "main").write_text("not a record")
     assert inside("diff", "main", cwd=root).code == 0
 
 
 def test_what_git_complains_of_is_passed_on(root: Path) -> None:
-    """Such as a repository of somebody else, which it does not read."""
     (root.parent / ".git" / "config").write_text("[core\n")
     refused(inside("diff", "-w", root, "HEAD"), "git rev-parse: fatal: bad config")
 
 
 def test_text_and_json_do_not_go_together(root: Path) -> None:
-    """Rather than one of them being forgotten."""
     refused(inside("diff", "-w", root, "HEAD", "--text", "--json"), "--text: does not go with --json")

@@ -16,7 +16,6 @@ FILES = {
 
 
 def test_every_change_is_on_the_page_once(tmp_path: Path) -> None:
-    """With its kind and reason as `diff --json` has them, and the beginning of its text."""
     fill(tmp_path, FILES)
     words = ("diff", "@80", "@16k", "-w", str(tmp_path), "-a", "a")
     inside(*words, "--html", tmp_path / "page.html")
@@ -29,7 +28,6 @@ def test_every_change_is_on_the_page_once(tmp_path: Path) -> None:
 
 
 def test_lines_that_differ_are_lost_or_came(tmp_path: Path) -> None:
-    """Equal texts say so."""
     fill(tmp_path, FILES)
     at = ("-w", str(tmp_path), "-a", "a")
     inside("diff", "@90", "@16k", *at, "--html", tmp_path / "page.html")
@@ -45,7 +43,6 @@ def test_lines_that_differ_are_lost_or_came(tmp_path: Path) -> None:
 
 
 def test_hostile_text_is_inert(tmp_path: Path) -> None:
-    """In the texts of both sides, in memories and in the topic."""
     lines = "".join(f"{text}\n\n" for text in HOSTILE)
     memories = "".join(f"- [fact] {text}\n" for text in HOSTILE)
     fill(tmp_path, {**FILES, "agents/a/KNOWLEDGE.md": lines, "agents/a/memories/m.md": memories})
@@ -58,7 +55,6 @@ def test_hostile_text_is_inert(tmp_path: Path) -> None:
 
 
 def test_large_difference_stays_below_five_megabytes(tmp_path: Path) -> None:
-    """Changes and lines beyond the room of a page are counted, or said to be missing."""
     text = "\"'<>&" * 60
     files = {f"agents/a/daily/2025-03-{day:02}.md": f"{text}\n\n" * 600 for day in range(8, 15)}
     fill(tmp_path, {**FILES, **files, "agents/a/KNOWLEDGE.md": f"{text}\n\n" * 9000})

@@ -78,7 +78,6 @@ OPTIONS: Sequence[tuple[str, ...]] = (
 
 @pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
 def test_other_side_of_a_record_is_built_with_its_options(root: Path, words: tuple[str, ...]) -> None:
-    """Most of them were forgotten: what they had left out seemed to enter."""
     team = () if {"memory", "query"} & {*words} else ("-t", "t")
     built = inside("build", "-q", "-w", root, *team, *words)
     if built.code:
@@ -87,14 +86,12 @@ def test_other_side_of_a_record_is_built_with_its_options(root: Path, words: tup
 
 
 def test_options_given_to_diff_count_more_than_those_of_the_record(root: Path) -> None:
-    """As every option counts more than what it replaces."""
     record = recorded(root, "-t", "t", "--exclude", GOALS)
     [change] = changes(record, "--exclude", KNOWLEDGE)[:1]
     assert (change["kind"], change["path"]) == ("entered", GOALS)
 
 
 def test_record_of_a_profile_file_is_compared_from_any_folder(root: Path, tmp_path: Path) -> None:
-    """`prof.yaml: No such file`, though the record holds the whole profile."""
     (tmp_path / "prof.yaml").write_text("extends: default\nlayers:\n  - {id: L7, heading: Known Things}\n")
     assert inside("build", "-q", "-w", root, "-p", "./prof.yaml", "--record", cwd=tmp_path).code == 0
     [record] = records(root)
@@ -114,7 +111,6 @@ def test_record_of_a_profile_file_is_compared_from_any_folder(root: Path, tmp_pa
     ],
 )
 def test_replay_names_a_changed_rule_setting_or_profile(root: Path, path: str, text: str, kind: str) -> None:
-    """It said `same` without a word, though a build gives something else now."""
     (root / "profiles").mkdir()
     (root / "profiles" / "mine.yaml").write_text("extends: default\n")
     assert inside("build", "-q", "-w", root, "-p", "profiles/mine.yaml", "--record", cwd=root).code == 0
@@ -127,7 +123,6 @@ def test_replay_names_a_changed_rule_setting_or_profile(root: Path, path: str, t
 
 
 def test_record_lists_settings_rules_and_profiles_with_their_digests(root: Path) -> None:
-    """Every option, too, and the record fits its schema."""
     path = recorded(root, "--var", "phase=beta", "--exclude", f"./{GOALS}", "--deadline", "60000")
     fields = json.loads(path.read_text())
     Draft202012Validator(SCHEMA).validate(fields)
@@ -153,7 +148,6 @@ main()
 
 
 def test_source_that_timed_out_is_replayed_as_timed_out(root: Path) -> None:
-    """The replay found what the build had not, and blamed the version."""
     done = python(SLOW, "build", "-q", "-w", root, "-t", "t", "--deadline", "3000", "--record")
     assert done.code == 0
     [record] = records(root)
@@ -164,7 +158,6 @@ def test_source_that_timed_out_is_replayed_as_timed_out(root: Path) -> None:
 
 
 def test_diff_says_of_a_layer_that_was_late_that_it_was(root: Path) -> None:
-    """What the late layer holds was called new, or gone."""
     python(SLOW, "build", "-q", "-w", root, "--deadline", "3000", "--record")
     inside("build", "-q", "-w", root, "--record")
     late, whole = sorted(records(root), key=lambda path: "source-timeout" not in path.read_text())
@@ -181,7 +174,6 @@ NO_TEAM = SLOW.replace('"L5"', '"L4"')
 
 
 def test_layer_that_is_skipped_for_want_of_a_team_is_not_late(root: Path) -> None:
-    """It searches nothing, however long that takes."""
     done = python(NO_TEAM, "build", "-w", root, "-f", "json", "--deadline", "2000")
     assert (done.code, "source-timeout" in done.err) == (0, False), done.err
     assert json.loads(done.out)["report"]["coverage"] == 1.0
@@ -195,7 +187,6 @@ def signed_again(path: Path, **fields: Any) -> None:
 
 @pytest.mark.parametrize("part", ["sections", "decisions", "allowances", "tokens"])
 def test_record_with_false_content_does_not_replay_as_the_same(root: Path, part: str) -> None:
-    """Only the etag of the text was compared."""
     path = recorded(root)
     record = parse_record(path.read_bytes(), "record")
     false: dict[str, Any] = {
@@ -212,7 +203,6 @@ def test_record_with_false_content_does_not_replay_as_the_same(root: Path, part:
 
 
 def test_record_of_an_unknown_layer_is_still_refused(root: Path) -> None:
-    """The stored profile is checked as ever."""
     path = recorded(root)
     data = json.loads(path.read_bytes())
     data["options"]["colour"] = "red"
@@ -221,7 +211,6 @@ def test_record_of_an_unknown_layer_is_still_refused(root: Path) -> None:
 
 
 def test_scope_decides_after_the_profile_whether_a_team_is_read(root: Path) -> None:
-    """`profile default reads no team`, though it reads one."""
     done = inside("build", "-w", root, "-t", "t", "--scope", "L5")
     assert done.code == 0, done.err
     assert done.out == inside("build", "-w", root, "--scope", "L5", env={"CTXASM_TEAM": "t"}).out
@@ -230,7 +219,6 @@ def test_scope_decides_after_the_profile_whether_a_team_is_read(root: Path) -> N
 
 
 def test_row_87_json_of_one_fragment_holds_its_decision_alone(root: Path) -> None:
-    """It was the whole context around one decision."""
     data = json.loads(inside("explain", "-w", root, "--id", "m1", "--json").out)
     assert {*data} == {"schema", "decisions"}
     assert [(decision["fragment"], decision["outcome"]) for decision in data["decisions"]] == [("m1", "included")]
@@ -244,7 +232,6 @@ flags = st.lists(st.sampled_from(OPTIONS), max_size=5, unique_by=lambda words: w
 def test_law_8_record_of_any_options_replays_and_is_equal_to_its_build(
     drawn: list[tuple[str, ...]], team: bool
 ) -> None:
-    """Whatever was typed: the same bytes again, and no difference to the workspace that did not change."""
     with TemporaryDirectory() as name:
         folder = fill(Path(os.path.realpath(name)), FILES)
         words = [word for option in drawn for word in option] + (["-t", "t"] if team else [])
@@ -274,7 +261,6 @@ embedder:
 def test_answers_of_programs_are_replayed_and_no_program_is_run(
     tmp_path: Path, settings: str, words: tuple[str, ...]
 ) -> None:
-    """The replay asked nobody, and so gave another text."""
     long = " ".join(["A sentence that goes on for a while."] * 12)
     memories = "".join(f"- [note] {long} {number} {{id=m{number}}}\n" for number in range(3))
     root = fill(tmp_path / "ws", {"ctxasm.yaml": settings, "agents/a/memories/a.md": memories})

@@ -18,8 +18,7 @@ from contextasm.pipeline import assemble
 from contextasm.records.json_codec import from_json, to_json
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, make_record, parse_record
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.workspace.recording import RecordingWorkspace
-from contextasm.workspace.snapshot import SnapshotWorkspace, changed_inputs
+from contextasm.workspace.recording import RecordingWorkspace, SnapshotWorkspace, changed_inputs
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
 from tests.workspaces import DEFAULT, Content, Files, budgets, build, law, o200k, profiles, request, workspaces
 
@@ -79,7 +78,6 @@ def etag(root: Path, *words: str) -> str:
 def test_law_8_record_replays_to_the_same_context(
     files: Mapping[str, Content], profile: Profile, budget: int, form: str, exact: bool
 ) -> None:
-    """From the record's bytes and the inputs' bytes alone, decisions and problems included."""
     counter: TokenCounter = o200k() if exact else ESTIMATE
     noted = RecordingWorkspace(Files(files))
     asked = request(budget=budget, format=form, tokenizer=counter.name)
@@ -96,7 +94,6 @@ def test_law_8_record_replays_to_the_same_context(
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "workspace"])
 @pytest.mark.parametrize("form", ["markdown", "xml", "json", "messages"])
 def test_row_86_unchanged_inputs_reproduce_the_bytes(root: Path, form: str, stored: bool) -> None:
-    """In every format, as `build` wrote them."""
     text = inside("build", "-q", "-w", root, "-f", form, "--record", *(["--record-inputs"] if stored else [])).out
     done = inside("replay", *records(root))
     assert (done.code, done.out) == (0, text)
@@ -104,7 +101,6 @@ def test_row_86_unchanged_inputs_reproduce_the_bytes(root: Path, form: str, stor
 
 
 def test_row_86_through_the_real_command(root: Path) -> None:
-    """By the first digits of its id, in the workspace."""
     text = ctxasm("build", "-q", "--record", cwd=root).out
     [path] = records(root)
     assert ctxasm("replay", "-q", path.stem[:6], cwd=root / "agents") == Result(0, text, "")
@@ -135,7 +131,6 @@ def unreadable(path: Path) -> None:
     ],
 )
 def test_row_86_changed_input_is_named(root: Path, name: str, change: Any, kind: str) -> None:
-    """Edited, removed or added; nothing goes to standard output."""
     path = recorded(root)
     change(root / name)
     done = inside("replay", path)
@@ -145,7 +140,6 @@ def test_row_86_changed_input_is_named(root: Path, name: str, change: Any, kind:
 
 
 def test_file_that_was_looked_for_in_vain_is_named_when_it_is_there(root: Path) -> None:
-    """No list tells of it: the layer names the file."""
     (root / KNOWLEDGE).unlink()
     path = recorded(root)
     (root / KNOWLEDGE).write_text("New.\n")
@@ -154,7 +148,6 @@ def test_file_that_was_looked_for_in_vain_is_named_when_it_is_there(root: Path) 
 
 @pytest.mark.parametrize("name", [OLD, "agents/a/daily/2025-01-02.md"])
 def test_change_without_effect_on_the_bytes_is_a_note(root: Path, name: str) -> None:
-    """A log outside the window was listed and never opened, so only a new one is noticed at all."""
     path = recorded(root)
     edited(root / name)
     done = inside("replay", path)
@@ -163,7 +156,6 @@ def test_change_without_effect_on_the_bytes_is_a_note(root: Path, name: str) -> 
 
 
 def test_stored_inputs_are_enough(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The workspace may change or be gone; `.ctxasm/` alone replays."""
     text = inside("build", "-q", "-w", root, "--record-inputs").out
     other = tmp_path_factory.mktemp("other")
     (root / ".ctxasm").rename(other / ".ctxasm")
@@ -172,7 +164,6 @@ def test_stored_inputs_are_enough(root: Path, tmp_path_factory: pytest.TempPathF
 
 
 def test_neither_settings_nor_profile_files_are_read_again(root: Path) -> None:
-    """The record holds what they came to."""
     profile = root / "mine.yaml"
     profile.write_text("extends: default\nlayers:\n  - {id: L7, heading: Known Things}\n")
     text = inside("build", "-q", "-w", root, "-p", profile, "-b", "3k", "--layer", "L5=100", "--record").out
@@ -183,13 +174,11 @@ def test_neither_settings_nor_profile_files_are_read_again(root: Path) -> None:
 
 
 def test_every_field_of_the_profile_is_in_the_record(root: Path) -> None:
-    """So that a later default changes nothing."""
     fields = json.loads(recorded(root).read_text())
     assert [{*layer} for layer in fields["profile"]["layers"]] == [{*Layer._fields}] * len(DEFAULT.layers)
 
 
 def test_record_says_what_was_asked_and_what_was_answered(root: Path) -> None:
-    """Opened, listed, absent, unreadable; every setting with its origin."""
     fields = json.loads(recorded(root, "-b", "9k").read_text())
     Draft202012Validator(SCHEMA).validate(fields)
     inputs = {each["path"]: each["sha256"] for each in fields["inputs"]}
@@ -207,7 +196,6 @@ def test_record_says_what_was_asked_and_what_was_answered(root: Path) -> None:
     "words", [(*LUNA[2:],), (*LUNA[2:], "--topic", "lantern"), (*LUNA[2:], "--tokenizer", "o200k_base", "-b", "2k")]
 )
 def test_records_of_the_sample_fit_their_schema(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """With a topic, with exact counts, with a budget that cuts."""
     files = {path.relative_to(SAMPLE).as_posix(): path.read_bytes() for path in SAMPLE.rglob("*.*") if path.is_file()}
     fill(tmp_path, files, base={})
     path = recorded(tmp_path, *words)
@@ -218,7 +206,6 @@ def test_records_of_the_sample_fit_their_schema(tmp_path: Path, words: tuple[str
 
 
 def test_same_build_writes_the_same_record_once(root: Path) -> None:
-    """Its id is made from what it says; there is no time in it."""
     path = recorded(root)
     data, time = path.read_bytes(), path.stat().st_mtime_ns
     assert inside("build", "-q", "-w", root, "--record").code == 0
@@ -227,7 +214,6 @@ def test_same_build_writes_the_same_record_once(root: Path) -> None:
 
 
 def test_inputs_are_stored_once_however_many_records_name_them(root: Path) -> None:
-    """By their SHA-256."""
     for budget in ("4k", "8k"):
         inside("build", "-w", root, "-b", budget, "--record-inputs")
     stored = [path.name for path in (root / ".ctxasm" / "inputs").iterdir()]
@@ -236,7 +222,6 @@ def test_inputs_are_stored_once_however_many_records_name_them(root: Path) -> No
 
 
 def test_git_is_told_to_leave_the_folder_alone(root: Path) -> None:
-    """Once: what somebody made of it stays."""
     recorded(root)
     ignore = root / ".ctxasm" / ".gitignore"
     assert ignore.read_text() == "*\n"
@@ -246,13 +231,11 @@ def test_git_is_told_to_leave_the_folder_alone(root: Path) -> None:
 
 
 def test_records_are_for_their_owner_alone(root: Path) -> None:
-    """They hold what files may hold that others can't read."""
     recorded(root, "--record-inputs")
     assert {(root / ".ctxasm" / name).stat().st_mode & 0o777 for name in ("records", "inputs")} == {0o700}
 
 
 def test_environment_is_not_recorded(root: Path) -> None:
-    """Only the settings made from it."""
     inside("build", "-w", root, "--record", env={"SECRET_TOKEN": "hunter2", "CTXASM_BUDGET": "7k"})
     text = records(root)[0].read_text()
     assert "hunter2" not in text
@@ -261,19 +244,16 @@ def test_environment_is_not_recorded(root: Path) -> None:
 
 @pytest.mark.parametrize("words", [("--check", "-o", "X.md"), ("--strict",), ()], ids=["check", "strict", "no-record"])
 def test_nothing_is_recorded_where_nothing_is_written(root: Path, words: tuple[str, ...]) -> None:
-    """Nor without being asked to."""
     inside("build", "-w", root, *(["--record"] if words else []), *words, cwd=root)
     assert not (root / ".ctxasm").exists()
 
 
 def test_workspace_that_can_not_be_written_to_is_one_line(root: Path) -> None:
-    """And nothing goes out, as with every error."""
     (root / ".ctxasm").write_text("")
     refused(inside("build", "-q", "-w", root, "--record"), ".ctxasm: can't be made", "make it a folder")
 
 
 def test_link_out_of_the_workspace_is_not_written_through(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A repository may come with one."""
     other = tmp_path_factory.mktemp("other")
     (root / ".ctxasm").mkdir()
     (root / ".ctxasm" / "records").symlink_to(other)
@@ -300,14 +280,12 @@ def damaged(data: bytes) -> bytes:
 )
 @pytest.mark.parametrize("command", ["replay", "explain", "diff"])
 def test_record_that_is_none_is_refused(root: Path, command: str, damage: Any, words: str) -> None:
-    """Which file, what is wrong, what to do."""
     path = recorded(root)
     path.write_bytes(damage(path.read_bytes()))
     refused(inside(command, path), str(path), words)
 
 
 def test_record_that_names_what_is_not_known_is_refused() -> None:
-    """It may come from a later version, whose id is right."""
     noted = RecordingWorkspace(Files({}))
     layers = (DEFAULT.layers[0]._replace(query=DEFAULT.layers[0].query._replace(sources=("crystal-ball",))),)
     profile = DEFAULT._replace(layers=layers)
@@ -317,7 +295,6 @@ def test_record_that_names_what_is_not_known_is_refused() -> None:
 
 
 def test_damaged_stored_input_is_named(root: Path) -> None:
-    """Rather than replayed."""
     path = recorded(root, "--record-inputs")
     [first, *_] = sorted((root / ".ctxasm" / "inputs").iterdir())
     first.write_bytes(b"other")
@@ -325,7 +302,6 @@ def test_damaged_stored_input_is_named(root: Path) -> None:
 
 
 def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
-    """Whatever paths it holds: one that leads out is answered as any other that does."""
     secret = root.parent / "secret.md"
     secret.write_text("hunter2\n")
     noted = RecordingWorkspace(Files({**{key: value for key, value in FILES.items() if key != KNOWLEDGE}}))
@@ -343,7 +319,6 @@ def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
 
 
 def test_several_records_of_the_same_beginning_are_told(root: Path) -> None:
-    """And one that is not there."""
     path = recorded(root)
     (path.parent / f"{path.stem[:5]}zzz.json").write_bytes(path.read_bytes())
     refused(inside("replay", path.stem[:4], cwd=root), "begins 2 records")
@@ -352,7 +327,6 @@ def test_several_records_of_the_same_beginning_are_told(root: Path) -> None:
 
 
 def test_version_is_named_where_the_inputs_are_the_same(root: Path) -> None:
-    """Then the program made the difference."""
     path = recorded(root)
     own = parse_record(path.read_bytes(), "record")
     making = own.making._replace(versions=(("ctxasm", "0.0.9"),))
@@ -363,7 +337,6 @@ def test_version_is_named_where_the_inputs_are_the_same(root: Path) -> None:
 
 
 def test_explain_works_on_a_record(root: Path) -> None:
-    """As it did on the build, whatever became of the files."""
     table = inside("explain", "-w", root).out
     path = recorded(root)
     edited(root / KNOWLEDGE)
@@ -374,7 +347,6 @@ def test_explain_works_on_a_record(root: Path) -> None:
 
 
 def test_explain_tells_of_a_line_of_a_recorded_build(root: Path) -> None:
-    """As long as its inputs are there: stored, or unchanged."""
     path = recorded(root)
     line = ("explain", path, "--line", f"{KNOWLEDGE}:1")
     assert inside(*line).out == "in L7 included: it fits\n"
@@ -388,12 +360,10 @@ def test_explain_tells_of_a_line_of_a_recorded_build(root: Path) -> None:
     ("flag", "value"), [("--budget", "4k"), ("--layer", "L3=9"), ("--event-type", "x"), ("--var", "a=b")]
 )
 def test_explain_of_a_record_takes_no_request(root: Path, flag: str, value: str) -> None:
-    """It has one already."""
     refused(inside("explain", recorded(root), flag, value), f"{flag}: does not go with a record")
 
 
 def test_row_87_one_fragment_gives_its_scores_and_verdict() -> None:
-    """By its id, or by its file."""
     words = ("explain", *LUNA, "--topic", "lantern contrast", "--id")
     done = inside(*words, "q1-lantern-contrast")
     _, row = done.out.splitlines()
@@ -403,7 +373,6 @@ def test_row_87_one_fragment_gives_its_scores_and_verdict() -> None:
 
 
 def test_row_85_every_candidate_has_one_verdict_and_one_reason_in_the_record(root: Path) -> None:
-    """No two decisions on a fragment of a layer."""
     decisions = json.loads(recorded(root).read_text())["decisions"]
     names = [(each["layer"], each["fragment"]) for each in decisions]
     assert len({*names}) == len(names)
@@ -413,7 +382,6 @@ def test_row_85_every_candidate_has_one_verdict_and_one_reason_in_the_record(roo
 def test_row_115_same_content_has_the_same_tag_and_one_byte_changes_it(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Wherever the workspace lies."""
     other = fill(tmp_path_factory.mktemp("other place"), FILES)
     assert etag(root) == etag(other)
     (other / KNOWLEDGE).write_text("Known!\n")
@@ -421,7 +389,6 @@ def test_row_115_same_content_has_the_same_tag_and_one_byte_changes_it(
 
 
 def test_row_116_known_tag_prints_nothing_and_exits_3(root: Path) -> None:
-    """And writes no record."""
     words = ("build", "-q", "-w", root, "--record", "--if-none-match")
     assert inside(*words, etag(root)) == Result(3, "", "")
     assert not (root / ".ctxasm").exists()
@@ -430,7 +397,6 @@ def test_row_116_known_tag_prints_nothing_and_exits_3(root: Path) -> None:
 
 @pytest.mark.parametrize("name", [OLD, DRAFT])
 def test_row_117_draft_or_log_outside_the_window_leaves_the_tag(root: Path, name: str) -> None:
-    """It is over the content only."""
     before = etag(root)
     with (root / name).open("a") as file:
         file.write("- [fact] one more\n")
@@ -439,7 +405,6 @@ def test_row_117_draft_or_log_outside_the_window_leaves_the_tag(root: Path, name
 
 @pytest.mark.parametrize("value", [DEFAULT, request(), DEFAULT.layers[0], build({}).sections])
 def test_plain_values_come_back_as_they_were(value: Any) -> None:
-    """Through JSON."""
     kind = type(value) if type(value) is not tuple else tuple[int, ...]
     assert from_json(kind, json.loads(json.dumps(to_json(value))), "value") == value
 
@@ -455,13 +420,11 @@ def test_plain_values_come_back_as_they_were(value: Any) -> None:
     ],
 )
 def test_plain_values_that_fit_no_type_are_refused(change: dict[str, Any], words: str) -> None:
-    """With the field."""
     with pytest.raises(ValueError, match=words):
         from_json(Profile, {**to_json(DEFAULT), **change}, "profile")
 
 
 def test_record_is_a_value() -> None:
-    """Equal to itself after a round trip, with names that are no UTF-8."""
     noted = RecordingWorkspace(
         Files(
             {
@@ -476,7 +439,6 @@ def test_record_is_a_value() -> None:
 
 
 def test_inputs_that_are_not_stored_are_told(tmp_path: Path) -> None:
-    """In one line, with their names; nothing where all are stored, or with `-q`."""
     secret = "ghp_" + "R4nd0mT0kenV4lue9xYzAbCdEfGhIjKl2345"
     root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Plain\n"})
     assert "not stored" not in inside("build", "-w", root, "--record-inputs").err

@@ -66,7 +66,6 @@ def objects(value: object) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["context-1", "manifest-1"])
 def test_schema_is_one_and_leaves_nothing_open(name: str) -> None:
-    """Every object is closed or says what its other keys hold; every field has one sentence."""
     Draft202012Validator.check_schema(schema(name))
     assert schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     for each in objects(schema(name)):
@@ -80,7 +79,6 @@ def test_schema_is_one_and_leaves_nothing_open(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["context-1", "manifest-1"])
 def test_schema_refuses_a_key_more_and_a_key_less(tmp_path: Path, name: str) -> None:
-    """Else it would say nothing."""
     inside("build", *LUNA, "--manifest", tmp_path / "m.json", "-o", "/dev/null")
     text = inside("build", *LUNA, "-f", "json").out if name == "context-1" else (tmp_path / "m.json").read_text()
     value = json.loads(text)
@@ -96,7 +94,6 @@ def test_schema_refuses_a_key_more_and_a_key_less(tmp_path: Path, name: str) -> 
     ids=" ".join,
 )
 def test_json_has_the_form_of_its_schema(words: tuple[str, ...]) -> None:
-    """From `build` as from `explain`."""
     for command in (("build", "-q", "-f", "json"), ("explain", "--json")):
         result = inside(*command, *LUNA, *words)
         assert result.code == 0, result.err
@@ -104,7 +101,6 @@ def test_json_has_the_form_of_its_schema(words: tuple[str, ...]) -> None:
 
 
 def test_json_of_hostile_texts_has_the_form_of_its_schema(tmp_path: Path) -> None:
-    """Problems among them."""
     value = json.loads(inside("build", "-q", "-f", "json", "--date", "2025-03-14", cwd=hostile(tmp_path)).out)
     valid(value, "context-1")
     assert value["problems"]
@@ -112,14 +108,12 @@ def test_json_of_hostile_texts_has_the_form_of_its_schema(tmp_path: Path) -> Non
 
 
 def test_json_of_openclaw_has_the_form_of_its_schema(tmp_path: Path) -> None:
-    """No agent, no team."""
     fill(tmp_path, {"SOUL.md": "Calm.\n", "memory/2025-03-01.md": "x\n"}, base={})
     result = inside("build", "-q", "-p", "openclaw", "-f", "json", "-w", tmp_path, "--date", "2025-03-14")
     valid(json.loads(result.out), "context-1")
 
 
 def test_json_holds_the_document_and_its_figures() -> None:
-    """The content is the Markdown document, byte for byte."""
     value = json.loads(inside("build", *LUNA, "-f", "json").out)
     text = inside("build", *LUNA).out
     assert value["content"] == text
@@ -142,14 +136,12 @@ def test_json_holds_the_document_and_its_figures() -> None:
 
 @pytest.mark.parametrize("words", [(), ("-b", "1500"), ("-b", "0")], ids=" ".join)
 def test_manifest_has_the_form_of_its_schema(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Whatever the format of the document."""
     for form in FORMATS:
         inside("build", *LUNA, *words, "-f", form, "--manifest", tmp_path / "m.json", "-o", "/dev/null")
         valid(json.loads((tmp_path / "m.json").read_text()), "manifest-1")
 
 
 def test_empty_document_is_one_in_every_format(tmp_path: Path) -> None:
-    """Nothing found is no failure."""
     outs = {form: inside("build", "-q", "-p", "openclaw", "-w", tmp_path, "-f", form) for form in FORMATS}
     assert {result.code for result in outs.values()} == {0}
     assert (outs["markdown"].out, outs["xml"].out, json.loads(outs["messages"].out)) == ("", "", [])
@@ -157,7 +149,6 @@ def test_empty_document_is_one_in_every_format(tmp_path: Path) -> None:
 
 
 def test_xml_can_be_parsed_and_holds_the_same_sections() -> None:
-    """Wrapped in a root, for it is meant to stand inside a prompt."""
     root = parsed(inside("build", *LUNA, "-f", "xml").out)
     sections = json.loads(inside("build", *LUNA, "-f", "json").out)["sections"]
     assert {each.tag for each in root} == {"section"}
@@ -172,7 +163,6 @@ def test_xml_can_be_parsed_and_holds_the_same_sections() -> None:
 
 @pytest.mark.parametrize("budget", ["16k", "600", "120"])
 def test_text_can_not_close_its_element(tmp_path: Path, budget: str) -> None:
-    """Nor open one; what XML has no form for is a space where it is a control character, and else U+FFFD."""
     out = inside("build", "-q", "-f", "xml", "-b", budget, "--date", "2025-03-14", cwd=hostile(tmp_path)).out
     root = parsed(out)
     assert {each.tag for each in root.iter()} == {"root", "section"}
@@ -185,7 +175,6 @@ def test_text_can_not_close_its_element(tmp_path: Path, budget: str) -> None:
 
 
 def test_heading_of_a_profile_can_not_break_the_xml(tmp_path: Path) -> None:
-    """Attributes are escaped, too."""
     profile = """extends: default\nlayers:\n  - {id: L7, heading: 'A "b" <c> & \\d'}\n"""
     fill(tmp_path, {"p.yaml": profile, "agents/a/KNOWLEDGE.md": "x\n"})
     out = inside("build", "-q", "-f", "xml", "-p", "./p.yaml", cwd=tmp_path).out
@@ -202,7 +191,6 @@ def messages(*words: str | Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("budget", ["16k", "2k", "0"])
 def test_messages_are_blocks_that_put_together_are_the_document(budget: str) -> None:
-    """As the Messages API takes them in `system`: text blocks, none of them empty, the first one cached."""
     blocks = messages(*LUNA, "-b", budget)
     assert "".join(block["text"] for block in blocks) == inside("build", "-q", *LUNA, "-b", budget).out
     for block in blocks:
@@ -214,7 +202,6 @@ def test_messages_are_blocks_that_put_together_are_the_document(budget: str) -> 
 
 
 def test_first_block_is_the_same_on_every_day() -> None:
-    """That is what makes it worth a provider's cache."""
     one, other = messages(*LUNA, "--date", "2025-03-14"), messages(*LUNA, "--date", "2025-03-05")
     assert one[0] == other[0]
     assert one[1] != other[1]
@@ -227,7 +214,6 @@ def test_first_block_is_the_same_on_every_day() -> None:
 def test_first_block_is_the_same_on_every_day_where_it_had_to_be_cut(
     tmp_path: Path, reserve: int, tokenizer: str
 ) -> None:
-    """What later layers hold in reserve, and how much of it a day fills, must not show in it."""
     fill(tmp_path, {"p.yaml": f"extends: default\nlayers:\n  - id: L3\n    reserve: {reserve}\n"}, base={})
     words = (*LUNA, "-p", tmp_path / "p.yaml", "-b", "1900", "--tokenizer", tokenizer)
     days = ("2025-03-14", "2025-02-20", "2025-02-12", "2024-01-01")
@@ -236,13 +222,11 @@ def test_first_block_is_the_same_on_every_day_where_it_had_to_be_cut(
 
 
 def test_first_block_is_the_same_for_every_topic() -> None:
-    """A topic changes memories only."""
     assert messages(*LUNA, "--topic", "tide")[0] == messages(*LUNA, "--topic", "lantern")[0]
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_budget_holds_in_every_format(form: str) -> None:
-    """On the text that it is held against: all of it, but for `json` and `messages` what is inside."""
     for budget in (600, 1200, 2500):
         out = inside("build", "-q", *LUNA, "-b", str(budget), "-f", form).out
         if form == "json":
@@ -256,7 +240,6 @@ def test_budget_holds_in_every_format(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_format_of_any_origin_is_the_same(tmp_path: Path, form: str) -> None:
-    """Flag, variable or file."""
     fill(tmp_path, {})
     flag = inside("build", "-q", "-f", form, cwd=tmp_path).out
     variable = inside("build", "-q", cwd=tmp_path, env={"CTXASM_FORMAT": form}).out
@@ -269,7 +252,6 @@ def test_format_of_any_origin_is_the_same(tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("name", ["query", "librarian", "memory", "brain", "pack"])
 def test_row_123_json_of_every_profile_has_the_published_form(name: str) -> None:
-    """Whatever sources it is made of."""
     workspace = CASES / "profiles" / name / "workspace"
     result = inside("build", "-q", "-w", workspace, "-f", "json", "--topic", "session")
     assert result.code == 0, result.err

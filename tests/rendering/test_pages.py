@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 
 from contextasm.model import Profile
 from contextasm.rendering import page_fragments
-from contextasm.rendering.context_page import MAX_PROBLEMS, context_page
+from contextasm.rendering.context_page import MAX_FILE_BYTES, MAX_LINE, MAX_PROBLEMS, context_page
 from contextasm.rendering.page import words
-from contextasm.rendering.page_files import MAX_FILE_BYTES, MAX_LINE
-from contextasm.text.cleaning import clean_text
+from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
 from tests.command import LUNA, fill, inside
 from tests.workspaces import Content, agent, ago, budgets, build, law, log, profiles, workspaces
@@ -114,7 +113,6 @@ def sizes(page: Page) -> Sizes:
 
 
 def test_page_is_balanced_and_loads_nothing(tmp_path: Path) -> None:
-    """The page of the sample workspace, three budgets side by side."""
     inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "16k,4k,8k")
     html = (tmp_path / "page.html").read_text()
     page = parsed(html)
@@ -127,7 +125,6 @@ def test_page_is_balanced_and_loads_nothing(tmp_path: Path) -> None:
 
 
 def test_policy_allows_the_style_sheet_of_the_page(tmp_path: Path) -> None:
-    """The hash is that of the bytes between the tags, or a browser would show the page bare."""
     inside("explain", *LUNA, "--html", tmp_path / "page.html")
     html = (tmp_path / "page.html").read_text()
     style = html.partition("<style>")[2].partition("</style>")[0]
@@ -137,7 +134,6 @@ def test_policy_allows_the_style_sheet_of_the_page(tmp_path: Path) -> None:
 @law(60)
 @given(workspaces(), profiles(), budgets)
 def test_every_decision_is_on_the_page_once(files: dict[str, Content], profile: Profile, budget: int) -> None:
-    """Whatever the workspace holds; and equal contexts give equal bytes."""
     context = build(files, profile, budget=budget)
     html = context_page([context], STYLE)
     assert html == context_page([context], STYLE)
@@ -148,7 +144,6 @@ def test_every_decision_is_on_the_page_once(files: dict[str, Content], profile: 
 
 
 def test_budgets_side_by_side_have_each_fragment_once() -> None:
-    """A fragment has a decision of each budget, and one alone where all decide the same."""
     files = {**agent(KNOWLEDGE="word " * 400), **log(ago(0), "A short day.")}
     contexts = [build(files, budget=budget) for budget in (100, 300, 4000)]
     page = parsed(context_page(contexts, STYLE))
@@ -164,7 +159,6 @@ texts = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)), max_
 @law(60)
 @given(texts, texts, texts)
 def test_hostile_text_is_inert(topic: str, knowledge: str, memory: str) -> None:
-    """In files, front matter, memories and arguments: the page has its own elements alone, and is well formed."""
     files: dict[str, Content] = {
         **agent(KNOWLEDGE=knowledge.encode("utf-8", "replace").decode()),
         "agents/luna/memories/m.md": f"- [{memory}] {memory} {{id={topic}}}\n".encode("utf-8", "replace"),
@@ -180,7 +174,6 @@ def test_hostile_text_is_inert(topic: str, knowledge: str, memory: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_keeps_its_letters(text: str) -> None:
-    """What people read is what is written there, less what is removed and masked everywhere."""
     html = context_page([build(agent(KNOWLEDGE=f"before {text} after"))], STYLE)
     page = parsed(html)
     cleaned = " ".join(clean_text(text).text.split())
@@ -189,7 +182,6 @@ def test_hostile_text_keeps_its_letters(text: str) -> None:
 
 
 def test_secret_of_a_build_without_masks_is_masked(tmp_path: Path) -> None:
-    """`--privacy off` is for the model; a page is for people."""
     token = HOSTILE[-1]
     fill(tmp_path, {"agents/a/IDENTITY.md": f"{'x ' * 85}{token}\n"})
     at = ("-w", str(tmp_path), "--privacy", "off")
@@ -201,7 +193,6 @@ def test_secret_of_a_build_without_masks_is_masked(tmp_path: Path) -> None:
 
 
 def test_lost_lines_say_so() -> None:
-    """In words, with their numbers; not by a colour alone. With several budgets, the line names those that show it."""
     files = agent(KNOWLEDGE="First of all.\n\n" + "\n\n".join(f"Paragraph {n}. " + "word " * 30 for n in range(9)))
     small, large = (build(files, budget=budget) for budget in (150, 4000))
     page = parsed(context_page([small], STYLE))
@@ -214,7 +205,6 @@ def test_lost_lines_say_so() -> None:
 
 
 def test_ten_thousand_fragments_stay_below_five_megabytes(tmp_path: Path) -> None:
-    """Each with hostile letters that grow six times as they are escaped; those beyond 2,000 are counted."""
     line = "- [fact] Memory {n} of {m} " + "\"'<>&" * 60
     files = {
         f"agents/a/memories/m{m}.md": "".join(f"{line.format(n=n, m=m)}\n" for n in range(1000)) for m in range(10)
@@ -232,7 +222,6 @@ def test_ten_thousand_fragments_stay_below_five_megabytes(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("spare", [-1, 0, 1])
 def test_fragments_that_are_shown_are_listed_first(monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
-    """In every layer: what is only counted is what no context shows, as long as the page has room."""
     files = {**agent(KNOWLEDGE="word " * 400, MEMORY="other " * 10), **log(ago(0), "A short day.")}
     files |= {f"agents/luna/memories/m{n}.md": f"- [fact] Memory {n} of the lamp\n" for n in range(60)}
     contexts = [build(files, budget=budget, topic="lamp") for budget in (200, 400)]
@@ -250,7 +239,6 @@ def test_fragments_that_are_shown_are_listed_first(monkeypatch: pytest.MonkeyPat
 
 
 def test_caption_names_the_room_where_that_ended_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not the number of fragments, which was not reached."""
     files = agent() | {f"agents/luna/memories/m{n}.md": f"- [fact] Memory {n}\n" for n in range(60)}
     monkeypatch.setattr(page_fragments, "MAX_FRAGMENT_BYTES", 5000)
     page = parsed(context_page([build(files, budget=4000)], STYLE))
@@ -259,7 +247,6 @@ def test_caption_names_the_room_where_that_ended_the_list(monkeypatch: pytest.Mo
 
 
 def test_long_file_is_shown_up_to_its_room() -> None:
-    """The first lines of it, though all have one fate; the others are counted."""
     context = build(agent(KNOWLEDGE="".join(f"{n:>5}\n\n" for n in range(40_000))), budget=100_000)
     page = parsed(context_page([context], STYLE))
     (rest,) = re.findall(r"([\d,]+) more lines are not on this page", page.text)
@@ -269,14 +256,12 @@ def test_long_file_is_shown_up_to_its_room() -> None:
 
 
 def test_long_line_is_cut() -> None:
-    """After a number of characters that no reader misses."""
     context = build(agent(KNOWLEDGE=f"{'x' * 5000}\n"), budget=4000)
     longest = max(re.findall("x+", parsed(context_page([context], STYLE)).text), key=len)
     assert len(longest) == MAX_LINE - 1
 
 
 def test_many_problems_are_counted(tmp_path: Path) -> None:
-    """Those beyond 200; each of several budgets' once."""
     fill(tmp_path, {f"agents/a/memories/{n:03}.md": b"\xff\xfe\xff" for n in range(MAX_PROBLEMS + 7)})
     inside("explain", "-w", str(tmp_path), "--html", tmp_path / "page.html", "--budgets", "1k,2k")
     page = parsed((tmp_path / "page.html").read_text())
@@ -285,7 +270,6 @@ def test_many_problems_are_counted(tmp_path: Path) -> None:
 
 
 def test_problem_of_one_budget_is_on_the_page_and_those_of_all_are_told_too(tmp_path: Path) -> None:
-    """On standard error each once: as `plan` tells them."""
     fill(tmp_path, {"agents/a/IDENTITY.md": "I am a. " * 40, "agents/a/KNOWLEDGE.md": b"\xff\xfe\xff"})
     told = inside("explain", "-w", str(tmp_path), "--html", tmp_path / "page.html", "--budgets", "10,4k")
     page = parsed((tmp_path / "page.html").read_text())
@@ -294,7 +278,6 @@ def test_problem_of_one_budget_is_on_the_page_and_those_of_all_are_told_too(tmp_
 
 
 def test_ten_thousand_files_stay_below_five_megabytes(tmp_path: Path) -> None:
-    """Each opened file has a row of its own, as long as there is room."""
     fill(tmp_path, {f"agents/a/memories/{n:05}-{'x' * 80}.md": f"- [fact] Memory {n}\n" for n in range(10_000)})
     inside("explain", "-w", str(tmp_path), "--date", "2025-03-14", "--html", tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size < 5_000_000
@@ -307,7 +290,6 @@ def test_ten_thousand_files_stay_below_five_megabytes(tmp_path: Path) -> None:
 
 
 def test_beginnings_end_at_words_and_never_inside_a_letter() -> None:
-    """And a text that fits is whole."""
     assert beginning("One\n\ntwo  three", 40) == "One two three"
     assert beginning("One two three four", 12) == "One two…"
     family = "👩‍👩‍👧‍👦"
@@ -324,7 +306,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_browser_draws_the_page(tmp_path: Path, width: int, theme: str) -> None:
-    """Nothing is wider than the window, and the paper has the colour of the theme."""
     inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "4k,8k,16k")
     picture, pixels = screenshot(tmp_path, tmp_path / "page.html", width, theme)
     assert picture == (width, 900)

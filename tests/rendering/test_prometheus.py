@@ -17,7 +17,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from contextasm.rendering.prometheus import Sample, Series, exposition
-from contextasm.upkeep.action import Action, Edit
+from contextasm.upkeep.base.action import Action, Edit
 from contextasm.upkeep.metrics import upkeep_series
 from tests.command import LUNA, Result, fill, inside
 from tests.workspaces import law
@@ -60,7 +60,6 @@ def refused(result: Result, *words: str) -> None:
 
 
 def test_row_105_a_metrics_file_carries_the_five_named_series(tmp_path: Path) -> None:
-    """With HELP and TYPE, and a sample of each: no dashboard has to ask whether there is one."""
     result = inside("build", *LUNA, "--metrics", tmp_path / "m.prom")
     text = (tmp_path / "m.prom").read_text()
     found = families(text)
@@ -77,7 +76,6 @@ def test_row_105_a_metrics_file_carries_the_five_named_series(tmp_path: Path) ->
 
 
 def test_sizes_cuts_and_starvation_are_those_of_the_build(tmp_path: Path) -> None:
-    """Of the same figures that the receipt and `plan` show."""
     text = metrics(*LUNA, "-b", "1500")
     used, wanted = (values(text, f"ctxasm_layer_{kind}_tokens", "layer") for kind in ("used", "wanted"))
     cut = values(text, "ctxasm_layer_cut_tokens", "layer")
@@ -98,7 +96,6 @@ def test_sizes_cuts_and_starvation_are_those_of_the_build(tmp_path: Path) -> Non
 def test_a_layer_that_is_late_and_a_file_that_can_not_be_read_are_errors_of_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sources that never come to an end, and bytes that are no text."""
     folder = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff\xfe\xff"})
     text = metrics("-w", folder)
     assert values(text, "memory_source_errors") == {"": 1}
@@ -111,7 +108,6 @@ def test_a_layer_that_is_late_and_a_file_that_can_not_be_read_are_errors_of_sour
 
 
 def test_cache_hits_are_the_counts_that_an_earlier_build_left(tmp_path: Path) -> None:
-    """The first exact build has none for its texts, the second all; the estimate asks no cache."""
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     first, second = (
         values(metrics(*LUNA, "--tokenizer", "o200k_base", env=env), "memory_cache_hit_ratio")[""] for _ in range(2)
@@ -121,13 +117,11 @@ def test_cache_hits_are_the_counts_that_an_earlier_build_left(tmp_path: Path) ->
 
 
 def test_order_and_labels_are_the_same_each_time() -> None:
-    """Only durations differ."""
     lines = [re.sub(r" \S+$", "", metrics(*LUNA), flags=re.MULTILINE) for _ in range(2)]
     assert lines[0] == lines[1]
 
 
 def test_every_sample_says_whose_it_is() -> None:
-    """The files of several agents lie in one folder, and a collector refuses two equal samples."""
     for family in families(metrics(*LUNA)).values():
         for sample in family.samples:
             assert sample.labels.items() >= {
@@ -139,7 +133,6 @@ def test_every_sample_says_whose_it_is() -> None:
 
 
 def test_hostile_names_stay_inside_their_labels(tmp_path: Path) -> None:
-    """Quotes, backslashes and line ends of a folder's name end no label, and hidden characters are escaped."""
     name = 'a"} 1\n# TYPE evil counter\\\u202e'
     (tmp_path / name).mkdir()
     folder = fill(tmp_path / name, {})
@@ -154,7 +147,6 @@ def test_hostile_names_stay_inside_their_labels(tmp_path: Path) -> None:
 @law(150)
 @given(st.dictionaries(st.sampled_from(["layer", "agent", "verb"]), st.text(min_size=1), min_size=1), st.floats())
 def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, str], value: float) -> None:
-    """Whatever text a name holds, and whatever number the value is but for the last digits."""
     if math.isinf(value):
         value = 0.0
     text = exposition([Series("one", "gauge", "A \\ and a\nbreak.", [Sample(value, labels)])], {})
@@ -183,7 +175,6 @@ def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, st
     ],
 )
 def test_a_file_that_is_read_or_written_already_is_refused(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    """Before anything is written."""
     folder = fill(tmp_path, {"ctxasm.yaml": "profile: default\n"})
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     refused(inside("build", "-q", *words, cwd=folder), told)
@@ -191,7 +182,6 @@ def test_a_file_that_is_read_or_written_already_is_refused(tmp_path: Path, words
 
 
 def test_metrics_of_upkeep_are_read_by_the_official_parser() -> None:
-    """With a verb and a target of somebody's choosing."""
     edit = Edit("memories/m.md", 0, b"- [fact] One\n", b"")
     actions = [
         Action("merge", ("m-1", "m-2"), "they say the same", needs_approval=False, edits=(edit,), tokens_saved=3),
@@ -209,7 +199,6 @@ def test_metrics_of_upkeep_are_read_by_the_official_parser() -> None:
 
 
 def test_tidy_writes_metrics_of_its_plan_and_of_what_it_did(tmp_path: Path) -> None:
-    """The old log is archived once; a second plan holds nothing."""
     folder = fill(tmp_path / "ws", {"agents/a/daily/2020-01-01.md": "- Rain.\n"})
     path = tmp_path / "m.prom"
     at = ("tidy", "-w", folder, "--date", "2025-03-14", "--metrics", path)

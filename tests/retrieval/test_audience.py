@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Build, Conflicts, Document, Profile, Workspace
 from contextasm.pipeline import assemble
-from contextasm.retrieval.audience import SharedWorkspace
+from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.workspaces import DEFAULT, Files, agent, build, codes, log, outcomes, request, team, write
@@ -34,7 +34,6 @@ def text_of(workspace: Workspace, path: str) -> str:
 
 @pytest.mark.parametrize("alias", [os.symlink, os.link], ids=["link", "hard link"])
 def test_a_private_file_is_private_by_any_name(tmp_path: Path, alias: object) -> None:
-    """The mechanism looks at what is read, not at names."""
     write(tmp_path, {"diary/a.md": DIARY, "copy.md": DIARY.replace("\n", "\r\n"), "other.md": "Public.\n"})
     alias(tmp_path / "diary" / "a.md", tmp_path / "alias.md")  # type: ignore[operator]
     shared = SharedWorkspace(Folder(tmp_path), ("diary/*.md",), None)
@@ -47,7 +46,6 @@ def test_a_private_file_is_private_by_any_name(tmp_path: Path, alias: object) ->
 
 
 def test_a_private_layer_is_left_out_with_all_copies_of_its_files() -> None:
-    """Of a personal context nothing is."""
     files = agent(KNOWLEDGE=DIARY) | team(GOALS=DIARY, RULES="Be early.")
     context = build(files, private_layer("L7"), audience="shared")
     assert outcomes(context, "L7") == {"agents/luna/KNOWLEDGE.md": "excluded: private"}
@@ -58,27 +56,23 @@ def test_a_private_layer_is_left_out_with_all_copies_of_its_files() -> None:
 
 
 def test_a_private_layer_of_other_agents_is_private_too() -> None:
-    """A path with `{agent}` stands for every agent."""
     files = agent() | {"agents/kenji/KNOWLEDGE.md": DIARY} | team(GOALS=DIARY)
     assert "secret" not in build(files, private_layer("L7"), audience="shared").text
 
 
 def test_a_required_private_layer_is_missed_aloud() -> None:
-    """The context is built without it."""
     context = build(agent(identity=DIARY), private_layer("L1"), audience="shared")
     assert "required-private" in codes(context)
     assert context.text == ""
 
 
 def test_a_required_file_that_is_private_is_missed_aloud() -> None:
-    """It is not called empty."""
     context = build(agent(identity="All of it. {private=true}"), audience="shared")
     (problem,) = context.problems
     assert problem.message == "is private, so a shared context lacks it, and L1 is a required layer"
 
 
 def test_a_text_of_private_lines_alone_is_private_and_not_blank() -> None:
-    """And a log that was not opened is left out for its age."""
     files = agent(KNOWLEDGE="All of it. {private=true}") | log("2025-03-14", "- a day {private=true}")
     files |= log("2024-01-01", "- long ago {private=true}")
     context = build(files, audience="shared")
@@ -90,7 +84,6 @@ def test_a_text_of_private_lines_alone_is_private_and_not_blank() -> None:
 
 
 def test_a_private_memory_decides_nothing_about_others() -> None:
-    """It takes no place, supersedes nothing, and stands behind no other."""
     line = "- [fact] The harbour lamp is broken since Monday {id=%s}\n"
     lines = line % "m1" + "- [fact] A secret {private=true pin=true supersedes=m1}\n"
     files = agent() | {"agents/luna/memories/a.md": lines, "agents/luna/memories/b.md": line % "m2 private=true"}
@@ -107,7 +100,6 @@ def test_a_private_memory_decides_nothing_about_others() -> None:
 
 
 def test_a_copy_of_private_values_gives_no_rows() -> None:
-    """A file of a private layer is none of values, either."""
     rows = "entities:\n  - {name: Ghent, type: place}\n"
     graph = load_profile("librarian", "tests", Path())
     reading = next(layer for layer in graph.layers if "entities" in layer.query.sources)
@@ -120,8 +112,6 @@ def test_a_copy_of_private_values_gives_no_rows() -> None:
 
 
 def test_a_shared_context_asks_no_memory_index() -> None:
-    """An index knows private memories, too."""
-
     class Index:
         def query(self, *_asked: object) -> None:
             raise AssertionError

@@ -47,14 +47,12 @@ def best(query: str, *texts: str) -> int:
 
 @pytest.mark.parametrize("row", range(len(LOG)))
 def test_the_very_words_of_a_memory_score_1_and_nothing_scores_as_much(row: int) -> None:
-    """Whatever its case and marks."""
     scores = similarities(LOG[row].text.upper() + "!", build_index(LOG), 0.0)
     assert scores.pop(row) == 1.0
     assert all(score < 1.0 for score in scores.values())
 
 
 def test_the_very_words_win_against_repetition_dates_and_authors() -> None:
-    """All the cues together do not lift another above it."""
     loud = IndexEntry("release release plan plan 10 March 2025", day="2025-03-10", author="ana:")
     index = build_index([loud, IndexEntry("ana release plan 10 march 2025"), *named("Ana: sleeps", "Ana: eats")])
     scores = similarities("Ana: release plan 10 March 2025", index)
@@ -63,19 +61,16 @@ def test_the_very_words_win_against_repetition_dates_and_authors() -> None:
 
 
 def test_no_shared_word_is_no_hit() -> None:
-    """Not even a bad one."""
     assert similarities("zebra xylophone", build_index(LOG), 0.0) == {}
 
 
 def test_an_empty_index_and_an_empty_query_find_nothing() -> None:
-    """And nothing is raised."""
     assert similarities("anything", build_index([])) == {}
     assert similarities("", build_index(LOG)) == {}
     assert similarities("?!", build_index(LOG)) == {}
 
 
 def test_the_order_of_unrelated_entries_does_not_matter() -> None:
-    """Where they stand in no section together."""
     entries = [IndexEntry(entry.text, day=entry.day, author=entry.author) for entry in LOG]
     forward = similarities("when did Ana plant tomatoes and lights?", build_index(entries), 0.0)
     backward = similarities("when did Ana plant tomatoes and lights?", build_index(entries[::-1]), 0.0)
@@ -83,13 +78,11 @@ def test_the_order_of_unrelated_entries_does_not_matter() -> None:
 
 
 def test_a_query_of_stop_words_uses_them() -> None:
-    """There is nothing else to go by."""
     assert best("to be or not to be", "Alas, poor Yorick", "To be, or not to be") == 1
     assert 0 in found("to do", "To do: buy milk", "Milk is white")
 
 
 def test_the_least_match_drops_what_is_below_that_share_of_the_best_sum() -> None:
-    """Three tenths, unless another share is asked for."""
     texts = ("red green blue white", "red car", "green blue sea", "the sky")
     assert set(found("red green blue white", *texts, floor=0.0)) == {0, 1, 2}
     assert set(found("red green blue white", *texts, floor=0.5)) == {0}
@@ -97,7 +90,6 @@ def test_the_least_match_drops_what_is_below_that_share_of_the_best_sum() -> Non
 
 
 def test_every_similarity_is_above_0_and_at_most_1() -> None:
-    """The best one is 1."""
     scores = similarities("did Ben buy servers on 10 March 2025?", build_index(LOG), 0.0)
     assert all(0 < score <= 1 for score in scores.values())
     assert max(scores.values()) == 1.0
@@ -128,7 +120,6 @@ def test_every_similarity_is_above_0_and_at_most_1() -> None:
     ids=str,
 )
 def test_a_text_as_terms(text: str, expected: list[str]) -> None:
-    """Folded, cut, stemmed; scripts without spaces by pairs."""
     assert split_words(text) == expected
 
 
@@ -155,7 +146,6 @@ def test_a_text_as_terms(text: str, expected: list[str]) -> None:
     ids=str,
 )
 def test_a_word_finds_its_other_forms(query: str, text: str) -> None:
-    """Accents, irregular forms, endings, beginnings, slips."""
     assert 1 in found(query, "nothing of the kind", text)
 
 
@@ -194,7 +184,6 @@ def test_a_word_finds_its_other_forms(query: str, text: str) -> None:
     ids=str,
 )
 def test_a_word_finds_its_compounds_and_its_forms_in_other_languages(query: str, text: str) -> None:
-    """And nothing else."""
     assert set(found(query, "nothing of the kind", "今日は雨が降る", "Погода хорошая", text)) == {3}
 
 
@@ -210,38 +199,31 @@ def test_a_word_finds_its_compounds_and_its_forms_in_other_languages(query: str,
     ],
 )
 def test_a_short_word_is_found_at_fewer_places(query: str, texts: tuple[str, ...], rows: set[int]) -> None:
-    """Three letters nowhere; four at the end of a compound or the beginning of a word; five in the middle, too."""
     assert set(found(query, *texts)) == rows
 
 
 def test_a_word_that_is_held_is_looked_for_in_no_other() -> None:
-    """Only a word that no entry holds is taken for a part."""
     assert set(found("Sicherung", "Die Sicherung läuft", "Eine Datenbanksicherung fehlt")) == {0}
 
 
 def test_of_many_compounds_the_shortest_fifty_are_found() -> None:
-    """So that a word costs a bounded time in a large pool."""
     texts = [f"{'a' * number}bcsicherung" for number in range(60, 0, -1)]
     assert set(found("sicherung", *texts)) == set(range(10, 60))
 
 
 def test_the_word_itself_beats_its_relatives() -> None:
-    """They share its first letters only."""
     assert best("community", "a communication", "our community", "their community", "her community") > 0
 
 
 def test_a_known_word_is_not_taken_for_a_slip() -> None:
-    """The corpus has it."""
     assert set(found("desert", "we crossed the desert", "we ate a dessert")) == {0}
 
 
 def test_numbers_and_short_words_are_never_slips() -> None:
-    """Too much would be near them."""
     assert found("2024 cat", "2023 was long", "a cart broke") == {}
 
 
 def test_rapidfuzz_is_loaded_for_unknown_words_among_many_only() -> None:
-    """It costs more than the search."""
     code = (
         "import sys; from contextasm.retrieval.search.bm25 import similarities;"
         "from contextasm.retrieval.search.inverted_index import IndexEntry, build_index;"
@@ -258,14 +240,12 @@ def test_rapidfuzz_is_loaded_for_unknown_words_among_many_only() -> None:
 
 
 def test_neighbours_share_within_a_section_and_nearer_ones_more() -> None:
-    """The next section gets nothing."""
     scores = similarities("tomatoes", build_index(LOG), 0.0)
     assert set(scores) == {0, 1, 2}
     assert scores[0] > scores[1] > scores[2]
 
 
 def test_what_follows_a_match_gets_more_than_what_came_before() -> None:
-    """It explains more."""
     scores = similarities(
         "needle", build_index([IndexEntry(text, "a") for text in ("hay one", "a needle", "hay two")]), 0.0
     )
@@ -273,8 +253,6 @@ def test_what_follows_a_match_gets_more_than_what_came_before() -> None:
 
 
 def test_half_a_kernel_shares_half() -> None:
-    """In a list of memories."""
-
     def neighbour(kernel: float) -> float:
         entries = [IndexEntry("tomatoes", "a", kernel=kernel), IndexEntry("light", "a", kernel=kernel)]
         return similarities("tomatoes seeds", build_index(entries), 0.0)[1]
@@ -283,7 +261,6 @@ def test_half_a_kernel_shares_half() -> None:
 
 
 def test_the_last_rows_are_no_neighbours_of_the_first() -> None:
-    """The index is no ring."""
     assert set(
         similarities(
             "start", build_index([IndexEntry("start", "a"), *[IndexEntry("x", "b")] * 5, IndexEntry("end", "a")]), 0.0
@@ -292,7 +269,6 @@ def test_the_last_rows_are_no_neighbours_of_the_first() -> None:
 
 
 def test_a_named_day_comes_first() -> None:
-    """The days around it come next."""
     entries = [IndexEntry("we met the team", day=f"2025-03-{day:02}") for day in range(1, 29)]
     scores = similarities("who met the team on 10 March 2025?", build_index(entries), 0.0)
     assert max(scores, key=lambda row: scores[row]) == 9
@@ -300,7 +276,6 @@ def test_a_named_day_comes_first() -> None:
 
 
 def test_a_named_day_is_found_without_a_word() -> None:
-    """By its date alone."""
     assert set(similarities("3月10日", build_index(LOG), 0.0)) == {3, 4}
 
 
@@ -309,20 +284,17 @@ BEN = ("Ben likes to paint walls", "Ben asked Ana for a ladder", "Ben is tall")
 
 
 def test_a_named_author_is_a_cue_and_not_a_word() -> None:
-    """Names are the commonest words of a log: to be named alone makes no entry a match."""
     scores = similarities("what did Ana paint", build_index(named(*ANA, *BEN)), 0.0)
     assert scores[0] > scores[3]
     assert set(scores) == {0, 3}
 
 
 def test_a_query_of_a_name_alone_searches_for_the_name() -> None:
-    """There is nothing else to go by."""
     assert {0, 1, 2, 4} <= set(similarities("Ana", build_index(named(*ANA, *BEN)), 0.0))
 
 
 @pytest.mark.parametrize(("count", "others", "is_name"), [(2, 3, False), (3, 3, True), (3, 57, True), (3, 58, False)])
 def test_a_name_is_the_first_word_of_three_entries_and_of_a_twentieth(count: int, others: int, is_name: bool) -> None:
-    """A word that is no name is searched for: an entry with nothing but that word is a match then."""
     rest = [f"wall{number} is white" for number in range(others - 1)]
     index = build_index(named(*ANA[:count], "ask Ana", *rest))
     assert (count not in similarities("what does Ana paint", index, 0.0)) == is_name
@@ -342,7 +314,6 @@ def test_a_name_is_the_first_word_of_three_entries_and_of_a_twentieth(count: int
 def test_a_name_has_a_capital_in_the_query_or_a_colon_behind_it(
     query: str, entries: tuple[str, ...], is_name: bool
 ) -> None:
-    """Verbs and labels begin entries, too."""
     scores = similarities(query, build_index(named(*entries, f"nothing but {query.partition(' ')[0]}")), 0.0)
     assert (3 not in scores) == is_name
 
@@ -373,12 +344,10 @@ def test_a_name_has_a_capital_in_the_query_or_a_colon_behind_it(
     ids=str,
 )
 def test_leading_name_of_a_text(text: str, name: str) -> None:
-    """Marks, emphasis and brackets in front of it do not count."""
     assert leading_name(text) == name
 
 
 def test_an_answer_comes_before_the_question() -> None:
-    """What only asks is worth less."""
     assert best("what colour is the car", "What colour is the new car?", "The new car has the colour red") == 1
 
 
@@ -399,7 +368,6 @@ def test_an_answer_comes_before_the_question() -> None:
     ids=str,
 )
 def test_a_date_is_read(query: str, expected: tuple[int, int, int]) -> None:
-    """In English, ISO and Japanese forms; 0 for what is left out."""
     assert [(named.year, named.month, named.day) for named in named_dates(query)] == [expected]
 
 
@@ -407,7 +375,6 @@ def test_a_date_is_read(query: str, expected: tuple[int, int, int]) -> None:
     "query", ["may I go", "May I go", "they march on", "yesterday", "12:30", "mayor 5x", "99 月 x", "2025-13-40"]
 )
 def test_no_date_is_read(query: str) -> None:
-    """Words that only look like one."""
     assert named_dates(query) == []
 
 
@@ -415,7 +382,6 @@ def test_no_date_is_read(query: str) -> None:
 
 
 def test_author_whose_name_alone_is_found_has_its_memories_found() -> None:
-    """Written with a capital or not; with another word that is found, the name is a cue."""
     index = build_index(named("Ana likes tea", "Ana: chess", "Ana bought a kettle", "Bob sells boats"))
     assert similarities("What does Ana drink?", index).keys() == {0, 1, 2}
     assert similarities("what does ana drink?", index).keys() == {0, 1, 2}
@@ -423,7 +389,6 @@ def test_author_whose_name_alone_is_found_has_its_memories_found() -> None:
 
 
 def test_number_of_words_that_are_corrected_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first unknown words of a query are, whatever known words stand among them."""
     compared: list[str] = []
 
     def counting(word: str, candidates: Sequence[str], cutoff: float) -> Iterator[tuple[str, float]]:

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile, with_strategy
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile, with_strategy
 from contextasm.model import Build, Context, Document, Layer, Profile
 from contextasm.pipeline import assemble
-from contextasm.retrieval.memory_pool import MANY
+from contextasm.retrieval.pools.memory_pool import MANY
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.front_matter import front_matter
-from contextasm.text.memory_ids import unique_ids
+from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.memories.fields import unique_ids
 from tests.command import fill, inside
 from tests.workspaces import DAY, Content, Files, agent, build, codes, law, limited, log, request, team
 
@@ -42,7 +42,6 @@ def query(files: Mapping[str, Content], topic: str = "", strategy: str = "", bud
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_a_memory_of_a_later_day_is_excluded_as_future(topic: str) -> None:
-    """It came first before, being the newest."""
     memories = (
         f"- [fact] The harbor opens {{created={TOMORROW} id=later}}\n- [fact] The harbor is {{created={DAY} id=now}}\n"
     )
@@ -55,7 +54,6 @@ def test_a_memory_of_a_later_day_is_excluded_as_future(topic: str) -> None:
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_an_indexed_pool_shows_no_memory_of_a_later_day(tmp_path: Path, topic: str) -> None:
-    """They are counted like all others that are not shown."""
     past = "".join(f"- [fact] The harbor has {n} boats {{created=2025-01-01}}\n" for n in range(MANY))
     later = "".join(f"- [fact] The harbor wants {n} boats {{created=2025-04-01}}\n" for n in range(100))
     root = fill(tmp_path, {"agents/a/memories/m.md": past + later})
@@ -73,7 +71,6 @@ def test_an_indexed_pool_shows_no_memory_of_a_later_day(tmp_path: Path, topic: s
 
 
 def test_an_event_of_a_later_day_is_excluded_as_future() -> None:
-    """And a session that begins later is not the current one."""
     files: dict[str, Content] = {
         "sessions/now.jsonl": event("note", f"{DAY}T09:00:00Z", "today")
         + "\n"
@@ -91,7 +88,6 @@ def test_an_event_of_a_later_day_is_excluded_as_future() -> None:
 
 
 def test_a_long_log_of_the_agent_does_not_push_out_the_log_of_the_team() -> None:
-    """The team's entry of today was dropped for 3,900 tokens of chatter."""
     chatter = "\n\n".join(f"Entry {n} of a very long day that nobody asked about." for n in range(300))
     files = {**agent(), **log(DAY, chatter), **log(DAY, "We decided to ship on Monday.\n", "teams/writers")}
     context = build(files, limited(L3={"max_tokens": 200}))
@@ -100,7 +96,6 @@ def test_a_long_log_of_the_agent_does_not_push_out_the_log_of_the_team() -> None
 
 
 def test_sections_of_a_day_take_turns_newest_first() -> None:
-    """One of the agent, one of the team, as long as there is room."""
     own = "\n\n".join(f"## Own {n}\n{'own words ' * 12}" for n in range(4))
     shared = "\n\n".join(f"## Shared {n}\n{'team words ' * 12}" for n in range(4))
     files = {**agent(), **log(DAY, own), **log(DAY, shared, "teams/writers")}
@@ -117,13 +112,11 @@ def test_sections_of_a_day_take_turns_newest_first() -> None:
     [([1, "two"], '[1,"two"]'), (7, "7"), (True, "true"), ({"a": 1}, '{"a":1}'), ("plain", '"plain"')],
 )
 def test_content_of_an_event_that_is_no_object_is_shown(content: object, text: str) -> None:
-    """A list, a number and a boolean came out as `{}`."""
     context = query({"sessions/s.jsonl": event("note", f"{DAY}T08:00:00Z", content)})
     assert f"note: {text}\n" in context.text + "\n"
 
 
 def test_events_are_ranked_by_relevance_recency_and_importance() -> None:
-    """With little room, the event that answers the topic is shown before a newer one that does not."""
     lines = [event("turn", f"{DAY}T08:00:00Z", {"role": "user", "text": "The ledger was migrated to a new schema."})]
     lines += [
         event("turn", f"{DAY}T09:{n:02}:00Z", {"role": "user", "text": f"Lunch was good, number {n}."})
@@ -140,7 +133,6 @@ def test_events_are_ranked_by_relevance_recency_and_importance() -> None:
 
 
 def test_strategies_change_the_scores_of_events() -> None:
-    """Each by its own weights, which its table in the profile names."""
     files: dict[str, Content] = {"sessions/s.jsonl": event("turn", f"{DAY}T08:00:00Z", {"text": "The ledger."})}
     totals = {
         name: dict(query(files, "ledger", name).decisions[0].score)["total"]
@@ -150,7 +142,6 @@ def test_strategies_change_the_scores_of_events() -> None:
 
 
 def test_a_weight_of_a_part_that_the_source_does_not_give_is_a_problem() -> None:
-    """It counted 0 without a word."""
     layer = with_layer_values(
         Layer("events", ("Events",)),
         {
@@ -167,7 +158,6 @@ def test_a_weight_of_a_part_that_the_source_does_not_give_is_a_problem() -> None
 
 
 def test_the_newest_events_are_the_newest_by_time_not_the_last_lines() -> None:
-    """A file need not be in the order of time."""
     lines = [event("note", f"{DAY}T20:00:00Z", "evening")]
     lines += [event("note", f"{DAY}T08:{n:02}:00Z", f"morning {n}") for n in range(50)]
     context = query({"sessions/s.jsonl": "\n".join(lines)})
@@ -193,7 +183,6 @@ class Counted(str):
 @law(50)
 @given(st.lists(st.sampled_from(("a", "b", "a~2", "a~3", "b~2")), max_size=30))
 def test_unique_ids_are_the_first_free_ones(names: list[str]) -> None:
-    """No two are equal, and each keeps the name that it had as long as nobody took it before."""
     ids = unique_ids(names)
     assert len({*ids}) == len(ids) == len(names)
     for number, (name, unique) in enumerate(zip(names, ids, strict=True)):
@@ -202,7 +191,6 @@ def test_unique_ids_are_the_first_free_ones(names: list[str]) -> None:
 
 
 def test_equal_bullets_cost_no_more_than_their_number() -> None:
-    """Ten thousand took twenty seconds: each looked for a free number from 2 on."""
     costs = []
     for size in (1000, 2000, 4000):
         Counted.hashes = 0
@@ -212,7 +200,6 @@ def test_equal_bullets_cost_no_more_than_their_number() -> None:
 
 
 def test_a_long_list_in_front_matter_is_read_whole() -> None:
-    """Behind it the other keys are read as ever."""
     lines = ["---", "tags:", *(f"  - t{n}" for n in range(48_000)), "other: x", "empty: []", "  - one", "---"]
     values = front_matter(lines).values
     assert len(values["tags"]) == 48_000
@@ -221,7 +208,6 @@ def test_a_long_list_in_front_matter_is_read_whole() -> None:
 
 
 def test_a_build_does_not_hang_on_a_long_list_in_front_matter(tmp_path: Path) -> None:
-    """Each item copied those before it."""
     for count, shown in ((10_000, True), (400_000, False)):  # the second is too large
         items = "  - t\n" * count
         fill(tmp_path, {"agents/a/KNOWLEDGE.md": f"---\ntags:\n{items}---\nText.\n"})
@@ -231,7 +217,6 @@ def test_a_build_does_not_hang_on_a_long_list_in_front_matter(tmp_path: Path) ->
 
 
 def test_a_day_that_no_log_was_cut_for_is_shown_as_before() -> None:
-    """The order in which sections are kept is not the order in which they are shown."""
     files = {**agent(), **team(GOALS="G."), **log(DAY, "One.\n"), **log(DAY, "Two.\n", "teams/writers")}
     context = build(files)
     assert context.text.endswith(f"## Recent Activity\n### {DAY}\nTwo.\n\nOne.\n")

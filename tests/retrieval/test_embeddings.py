@@ -78,21 +78,18 @@ def asked(root: Path) -> list[int]:
 
 
 def test_a_memory_that_shares_no_word_is_found_by_its_meaning(tmp_path: Path) -> None:
-    """And the others, which are about something else, are not."""
     result = build(workspace(tmp_path, command()))
     assert found(result) == [PIZZA]
     assert "warning" not in result.err
 
 
 def test_a_command_may_be_written_as_one_line(tmp_path: Path) -> None:
-    """It is taken apart as a shell would, but no shell runs it."""
     root = workspace(tmp_path, {"command": f"{sys.executable} 'embed.py' '$(touch made)' ; touch made"})
     assert found(build(root)) == [PIZZA]
     assert not (root / "made").exists()
 
 
 def test_what_words_find_stays_found(tmp_path: Path) -> None:
-    """Even where meaning prefers another memory."""
     harbor = "The harbor closes at nine"
     memories = f"- {PIZZA}\n- {harbor}\n- {FALLBACK}\n\n## 2025-03-01\n\n- Pay the tax in May\n"
     both = found(build(workspace(tmp_path, command(), memories), "dinner harbor colour"))
@@ -102,14 +99,12 @@ def test_what_words_find_stays_found(tmp_path: Path) -> None:
 
 
 def test_where_nothing_matches_the_newest_are_shown(tmp_path: Path) -> None:
-    """A meaning that is far from everything makes no memory a hit."""
     result = build(workspace(tmp_path, command()), "giraffe")
     assert found(result)[0] == FALLBACK
     assert len(found(result)) == 4
 
 
 def test_explain_tells_both_halves(tmp_path: Path) -> None:
-    """Each from 0 to 1; the similarity is what both come to."""
     root = workspace(tmp_path, command())
     env = {"CTXASM_TRUST": str(root), "CTXASM_NO_CACHE": "1"}
     data = json.loads(inside("explain", "-w", root, "--topic", "dinner", "--json", env=env).out)
@@ -118,7 +113,6 @@ def test_explain_tells_both_halves(tmp_path: Path) -> None:
 
 
 def test_second_build_does_not_ask_again(tmp_path: Path) -> None:
-    """Vectors are remembered by the hash of their texts: a new topic or memory alone is asked for."""
     root = workspace(tmp_path, command())
     first, second = build(root), build(root)
     assert first == second
@@ -130,7 +124,6 @@ def test_second_build_does_not_ask_again(tmp_path: Path) -> None:
 
 
 def test_another_model_is_asked_anew(tmp_path: Path) -> None:
-    """A command may name its model, and change the name with it."""
     assert found(build(workspace(tmp_path, command(model="one")))) == [PIZZA]
     root = workspace(tmp_path, command(model="two"))
     assert found(build(root)) == [PIZZA]
@@ -138,7 +131,6 @@ def test_another_model_is_asked_anew(tmp_path: Path) -> None:
 
 
 def test_vectors_of_another_length_are_all_made_anew(tmp_path: Path) -> None:
-    """The command has changed under its name: what is remembered is worth nothing."""
     root = workspace(tmp_path, command())
     build(root)
     (root / "embed.py").write_text(SCRIPT.replace("]), flush", "] + [0]), flush"))
@@ -151,14 +143,12 @@ def test_vectors_of_another_length_are_all_made_anew(tmp_path: Path) -> None:
     "script", ["print('[1]')", "[print('[1]') for n in range(9)]", "[print('[1]') for n in range(5)]; 1 / 0"]
 )
 def test_vectors_of_a_command_that_failed_are_not_remembered(tmp_path: Path, script: str) -> None:
-    """Nobody knows which text each of them belongs to."""
     root = workspace(tmp_path, command("-c", script))
     assert "the embedder" in build(root).err
     assert not (tmp_path / "cache").exists()
 
 
 def test_without_cache_nothing_is_remembered(tmp_path: Path) -> None:
-    """`CTXASM_NO_CACHE`, as for counts."""
     root = workspace(tmp_path, command())
     for _ in range(2):
         assert found(build(root, CTXASM_NO_CACHE="1")) == [PIZZA]
@@ -167,7 +157,6 @@ def test_without_cache_nothing_is_remembered(tmp_path: Path) -> None:
 
 
 def test_cache_is_private_and_holds_no_text(tmp_path: Path) -> None:
-    """What a vector stands for can be guessed from it."""
     build(workspace(tmp_path, command()))
     (file,) = (tmp_path / "cache/ctxasm").iterdir()
     assert file.stat().st_mode & 0o077 == 0
@@ -176,7 +165,6 @@ def test_cache_is_private_and_holds_no_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"not a database, whatever it is " * 200], ids=["empty", "foreign"])
 def test_damaged_cache_is_as_none_and_is_mended(tmp_path: Path, damage: bytes) -> None:
-    """The same bytes, and no word about it."""
     root = workspace(tmp_path, command())
     first = build(root)
     (tmp_path / "cache/ctxasm/vectors.db").write_bytes(damage)
@@ -186,7 +174,6 @@ def test_damaged_cache_is_as_none_and_is_mended(tmp_path: Path, damage: bytes) -
 
 
 def test_vector_with_a_wrong_bit_is_not_believed(tmp_path: Path) -> None:
-    """Each has a sum of its own."""
     VectorCache(tmp_path, "m").put({"one": array("f", [1.0, 2.0]), "two": array("f", [3.0, 4.0])})
     file = tmp_path / "vectors.db"
     data = bytearray(file.read_bytes())
@@ -199,7 +186,6 @@ def test_vector_with_a_wrong_bit_is_not_believed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", [None, "", "/", "/etc:/usr"])
 def test_embedder_of_a_workspace_that_is_not_named_is_never_run(tmp_path: Path, named: str | None) -> None:
-    """A cloned workspace can't have its command run; the build goes on and says so."""
     root = workspace(tmp_path, command())
     env = {} if named is None else {"CTXASM_TRUST": named}
     result = inside("build", "-w", root, "--topic", "dinner", env=env)
@@ -211,19 +197,16 @@ def test_embedder_of_a_workspace_that_is_not_named_is_never_run(tmp_path: Path, 
 
 
 def test_workspaces_may_be_named_one_after_the_other_and_through_links(tmp_path: Path) -> None:
-    """Real paths are compared."""
     root = workspace(tmp_path, command())
     (tmp_path / "link").symlink_to(root)
     assert found(build(tmp_path / "link", CTXASM_TRUST=f"/nowhere:{tmp_path}/link")) == [PIZZA]
 
 
 def test_a_relative_name_allows_nothing(tmp_path: Path) -> None:
-    """`.` would be whatever folder one happens to be in."""
     refused(build(workspace(tmp_path, command()), CTXASM_TRUST="."), "CTXASM_TRUST", "absolute")
 
 
 def test_config_shows_the_embedder_and_whether_it_is_used(tmp_path: Path) -> None:
-    """With the line it comes from."""
     root = workspace(tmp_path, {"command": "embed --fast"})
     used = inside("config", "--origin", "-w", root, env={"CTXASM_TRUST": str(root)}).out
     assert re.search(r"^embedder +command embed --fast +ctxasm.yaml:2$", used, re.MULTILINE)
@@ -249,7 +232,6 @@ FAILING = {
 
 @pytest.mark.parametrize("case", FAILING)
 def test_without_vectors_the_build_goes_on_and_says_so(tmp_path: Path, case: str) -> None:
-    """The words' ranking stands alone, as where there is no embedder; `--strict` refuses."""
     script, message = FAILING[case]
     timeout = 0.5 if case.startswith("slow") else 5
     root = workspace(tmp_path, command("-c", script, timeout=timeout))
@@ -261,14 +243,12 @@ def test_without_vectors_the_build_goes_on_and_says_so(tmp_path: Path, case: str
 
 
 def test_strict_refuses_where_the_embedder_fails(tmp_path: Path) -> None:
-    """As with any problem."""
     result = build(workspace(tmp_path, {"command": ["/nowhere/embed"]}), "dinner", "--strict")
     assert (result.code, result.out) == (1, "")
     assert "the embedder can't be run: No such file or directory" in result.err
 
 
 def test_a_command_is_killed_with_its_children(tmp_path: Path) -> None:
-    """Nothing is left running after a time-out, nor after success."""
     script = "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, file=open('pid', 'w'), flush=True);"
     slow = workspace(tmp_path, command("-c", script + "time.sleep(60)", timeout=2))
     quick = workspace(tmp_path / "quick", command("-c", script + "[print('[1]', flush=True) for n in range(5)]"))
@@ -278,7 +258,6 @@ def test_a_command_is_killed_with_its_children(tmp_path: Path) -> None:
 
 
 def test_what_came_in_time_is_remembered(tmp_path: Path) -> None:
-    """So a model that is slow the first time gets further with each build."""
     stops = SCRIPT.replace("\nfor text in texts:", "\nimport time\nfor n, text in enumerate(texts):").replace(
         "    words =", "    if n == 2: time.sleep(60)\n    words ="
     )
@@ -291,7 +270,6 @@ def test_what_came_in_time_is_remembered(tmp_path: Path) -> None:
 
 
 def test_a_failing_embedder_is_asked_once_a_build(tmp_path: Path) -> None:
-    """Several layers search; each would wait for its own time-out."""
     root = workspace(tmp_path, command("-c", "open('asked.txt', 'a').write('0\\n'); raise SystemExit(3)"))
     fill(root, {"teams/t/GOALS.md": "Win.\n", "teams/t/memories/all.md": MEMORIES}, base={})
     assert build(root, "dinner", "-t", "t").err.count("exit code 3") == 1
@@ -381,7 +359,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 def test_server_gives_the_vectors(tmp_path: Path, server: Server) -> None:
-    """One request with model and texts; proxies are not for this machine, and the vectors are in any order."""
     root = workspace(tmp_path, {"url": server.url, "model": "concepts"})
     proxies = {"http_proxy": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
     assert found(build(root, **proxies)) == [PIZZA]
@@ -392,7 +369,6 @@ def test_server_gives_the_vectors(tmp_path: Path, server: Server) -> None:
 
 
 def test_many_texts_are_sent_in_several_requests(tmp_path: Path, server: Server) -> None:
-    """A hundred at a time; equal ones once."""
     memories = "".join(f"- Memory number {n} of a boat\n- The same\n" for n in range(250))
     root = workspace(tmp_path, {"url": server.url, "model": "m"}, memories)
     assert len(found(build(root, "harbor"))) == 5
@@ -400,7 +376,6 @@ def test_many_texts_are_sent_in_several_requests(tmp_path: Path, server: Server)
 
 
 def test_the_key_is_taken_from_the_variable_that_is_named(tmp_path: Path, server: Server) -> None:
-    """It is sent, never shown; without it nothing is asked."""
     root = workspace(tmp_path, {"url": server.url, "model": "m", "key_env": "MY_KEY"})
     missing = build(root)
     assert "needs the key that MY_KEY should hold" in missing.err
@@ -424,7 +399,6 @@ def test_the_key_is_taken_from_the_variable_that_is_named(tmp_path: Path, server
     indirect=["server"],
 )
 def test_server_that_fails_does_not_matter(tmp_path: Path, server: Server, message: str) -> None:
-    """A redirect is not followed, and an answer that trickles in does not last longer than the time-out."""
     root = workspace(tmp_path, {"url": server.url, "model": "m", "timeout": 0.5 if "longer" in message else 10})
     result = build(root, "harbor")
     assert result.out == build(workspace(tmp_path / "plain", None), "harbor").out
@@ -433,7 +407,6 @@ def test_server_that_fails_does_not_matter(tmp_path: Path, server: Server, messa
 
 
 def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
-    """Such as one that was not started today."""
     with Server("well") as gone:
         url = gone.url
     result = build(workspace(tmp_path, {"url": url, "model": "m"}))
@@ -470,7 +443,6 @@ def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_mistake_in_the_settings_is_told_with_its_line(tmp_path: Path, embedder: Any, parts: Sequence[str]) -> None:
-    """Whether or not there is a topic."""
     refused(inside("build", "-w", workspace(tmp_path, embedder)), "ctxasm.yaml:2", *parts)
 
 
@@ -489,13 +461,11 @@ def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
 
 
 def test_fusion_of_a_weak_meaning_finds_nothing_of_its_own() -> None:
-    """However they spread among themselves, what is not near is no answer."""
     assert fuse({}, {}, [-0.5, -0.1, -0.4], 0.5, pool(*"abc")) == {}
     assert list(fuse({1: 1.0}, {1: 1.0}, [-0.1, -0.5, -0.4], 0.5, pool(*"abc"))) == [1]
 
 
 def test_neighbours_share_in_a_meaning() -> None:
-    """Those of the same file and day: what stands beside an answer belongs to it rather than what is alone."""
     near = [0.4, 0.1, -0.3, 0.1]
     hits = fuse({}, {}, near, 0.0, pool("a", "a", "b", "c"))
     assert hits[0].similarity > hits[1].similarity > hits[3].similarity
@@ -503,14 +473,12 @@ def test_neighbours_share_in_a_meaning() -> None:
 
 
 def test_fusion_of_a_single_memory() -> None:
-    """There is nothing to spread it among."""
     assert fuse({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
     assert fuse({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
     assert fuse({}, {}, [-0.1], 0.5, pool("a")) == {}
 
 
 def test_build_as_a_process(tmp_path: Path) -> None:
-    """The real command, with the surroundings of a person."""
     root = workspace(tmp_path, command())
     result = ctxasm("build", "--topic", "dinner", "-q", cwd=root, env={"CTXASM_TRUST": str(root)})
     assert found(result) == [PIZZA]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import Build, Context, Layer, Profile, credibility
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
@@ -50,19 +50,16 @@ def credibilities(context: Context) -> dict[str, float]:
     [(0, 0, 0.5, 0.5), (1, 0, 0.5, 2 / 3), (0, 1, 0.5, 1 / 3), (3, 1, 0.5, 4 / 6), (0, 0, 0.9, 0.9), (0, 2, 0.9, 0.45)],
 )
 def test_credibility_is_the_mean_of_a_beta_distribution(useful: int, wrong: int, prior: float, expected: float) -> None:
-    """(useful + 2 prior) / (useful + wrong + 2)."""
     assert credibility(useful, wrong, prior) == pytest.approx(expected, abs=1e-12)
 
 
 def test_what_was_useful_comes_before_what_nobody_judged_and_what_was_wrong() -> None:
-    """Judgements of all records count."""
     context, _ = recorded(said("r1", useful=["b"], wrong=["c"]) + said("r2", wrong=["c"]))
     assert credibilities(context) == pytest.approx({"b": 2 / 3, "a": 0.5, "c": 0.25})
     assert context.text == "## Memories\n- The lamp is red\n- The pier is wet\n- The fog is thick\n"
 
 
 def test_without_feedback_a_memory_has_its_confidence() -> None:
-    """0.5 where it states none, so weighing credibility changes no order then."""
     context, _ = recorded(None)
     assert credibilities(context) == dict.fromkeys("abc", 0.5)
     sure, _ = recorded(None, memories="- [fact] Sure {id=s confidence=0.9}\n")
@@ -70,14 +67,12 @@ def test_without_feedback_a_memory_has_its_confidence() -> None:
 
 
 def test_feedback_after_the_day_of_the_build_is_not_known_yet() -> None:
-    """A build for a past day gives the same bytes whatever is said later."""
     line = said("r", wrong=["a"]).replace("2025-03-10", "2025-03-15")
     assert request().date == date(2025, 3, 14)
     assert recorded(line)[0].text == recorded(None)[0].text
 
 
 def test_feedback_is_read_through_the_workspace_and_only_where_it_is_weighed() -> None:
-    """So records hold it; and a build that does not weigh it is the same with and without."""
     _, workspace = recorded(said("r", useful=["a"]))
     assert "feedback/2025-03.jsonl" in workspace.reads
     context, workspace = recorded(said("r", useful=["c"]), (("importance", 0.5), ("recency", 0.5)))
@@ -86,7 +81,6 @@ def test_feedback_is_read_through_the_workspace_and_only_where_it_is_weighed() -
 
 
 def test_a_line_that_is_no_feedback_is_a_problem_of_the_build() -> None:
-    """The others count."""
     context, _ = recorded(said("r", useful=["b"]) + "{torn\n" + said("", wrong=["b"]))
     assert codes(context) == ["bad-event", "bad-feedback"]
     assert [each.line for each in context.problems] == [2, 3]

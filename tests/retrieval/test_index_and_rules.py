@@ -9,8 +9,9 @@ import pytest
 
 from contextasm.model import Build, Context, IndexedPools, Request, Rule, RuleEvaluation, Target
 from contextasm.pipeline import assemble
-from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
+from contextasm.retrieval.pools import matches as meant_entries
+from contextasm.retrieval.pools import memory_search as indexed_pools
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
@@ -81,7 +82,6 @@ def built(folder: Path, topic: str, rules: RuleEvaluation, used: IndexedPools | 
 def test_same_result_under_rules_with_and_without_an_index(
     folder: Path, monkeypatch: pytest.MonkeyPatch, target: Target, action: str, topic: str
 ) -> None:
-    """The document, its problems and the traces of the rules; without an index, every memory is listed."""
     monkeypatch.setattr(indexed_pools, "MANY", 100)
     monkeypatch.setattr(index, "MANY", 100)
     monkeypatch.setattr(meant_entries, "FEW", 30)

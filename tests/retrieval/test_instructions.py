@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.imports import find_imports, imported_path, is_for
+from contextasm.text.markdown.imports import find_imports, imported_path, is_for
 from tests.command import fill, inside
 
 make = partial(fill, base={})
@@ -23,7 +23,6 @@ def warnings(folder: Path, *words: str) -> str:
 
 
 def test_a_circle_of_imports_is_told_and_read_once(tmp_path: Path) -> None:
-    """With the way around."""
     make(tmp_path, {"CLAUDE.md": "@a.md\n", "a.md": "A @b.md\n", "b.md": "B @a.md\n"})
     result = inside("build", "-w", tmp_path)
     assert result.out.count("### a.md") == 1
@@ -31,7 +30,6 @@ def test_a_circle_of_imports_is_told_and_read_once(tmp_path: Path) -> None:
 
 
 def test_imports_are_followed_five_deep(tmp_path: Path) -> None:
-    """The sixth is told."""
     chain = {f"{n}.md": f"Text {n} @{n + 1}.md\n" for n in range(1, 8)}
     make(tmp_path, {"AGENTS.md": "@1.md\n", **chain})
     result = inside("build", "-w", tmp_path)
@@ -52,7 +50,6 @@ def test_imports_are_followed_five_deep(tmp_path: Path) -> None:
 def test_a_cursor_rule_whose_front_matter_is_no_yaml_applies_to_nothing(
     front: str, line: int, why: str, tmp_path: Path
 ) -> None:
-    """As in Cursor; a build, `explain` and `check` tell file and line. An import still brings its text."""
     path = ".cursor/rules/r.mdc"
     make(tmp_path, {"AGENTS.md": "Be brief.\n", path: f"---\n{front}\n---\nUse tabs.\n"})
     result = inside("build", "-w", tmp_path, "--open", "x.py")
@@ -65,7 +62,6 @@ def test_a_cursor_rule_whose_front_matter_is_no_yaml_applies_to_nothing(
 
 
 def test_front_matter_of_a_cursor_rule_that_never_ends_is_told(tmp_path: Path) -> None:
-    """It is no front matter, so the rule applies to nothing."""
     make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": "---\nalwaysApply: true\nUse tabs.\n"})
     result = inside("build", "-w", tmp_path)
     assert "Use tabs." not in result.out
@@ -83,7 +79,6 @@ def test_front_matter_of_a_cursor_rule_that_never_ends_is_told(tmp_path: Path) -
     ],
 )
 def test_a_cursor_rule_as_people_write_it_applies(front: str, tmp_path: Path) -> None:
-    """Folded texts, remarks, lists in any form, and globs that a strict reader of YAML takes for something else."""
     make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": f"---\n{front}\n---\nUse tabs.\n"})
     result = inside("build", "-w", tmp_path)
     assert "Use tabs." in result.out
@@ -94,7 +89,6 @@ def test_a_cursor_rule_as_people_write_it_applies(front: str, tmp_path: Path) ->
     "globs", ["[*.py, *.md]", "[\n  '*.py',\n  '*.md',\n]", "\n  - '*.py'\n  - '*.md'", "*.py, *.md"]
 )
 def test_globs_of_a_rule_may_stand_on_several_lines(globs: str, tmp_path: Path) -> None:
-    """In any form of a list."""
     make(tmp_path, {"AGENTS.md": "Be brief.\n", ".cursor/rules/r.mdc": f"---\nglobs: {globs}\n---\nUse tabs.\n"})
     for path, is_shown in (("a.py", True), ("b.md", True), ("c.txt", False)):
         result = inside("build", "-w", tmp_path, "--open", path)
@@ -103,7 +97,6 @@ def test_globs_of_a_rule_may_stand_on_several_lines(globs: str, tmp_path: Path) 
 
 
 def test_nothing_outside_the_workspace_is_imported(tmp_path: Path) -> None:
-    """By no name and through no link."""
     fill(
         tmp_path,
         {"out/secret.md": "Secret.\n", "w/AGENTS.md": "@../out/secret.md @/etc/passwd @~/x.md @link.md\n"},
@@ -117,13 +110,11 @@ def test_nothing_outside_the_workspace_is_imported(tmp_path: Path) -> None:
 
 
 def test_code_and_names_of_people_are_no_imports() -> None:
-    """Nor addresses of mail."""
     text = "`@a.md` ana@b.md @c.md, (@d.md)\n```\n@e.md\n```\n<!-- @f.md -->\n~~~\n@g.md\n~~~\n@h.md."
     assert [(found.line, found.path) for found in find_imports(text)] == [(0, "c.md"), (0, "d.md"), (8, "h.md")]
 
 
 def test_words_with_an_at_are_silent_where_no_file_is_meant(tmp_path: Path) -> None:
-    """A missing file is told, a person is not."""
     fill(
         tmp_path, {"AGENTS.md": "Ask @luna, use @scope/name, read @gone.md and @LICENSE\n", "LICENSE": "MIT\n"}, base={}
     )
@@ -134,7 +125,6 @@ def test_words_with_an_at_are_silent_where_no_file_is_meant(tmp_path: Path) -> N
 
 
 def test_a_locked_build_refuses_an_imported_file_that_changed(tmp_path: Path) -> None:
-    """It instructs the agent as much as the file that names it."""
     make(tmp_path, {"AGENTS.md": "@docs/style.md\n", "docs/style.md": "Tabs.\n", "a/AGENTS.md": "Nested.\n"})
     assert inside("lock", "-w", tmp_path).code == 0
     assert inside("build", "--locked", "-w", tmp_path, "--open", "a/x.py").code == 0
@@ -146,7 +136,6 @@ def test_a_locked_build_refuses_an_imported_file_that_changed(tmp_path: Path) ->
 
 
 def test_an_imported_file_is_no_output(tmp_path: Path) -> None:
-    """It would be overwritten by a context that is made of it."""
     make(tmp_path, {"AGENTS.md": "@docs/style.md\n", "docs/style.md": "Tabs.\n"})
     result = inside("build", "-w", tmp_path, "-o", tmp_path / "docs" / "style.md")
     assert result.code == 2
@@ -154,7 +143,6 @@ def test_an_imported_file_is_no_output(tmp_path: Path) -> None:
 
 
 def test_globs_of_rules() -> None:
-    """As Cursor and Copilot read them."""
     assert is_for("*.py", "a/b/x.py")
     assert is_for("**/*.{ts,tsx}", "web/x.tsx")
     assert is_for("src/**/*.ts", "src/x.ts")
@@ -164,20 +152,17 @@ def test_globs_of_rules() -> None:
 
 @given(st.text(), st.text("./~a\\ ", max_size=12))
 def test_no_import_leads_out(folder: str, written: str) -> None:
-    """Whatever is written."""
     path = imported_path(f"{folder.replace('/', '')}a/x.md", written)
     assert path is None or not (path.startswith(("/", "../")) or path == "..")
 
 
 def test_an_open_file_below_nested_instructions_is_of_use(tmp_path: Path) -> None:
-    """Be there such a file or not; the instructions above it are shown, so nothing is without effect."""
     make(tmp_path, {"AGENTS.md": "Top.\n", "s/AGENTS.md": "Nested.\n"})
     result = inside("build", "-w", tmp_path, "--open", "s/x.py", "--strict")
     assert (result.code, "Nested." in result.out, "warning" in result.err) == (0, True, False)
 
 
 def test_whatever_an_import_names_is_read_or_told(tmp_path: Path) -> None:
-    """Also without the ending of a text; every mention of a file that can't be read has the same reason."""
     make(tmp_path, {"AGENTS.md": "@x.png @pipe @docs/in @zero @bin @x.png @gone\n", "docs/in/a": "A\n"})
     for name in ("x.png", "bin"):
         (tmp_path / name).write_bytes(b"\x89PNG\x00\xff\xfe")
@@ -191,7 +176,6 @@ def test_whatever_an_import_names_is_read_or_told(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_that_is_imported_twice_has_one_reason(tmp_path: Path) -> None:
-    """The second mention is not told to name no file."""
     make(tmp_path, {"AGENTS.md": "@latin.md\n@latin.md\n"})
     (tmp_path / "latin.md").write_bytes(b"caf\xe9")
     result = inside("build", "-w", tmp_path)
@@ -200,7 +184,6 @@ def test_an_unreadable_file_that_is_imported_twice_has_one_reason(tmp_path: Path
 
 
 def test_imports_are_followed_from_the_least_depth(tmp_path: Path) -> None:
-    """What was too deep on one way is read on a shorter one, and is told no more."""
     chain = {f"a{n}.md": f"Text {n} @a{n + 1}.md\n" for n in range(1, 5)}
     files = {"AGENTS.md": "@a1.md\n", "CLAUDE.md": "@a5.md\n", **chain, "a5.md": "@x.md\n", "x.md": "Here.\n"}
     make(tmp_path, files)
@@ -210,7 +193,6 @@ def test_imports_are_followed_from_the_least_depth(tmp_path: Path) -> None:
 
 
 def test_rules_are_found_below_folders_with_marks_of_patterns_in_their_names(tmp_path: Path) -> None:
-    """As web frameworks name them."""
     for number, folder in enumerate(("app/[id]", "app/[...all]", "a*b", "{agent}")):
         rule = "---\nalwaysApply: true\n---\nRule of it.\n"
         root = tmp_path / str(number)
@@ -220,7 +202,6 @@ def test_rules_are_found_below_folders_with_marks_of_patterns_in_their_names(tmp
 
 
 def test_globs_with_too_many_braces_are_told(tmp_path: Path) -> None:
-    """The patterns beyond the limit fit nothing."""
     glob = "{a,b}" * 25 + "*.py"
     make(tmp_path, {"AGENTS.md": "Root.\n", ".cursor/rules/a.mdc": f"---\nglobs: {glob}\n---\nRule.\n"})
     told = warnings(tmp_path, "--open", "x.py")

@@ -133,7 +133,6 @@ def similarity(folder: Path, topic: str, *texts: str) -> list[float]:
 
 
 def test_a_model_in_the_workspace_finds_a_memory_by_its_meaning(tmp_path: Path) -> None:
-    """Its folder may be named relative to the workspace."""
     model(tmp_path / "w/model")
     result = build_with(tmp_path)
     assert found(result) == [PIZZA]
@@ -151,7 +150,6 @@ def test_a_model_in_the_workspace_finds_a_memory_by_its_meaning(tmp_path: Path) 
     ids=["export", "old names", "pooled by the model", "not normalized"],
 )
 def test_folders_as_different_tools_write_them(tmp_path: Path, file: str, output: str, changes: Changes) -> None:
-    """The vector of a text is the mean of its tokens' vectors, or what the model itself gives for the text."""
     folder = model(tmp_path / "model", changes, file=file, data=graph(table(), output=output))
     assert similarity(folder, "dinner", "pizza pizza", "sail", "pizza sail") == pytest.approx([1, 0, 0.5**0.5])
 
@@ -162,7 +160,6 @@ def test_folders_as_different_tools_write_them(tmp_path: Path, file: str, output
     ids=["new names", "old names"],
 )
 def test_a_model_may_take_the_first_token(tmp_path: Path, pooling: Changes) -> None:
-    """As those of the BGE family do."""
     folder = model(tmp_path / "model", {POOLING: pooling})
     assert similarity(folder, "dinner", "pizza sail sail", "sail pizza") == [1, 0]
 
@@ -177,13 +174,11 @@ def test_a_model_may_take_the_first_token(tmp_path: Path, pooling: Changes) -> N
     ids=["own file", "file of the tokenizer", "file of the tokenizer alone"],
 )
 def test_long_texts_are_cut_to_the_limit_of_the_model(tmp_path: Path, changes: Changes) -> None:
-    """Whichever of two files names it."""
     folder = model(tmp_path / "model", changes)
     assert similarity(folder, "dinner", "pizza pizza sail sail") == [1]
 
 
 def test_vectors_of_another_model_are_made_anew(tmp_path: Path) -> None:
-    """The remembered ones belong to the file that was there before."""
     model(tmp_path / "w/model")
     assert found(build_with(tmp_path)) == [PIZZA]
     zeros = onnx.helper.make_tensor("table", onnx.TensorProto.FLOAT, [len(WORDS), 3], [0.0] * 3 * len(WORDS))
@@ -192,7 +187,6 @@ def test_vectors_of_another_model_are_made_anew(tmp_path: Path) -> None:
 
 
 def test_the_model_of_a_workspace_that_is_not_named_is_not_opened(tmp_path: Path) -> None:
-    """Not even to say that it is damaged."""
     root = workspace(tmp_path, {"folder": "model"})
     model(root / "model", data=b"damaged")
     result = inside("build", "-w", root, "--topic", "dinner")
@@ -222,7 +216,6 @@ UNUSABLE: Mapping[str, tuple[Changes, Sequence[str]]] = {
 
 @pytest.mark.parametrize("case", UNUSABLE)
 def test_a_model_that_can_not_be_used_is_a_problem(tmp_path: Path, case: str) -> None:
-    """The reason is one line with what to do, and the build is that of the words alone."""
     changes, parts = UNUSABLE[case]
     model(tmp_path / "w/model", changes)
     refuses(tmp_path, *parts)
@@ -230,7 +223,6 @@ def test_a_model_that_can_not_be_used_is_a_problem(tmp_path: Path, case: str) ->
 
 @pytest.mark.parametrize("data", [b"", b"none of ours"], ids=["empty", "foreign"])
 def test_a_damaged_model_is_a_problem(tmp_path: Path, data: bytes) -> None:
-    """As much as one that is none."""
     model(tmp_path / "w/model", data=data)
     refuses(tmp_path, "can't use the model in ", "model.onnx")
 
@@ -246,7 +238,6 @@ def refuses(root: Path, *parts: str) -> None:
 
 
 def test_without_an_onnx_file_the_message_says_how_to_make_one(tmp_path: Path) -> None:
-    """As where a folder holds the weights for PyTorch alone."""
     folder = model(tmp_path / "w/my model")
     (folder / "onnx/model.onnx").rename(folder / "model.safetensors")
     result = build_with(tmp_path, "my model")
@@ -255,25 +246,21 @@ def test_without_an_onnx_file_the_message_says_how_to_make_one(tmp_path: Path) -
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    """A slip in its name."""
     refuses(tmp_path, f"finds no folder {tmp_path}/w/model")
 
 
 def test_a_model_with_other_outputs_is_refused(tmp_path: Path) -> None:
-    """Such as one that sorts texts into classes."""
     model(tmp_path / "w/model", data=graph(table(), output="logits"))
     refuses(tmp_path, "its outputs are logits")
 
 
 def test_a_tokenizer_of_another_model_is_no_crash(tmp_path: Path) -> None:
-    """Some texts have tokens then that the model does not know."""
     tokens = {**SETTINGS[TOKENS]["model"], "vocab": {**SETTINGS[TOKENS]["model"]["vocab"], "nine": 99}}
     model(tmp_path / "w/model", {TOKENS: {**SETTINGS[TOKENS], "model": tokens}})
     refuses(tmp_path, "can't use the model in ", "out of data bounds")
 
 
 def test_an_operator_of_a_foreign_library_is_refused(tmp_path: Path) -> None:
-    """No library is loaded for it, wherever the model's folder has one."""
     node = onnx.helper.make_node("Run", ["input_ids"], ["last_hidden_state"], domain="foreign")
     ends = [
         onnx.helper.make_tensor_value_info(name, kind, None)
@@ -296,7 +283,6 @@ def linked(folder: Path) -> str:
     ids=["relative", "absolute", "link"],
 )
 def test_weights_outside_of_the_folder_are_not_read(tmp_path: Path, place: Callable[[Path], str]) -> None:
-    """A model may name any file of the disk as its weights."""
     folder = model(tmp_path / "w/model")
     (tmp_path / "w/vectors.bin").write_bytes(vectors_file())
     weights = external(place(folder / "onnx"))
@@ -306,14 +292,12 @@ def test_weights_outside_of_the_folder_are_not_read(tmp_path: Path, place: Calla
 
 
 def test_weights_beside_the_model_are_read(tmp_path: Path) -> None:
-    """Large models have them in a file of their own."""
     folder = model(tmp_path / "model", data=graph(external("model.onnx_data")))
     (folder / "onnx/model.onnx_data").write_bytes(vectors_file())
     assert similarity(folder, "dinner", "pizza", "sail") == [1, 0]
 
 
 def test_a_folder_of_links_as_a_download_leaves_it(tmp_path: Path) -> None:
-    """Each file is a link to one with another name, all of which lie in one folder."""
     folder = model(tmp_path / "snapshots/1", data=graph(external("model.onnx_data")))
     (folder / "onnx/model.onnx_data").write_bytes(vectors_file())
     (tmp_path / "blobs").mkdir()
@@ -324,7 +308,6 @@ def test_a_folder_of_links_as_a_download_leaves_it(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_but_the_vectors(tmp_path: Path) -> None:
-    """The runtime would keep a file of what it reports to its maker."""
     model(tmp_path / "model")
     root = workspace(tmp_path, {"folder": str(tmp_path / "model"), "timeout": 60})
     before = files(tmp_path)
@@ -341,7 +324,6 @@ def files(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("library", ["onnxruntime", "tokenizers"])
 def test_without_the_extra_the_message_says_what_to_install(tmp_path: Path, library: str) -> None:
-    """And the build goes on."""
     root = workspace(tmp_path, {"folder": "model"})
     absent = f"import sys; sys.modules[{library!r}] = None"
     script = f"{absent}; from contextasm.cli.app import run; sys.exit(run(sys.argv[1:]))"

@@ -57,7 +57,6 @@ def assert_same(folder: Path, topic: str, day: date = DAY) -> None:
 
 @pytest.mark.parametrize("topic", [topic for topic in TOPICS if topic])
 def test_same_result_with_and_without_an_index(workspace: Path, topic: str) -> None:
-    """The first time and the second, and for a build of an earlier day."""
     for _ in range(2):
         assert_same(workspace, topic)
     assert pools(workspace) != []
@@ -94,7 +93,6 @@ CHANGES: tuple[Callable[[Path, Random], None], ...] = (_edit, _edit, _add, _remo
 
 @pytest.mark.parametrize("seed", range(4))
 def test_law_any_sequence_of_changes_gives_what_a_fresh_read_gives(workspace: Path, seed: int) -> None:
-    """Logs that are edited, added, removed, archived and spoilt."""
     chance = Random(seed)
     for _ in range(8):
         for _ in range(chance.randrange(1, 4)):
@@ -103,7 +101,6 @@ def test_law_any_sequence_of_changes_gives_what_a_fresh_read_gives(workspace: Pa
 
 
 def test_logs_that_did_not_change_are_not_opened(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for those that another layer shows."""
     topic = TOPICS[1]
     built(workspace, topic, indexes(Folder(workspace)))
     changed = workspace / LOGS / f"{DAY - timedelta(days=100)}.md"
@@ -123,7 +120,6 @@ def test_logs_that_did_not_change_are_not_opened(workspace: Path, monkeypatch: p
 
 
 def test_index_of_a_copied_workspace_is_not_believed(workspace: Path, tmp_path: Path) -> None:
-    """It may say what no log says."""
     topic = TOPICS[1]
     built(workspace, topic, indexes(Folder(workspace)))
     copy = tmp_path / "copy"

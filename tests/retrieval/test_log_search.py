@@ -25,7 +25,6 @@ def related(context: Context) -> str:
 
 
 def test_lines_of_any_day_are_shown_under_it_in_the_order_of_the_file() -> None:
-    """One that does not match at all is not."""
     files = agent() | log(OLD, "- Nothing\n- harbour one\n- Anything\n- harbour two\n- a\n- b\n- c\n- d\n- e\n")
     context = build(files, topic="harbour")
     lines = related(context).split("\n")
@@ -35,14 +34,12 @@ def test_lines_of_any_day_are_shown_under_it_in_the_order_of_the_file() -> None:
 
 
 def test_nothing_is_there_without_a_topic() -> None:
-    """Neither section nor layer."""
     context = build(agent() | log(OLD, HARBOUR))
     assert "harbour" not in context.text
     assert "related" not in {usage.layer for usage in context.allowances}
 
 
 def test_archived_log_is_searched_and_not_shown_as_recent() -> None:
-    """Compressed or not."""
     files = agent() | archived(str(ago(1)), gzip.compress(b"- The harbour was dredged\n"))
     files["agents/luna/daily/archive/2025-03-12.md"] = "- The harbour was paid\n"
     context = build(files, topic="harbour")
@@ -51,7 +48,6 @@ def test_archived_log_is_searched_and_not_shown_as_recent() -> None:
 
 
 def test_gzip_file_of_several_members_is_read_whole() -> None:
-    """As gzip itself does, with the zeros that pad it."""
     data = gzip.compress(b"- The harbour\n") + gzip.compress(b"- Its harbour master\n") + b"\0" * 9000
     assert related(build(agent() | archived(str(OLD), data), topic="harbour")).count("harbour") == 2
 
@@ -65,14 +61,12 @@ def test_gzip_file_of_several_members_is_read_whole() -> None:
     ],
 )
 def test_damaged_archive_is_a_problem_and_the_rest_is_searched(data: bytes, code: str) -> None:
-    """The build goes on."""
     context = build(agent() | log(OLD, HARBOUR) | archived("2024-01-01", data), topic="harbour")
     assert code in codes(context)
     assert "The harbour was dredged" in related(context)
 
 
 def test_gzip_bomb_is_not_read() -> None:
-    """It ends at the size of the largest file."""
     packer = zlib.compressobj(wbits=31)
     data = b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(MAX_FILE // 1_000_000 + 1)) + packer.flush()
     context = build(agent() | archived("2024-01-01", data), topic="harbour")
@@ -80,14 +74,12 @@ def test_gzip_bomb_is_not_read() -> None:
 
 
 def test_log_of_a_later_day_is_left_out() -> None:
-    """And told."""
     context = build(agent() | log(ago(-1), HARBOUR), topic="harbour")
     assert "dredged" not in context.text
     assert [each.reason.code for each in context.decisions if each.layer == "related"] == ["future"]
 
 
 def test_each_line_has_its_place_and_its_score() -> None:
-    """As a memory has."""
     context = build(agent() | log(OLD, HARBOUR), topic="harbour")
     (decision,) = (each for each in context.decisions if each.lines == (4, 4))
     assert (decision.outcome, decision.layer) == ("included", "related")
@@ -95,7 +87,6 @@ def test_each_line_has_its_place_and_its_score() -> None:
 
 
 def test_lines_below_a_heading_share_its_matches() -> None:
-    """The heading itself is not shown."""
     text = "## Harbour\n\n- It was dredged\n- Paid\n\n" + "\n\n".join(f"## Part {n}\n\n- Soup {n}" for n in range(9))
     shown = related(build(agent() | log(OLD, text), topic="harbour"))
     assert "- It was dredged" in shown
@@ -104,7 +95,6 @@ def test_lines_below_a_heading_share_its_matches() -> None:
 
 
 def test_many_lines_are_counted() -> None:
-    """Each reason once; the candidates are those that match best."""
     files = agent() | log(
         OLD, "\n".join([f"- The harbour {n}" for n in range(20)] + [f"- soup {n}" for n in range(1500)])
     )
@@ -117,7 +107,6 @@ def test_many_lines_are_counted() -> None:
 
 
 def test_equal_lines_of_a_day_are_one() -> None:
-    """Of two files of a day, and of one file; the one that the recent logs hold stays, so that it is shown once."""
     text = "- The harbour was dredged\n"
     files = agent() | log(OLD, text * 3) | archived(str(OLD), gzip.compress(text.encode()))
     files[f"agents/luna/daily/archive/{OLD}.md"] = text
@@ -135,13 +124,11 @@ def test_equal_lines_of_a_day_are_one() -> None:
 
 
 def test_equal_lines_of_two_days_are_two() -> None:
-    """Each says something of its day."""
     files = agent() | log(OLD, "- The harbour was dredged\n") | log(ago(90), "- The harbour was dredged\n")
     assert related(build(files, topic="harbour")).count("dredged") == 2
 
 
 def test_copies_take_no_place_from_other_lines() -> None:
-    """Of thousands, with a limit of candidates: they are counted."""
     files = agent() | log(OLD, "- harbour\n" * 3000 + "- The harbour was paid for by the town\n")
     context = build(files, limited(related={"max_candidates": 2}), topic="harbour")
     assert related(context) == f"### {OLD}\n- harbour\n- The harbour was paid for by the town"
@@ -150,7 +137,6 @@ def test_copies_take_no_place_from_other_lines() -> None:
 
 
 def test_long_log_is_searched_in_its_beginning() -> None:
-    """Blank lines count, too; the limit is told with its place."""
     files = agent() | log(OLD, "- The harbour was dredged\n" + "\n" * 20_000 + "- The harbour was paid\n")
     context = build(files, topic="harbour")
     assert related(context) == f"### {OLD}\n- The harbour was dredged"
@@ -160,7 +146,6 @@ def test_long_log_is_searched_in_its_beginning() -> None:
 
 @pytest.mark.parametrize("topic", ["lamp", "lamps", "lapm"])
 def test_a_line_that_only_stands_beside_a_match_says_so(topic: str) -> None:
-    """Inflected and misspelled words are matches of their own."""
     files = agent() | log(OLD, "- The lamp is green\n- We had soup\n- Rope\n- Boats\n- Tar\n")
     decisions = build(files, topic=topic).decisions
     reasons = {each.lines[0]: each.reason.code for each in decisions if each.layer == "related"}

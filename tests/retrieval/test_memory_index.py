@@ -31,11 +31,11 @@ from contextasm.model import (
     SourceQuery,
 )
 from contextasm.pipeline import assemble
-from contextasm.retrieval import indexed_pools as source
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
 from contextasm.retrieval.memory_index.schema import seal
-from contextasm.retrieval.memory_pool import MANY
-from contextasm.retrieval.memory_search import topic_hits
+from contextasm.retrieval.pools import memory_search as source
+from contextasm.retrieval.pools.memory_pool import MANY
+from contextasm.retrieval.pools.memory_search import topic_hits
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.state import state_folder
@@ -155,7 +155,6 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_same_result_with_and_without_a_kept_pool(large: Path, topic: str) -> None:
-    """Text, decisions, problems, in a workspace of 5,000 memories; the first time and the second."""
     without = built(large, topic, kept=False)
     assert same(built(large, topic)) == same(without)
     assert same(built(large, topic)) == same(without)
@@ -163,7 +162,6 @@ def test_same_result_with_and_without_a_kept_pool(large: Path, topic: str) -> No
 
 
 def test_topics_of_any_words_find_the_same_with_and_without_an_index(medium: Path) -> None:
-    """Memories, parts of their scores, and order: of words, names, typos, parts of words and dates."""
     chance = Random(4)
     home = Folder(medium)
     (layer,) = (layer for layer in DEFAULT.layers if layer.id == "L5")
@@ -191,7 +189,6 @@ def test_topics_of_any_words_find_the_same_with_and_without_an_index(medium: Pat
 )
 @pytest.mark.parametrize(("agent", "team"), [("luna", "q1"), ("kenji", "platform")])
 def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: str, topic: str) -> None:
-    """With every pool kept."""
     root = tmp_path / "w"
     for path in SAMPLE.rglob("*.md"):
         fill(root, {str(path.relative_to(SAMPLE)): path.read_bytes()}, base={})
@@ -208,7 +205,6 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
 
 
 def test_same_result_whatever_was_changed(medium: Path) -> None:
-    """Files edited, added, taken away, made unreadable; ids and states that other files decide on."""
     chance = Random(3)
     folder = medium / "agents/a/memories"
     for round_ in range(12):
@@ -226,7 +222,6 @@ def test_same_result_whatever_was_changed(medium: Path) -> None:
 
 
 def test_memories_not_shown_are_told_by_number(large: Path) -> None:
-    """Their number is that of the list that `explain` gives."""
     listed = [each.reason.code for each in built(large, "banning dors", kept=None).decisions if each.layer == "L5"]
     told: dict[str, int] = {}
     for each in built(large, "banning dors").decisions:
@@ -237,7 +232,6 @@ def test_memories_not_shown_are_told_by_number(large: Path) -> None:
 
 
 def test_files_that_did_not_change_are_not_opened(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A changed one is, and no other."""
     opened: list[str] = []
     read = Folder.read
 
@@ -295,7 +289,6 @@ SPOILS: Mapping[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 @pytest.mark.parametrize("topic", ["", "banning dors"])
 def test_damaged_pool_is_made_again(medium: Path, spoil: Callable[[bytes], bytes], topic: str) -> None:
-    """Without a word, and with the same result."""
     without = same(built(medium, topic, kept=False))
     built(medium, topic)
     (path,) = pools(medium)
@@ -319,7 +312,6 @@ SPOILED_VALUES = ("5", "'5'", "'[5]'", "'[[1, 2]]'", "x'00'", "9e999")
 @pytest.mark.usefixtures("_few")
 @pytest.mark.parametrize("topic", ["", "banning dors"])
 def test_damaged_column_is_made_again(tmp_path: Path, column: str, topic: str) -> None:
-    """With values of any kind in it, in a workspace where every column says something; also when a file changes."""
     chance = Random(5)
     pages = {f"agents/a/memories/{number}.md": page(chance, 20) for number in range(3)}
     pages["agents/a/memories/0.md"] += (
@@ -381,7 +373,6 @@ def test_p9_changed_text_of_the_same_size_and_time_is_seen_in_a_copy(medium: Pat
 
 
 def test_pool_of_another_version_is_made_again(medium: Path) -> None:
-    """Its tables are not looked at."""
     without = same(built(medium, "banning", kept=False))
     built(medium)
     (path,) = pools(medium)
@@ -392,7 +383,6 @@ def test_pool_of_another_version_is_made_again(medium: Path) -> None:
 
 
 def test_pool_that_shrinks_is_forgotten(medium: Path) -> None:
-    """And its memories are listed again."""
     built(medium)
     assert len(pools(medium)) == 1
     for path in sorted((medium / "agents/a/memories").glob("*.md"))[:6]:
@@ -402,7 +392,6 @@ def test_pool_that_shrinks_is_forgotten(medium: Path) -> None:
 
 
 def test_workspace_where_nothing_can_be_made_is_searched_all_the_same(medium: Path) -> None:
-    """A file is in the way of `.ctxasm`, or a link leads out of the workspace."""
     without = same(built(medium, "banning", kept=False))
     (medium / ".ctxasm").write_text("in the way")
     assert same(built(medium, "banning")) == without
@@ -415,7 +404,6 @@ def test_workspace_where_nothing_can_be_made_is_searched_all_the_same(medium: Pa
 
 
 def test_pool_that_another_process_writes_to_is_done_without(medium: Path) -> None:
-    """A lock of it holds nobody up."""
     built(medium)
     changed = medium / "agents/a/memories/003.md"
     changed.write_text(changed.read_text() + "- banning once more\n")
@@ -437,7 +425,6 @@ def request(folder: Path, *words: str) -> tuple[str, ...]:
 
 
 def test_two_builders_at_once_give_the_same_bytes(medium: Path) -> None:
-    """The first time, when both want to make the pool, and again."""
     alone = ctxasm(*request(medium, "--topic", "banning dors"), env={"CTXASM_NO_CACHE": "1"}).out
     for _ in range(2):
         every = [start(*request(medium, "--topic", "banning dors"), stdout=-1, stderr=-1) for _ in range(4)]
@@ -447,7 +434,6 @@ def test_two_builders_at_once_give_the_same_bytes(medium: Path) -> None:
 
 
 def test_builder_that_is_killed_leaves_nothing_wrong(medium: Path) -> None:
-    """At whatever moment."""
     alone = ctxasm(*request(medium, "--topic", "banning dors"), env={"CTXASM_NO_CACHE": "1"}).out
     chance = Random(4)
     for _ in range(6):
@@ -459,7 +445,6 @@ def test_builder_that_is_killed_leaves_nothing_wrong(medium: Path) -> None:
 
 
 def test_pool_is_kept_in_the_workspace_and_out_of_git(medium: Path) -> None:
-    """And nowhere else."""
     before = {path for path in medium.rglob("*") if path.is_file()}
     assert inside(*request(medium)).code == 0
     new = {path.relative_to(medium).as_posix() for path in medium.rglob("*") if path.is_file() and path not in before}
@@ -468,13 +453,11 @@ def test_pool_is_kept_in_the_workspace_and_out_of_git(medium: Path) -> None:
 
 
 def test_nothing_is_kept_where_that_is_not_wanted(medium: Path) -> None:
-    """`CTXASM_NO_CACHE`."""
     assert inside(*request(medium), env={"CTXASM_NO_CACHE": "1"}).code == 0
     assert not (medium / ".ctxasm").exists()
 
 
 def test_search_finds_the_same_with_and_without(medium: Path) -> None:
-    """It keeps pools, too; `--all` one of its own."""
     for words in (("-a", "a"), ("--all",)):
         line = ("search", "-w", str(medium), *words, "banning dors", "--date", str(DAY), "--json", "--top", "20")
         alone = inside(*line, env={"CTXASM_NO_CACHE": "1"})
@@ -484,7 +467,6 @@ def test_search_finds_the_same_with_and_without(medium: Path) -> None:
 
 
 def test_explain_lists_every_memory_of_a_large_pool(medium: Path) -> None:
-    """And says of a line what became of it."""
     result = inside("explain", "-w", medium, "--date", DAY.isoformat(), "--line", "agents/a/memories/000.md:1")
     assert result.out.startswith(("in L5", "out L5"))
     rows = inside("explain", "-w", medium, "--date", DAY.isoformat()).out.split("\n")
@@ -492,18 +474,13 @@ def test_explain_lists_every_memory_of_a_large_pool(medium: Path) -> None:
 
 
 def test_build_with_a_topic_tells_by_number(medium: Path) -> None:
-    """In its receipt."""
     result = inside("build", "-w", medium, "--date", str(DAY), "--topic", "banning")
     assert "1,195 excluded" in result.err
 
 
 def test_an_index_of_entries_with_other_fields_has_another_version() -> None:
-    """Entries are stored by the places of their fields: with one more, or in another order, they can't be read.
-
-    With one more kind of label, those of that kind are not in the index.
-    """
     from contextasm.retrieval.memory_index.schema import VERSION, index_version
-    from contextasm.text.log_parser import LogLine
+    from contextasm.text.markdown.logs import LogLine
 
     others = [
         (Memory._fields[:-1], LogLine._fields, LABEL_KINDS),
@@ -521,7 +498,6 @@ def test_an_index_of_entries_with_other_fields_has_another_version() -> None:
 @pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), OSError("x"), RuntimeError("x")], ids=repr)
 @pytest.mark.parametrize("state", ["as it is", "with changes", "made anew"])
 def test_an_error_of_who_uses_a_pool_is_no_damage(medium: Path, error: Exception, state: str) -> None:
-    """It is raised after one call, and the index stays."""
     built(medium)
     (path,) = pools(medium)
     if state == "with changes":
@@ -553,7 +529,6 @@ HIDDEN_PAGES = {
 
 @pytest.mark.parametrize("topic", ["kars lut", "banning"])
 def test_a_search_tells_the_same_problems_with_and_without_an_index(medium: Path, topic: str) -> None:
-    """Of hidden characters, too."""
     for path, data in HIDDEN_PAGES.items():
         (medium / path).write_bytes(data)
     words = ("search", "-w", medium, "-a", "a", "--date", str(DAY), topic)

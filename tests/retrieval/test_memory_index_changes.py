@@ -19,7 +19,7 @@ from contextasm.model import EntryPool, Memory
 from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.memory_pool import index_entry, read_pool
+from contextasm.retrieval.pools.memory_pool import index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
@@ -242,7 +242,6 @@ TestChangingPool.settings = settings(
 
 @pytest.mark.parametrize("least", [0, 100])
 def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """The other one stays active when its file changes later; in the large file of an index, and in the small one."""
     monkeypatch.setattr(index, "MANY", 0)
     monkeypatch.setattr(updater, "_LEAST_CHANGES", least)
     monkeypatch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)

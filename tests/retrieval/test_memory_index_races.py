@@ -65,7 +65,6 @@ def after_each(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> N
 def test_changes_of_a_part_of_an_index_are_not_taken_for_those_of_the_whole(
     medium: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process writes them while the index is made, and puts them in place after it."""
     monkeypatch.setattr(updater, "_BATCH", 500)
     late: list[bytes] = []
 
@@ -85,7 +84,6 @@ def test_changes_of_a_part_of_an_index_are_not_taken_for_those_of_the_whole(
 
 
 def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that the first process has indexed are not opened again, but where others decide on their memories."""
     monkeypatch.setattr(updater, "_BATCH", 500)
     with monkeypatch.context() as patch:
 
@@ -113,7 +111,6 @@ def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch:
 
 
 def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More of them are done each time, and none are left to show in the end."""
     monkeypatch.setattr(updater, "_BATCH", 100)
     shares: list[float] = []
     used = indexes(Folder(medium))
@@ -127,7 +124,6 @@ def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.Mo
 def test_parts_of_a_first_index_are_stored_whenever_they_have_doubled(
     medium: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So what is written of a large one is no more than twice the index; what is whole is not stored as a part."""
     monkeypatch.setattr(updater, "_BATCH", 100)
     sizes: list[int] = []
 
@@ -142,7 +138,6 @@ def test_parts_of_a_first_index_are_stored_whenever_they_have_doubled(
 
 
 def test_files_with_new_times_alone_are_not_held(medium: Path) -> None:
-    """A build after a checkout reads each of them, and holds none of them until the end."""
     for number in range(12):
         long = f"- [fact] {'harbor lantern ' * 2000}{number}\n"
         page(medium, number).write_text("".join((f"- [fact] dors {number}\n" * 100, long * 20)))
@@ -162,7 +157,6 @@ def test_files_with_new_times_alone_are_not_held(medium: Path) -> None:
 
 @pytest.mark.parametrize("least", [0, 100_000])
 def test_builders_that_add_memories_at_once(medium: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """To the small file of the index, or to the large one; some are killed."""
     monkeypatch.setattr(updater, "_LEAST_CHANGES", least)
     if not least:
         monkeypatch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)
@@ -195,7 +189,6 @@ def test_builders_that_add_memories_at_once(medium: Path, monkeypatch: pytest.Mo
 
 
 def test_index_that_is_replaced_while_its_changes_are_written(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The changes are those of an index that is no longer there, and are made again."""
     built(medium)
     append(page(medium, 3), "- [fact] banning once more\n")
     stale = pools(medium)[0].read_bytes()

@@ -48,7 +48,6 @@ def scores(topic: str, *bullets: str) -> dict[str, float]:
 def test_row_27_score_is_half_similarity_three_tenths_importance_a_fifth_recency(
     similarity: float, importance: float, days: int, total: float
 ) -> None:
-    """To nine places; a profile may say otherwise."""
     score = memory_score(similarity, importance, ago(days).isoformat() if days < 10_000 else "", DAY)
     fragment = Fragment("m", Location("m.md", 1), "text", FragmentDisplay("Heading"), score=score)
     layer = Layer("L5", ("Heading",), query=Query(sources=("search",), paths=("m.md",)), ranking=Ranking(order="best"))
@@ -59,7 +58,6 @@ def test_row_27_score_is_half_similarity_three_tenths_importance_a_fifth_recency
 
 
 def test_row_27_a_build_has_that_score() -> None:
-    """Of a memory with known parts."""
     found = scores("wall", "paint the wall {importance=0.9 created=2025-03-07}")
     assert found == pytest.approx(
         {
@@ -76,26 +74,22 @@ def test_row_27_a_build_has_that_score() -> None:
     ("days", "left"), [(0, 1.0), (1, 0.951), (7, 0.705), (14, 0.497), (30, 0.223), (60, 0.050), (-3, 1.0)]
 )
 def test_row_28_recency_fades_by_the_day(days: int, left: float) -> None:
-    """Half of it is gone after two weeks; a day to come counts as today."""
     assert recency(ago(days).isoformat(), DAY) == pytest.approx(left, abs=5e-4)
 
 
 def test_row_28_recency_is_since_the_last_access() -> None:
-    """Else since it was made; without a date it is 0."""
     assert scores("wall", "the wall {created=2025-01-01 accessed=2025-03-14}")["recency"] == 1.0
     assert scores("wall", "the wall {created=2025-03-14}")["recency"] == 1.0
     assert scores("wall", "the wall")["recency"] == 0.0
 
 
 def test_row_29_identical_text_is_1_and_no_shared_word_0() -> None:
-    """And the part is there to be seen."""
     assert scores("Paint the garden wall!", "paint the garden wall", "paint the fence")["similarity"] == 1.0
     context = build(agent() | remembered("paint the garden wall"), topic="xylophone")
     assert [each.score for each in context.decisions if each.layer == "L5"] == [()]
 
 
 def test_row_29_search_opens_no_socket() -> None:
-    """Not even to a loopback address."""
     script = (
         "import socket, sys\n"
         "def refuse(*_a, **_k): raise SystemExit('a socket was opened')\n"
@@ -108,7 +102,6 @@ def test_row_29_search_opens_no_socket() -> None:
 
 
 def test_row_30_topic_that_nothing_matches_shows_the_five_newest_and_says_so() -> None:
-    """Each of them, not the layer alone."""
     bullets = [f"number {n} {{created={ago(n)}}}" for n in range(7)]
     context = build(agent() | remembered(*bullets), topic="xylophone")
     expected = "".join(f"- [note] number {n}\n" for n in range(5))
@@ -118,7 +111,6 @@ def test_row_30_topic_that_nothing_matches_shows_the_five_newest_and_says_so() -
 
 
 def test_row_30_one_layer_may_fall_back_and_another_not() -> None:
-    """Each searches its own memories."""
     files = agent() | remembered("paint the wall") | remembered("feed the cat", owner="teams/writers") | team(GOALS="x")
     context = build(files, topic="wall")
     assert outcomes(context, "L5") == {"agents/luna/memories/m.md": "included: fits"}
@@ -127,7 +119,6 @@ def test_row_30_one_layer_may_fall_back_and_another_not() -> None:
 
 @pytest.mark.parametrize("topic", ["", "  \n"])
 def test_row_31_without_a_topic_the_newest_five_show_and_no_search_is_told(topic: str) -> None:
-    """No score, no fallback."""
     bullets = [f"number {n} {{created={ago(n)}}}" for n in range(7)]
     context = build(agent() | remembered(*bullets[::-1]), topic=topic)
     own = [each for each in context.decisions if each.layer == "L5"]
@@ -139,7 +130,6 @@ def test_row_31_without_a_topic_the_newest_five_show_and_no_search_is_told(topic
 @pytest.mark.parametrize("topic", ["", "wall"])
 @pytest.mark.parametrize("status", ["consolidated", "completed", "draft", "archived", "expired"])
 def test_row_32_only_memories_that_count_are_shown(status: str, topic: str) -> None:
-    """Active or approved; the others say their status."""
     files = agent() | remembered(
         f"the wall is old {{status={status}}}", "a wall {status=approved}", "my wall {status=active}", "the wall"
     )
@@ -152,7 +142,6 @@ def test_row_32_only_memories_that_count_are_shown(status: str, topic: str) -> N
 
 
 def test_row_32_a_superseded_memory_is_not_shown_and_says_by_whom() -> None:
-    """In whichever file the newer one stands; one that does not count itself supersedes nothing."""
     old = remembered("the wall is white {id=w1}", name="a")
     files = agent() | old | remembered("the wall is blue {id=w2 supersedes=w1}", name="b")
     context = build(files, topic="wall")
@@ -161,7 +150,6 @@ def test_row_32_a_superseded_memory_is_not_shown_and_says_by_whom() -> None:
 
 
 def test_a_match_is_at_least_three_tenths_as_good_as_the_best() -> None:
-    """The others are told apart from what was cut."""
     files = agent()
     for number, text in enumerate(("red green blue white", "green blue sea", "red car", "the sky")):
         files |= remembered(text, name=f"m{number}")
@@ -171,7 +159,6 @@ def test_a_match_is_at_least_three_tenths_as_good_as_the_best() -> None:
 
 
 def test_importance_lifts_no_memory_that_is_out_of_reach() -> None:
-    """A match below seven tenths of the best comes after the five most similar, however important it is."""
     near = [f"lantern wick {word} {{importance=0}}" for word in ("holder", "trimmer", "spare", "order", "length")]
     far = f"lantern glass {{importance=1 created={DAY}}}"
     others = remembered(*(f"boat {number} is blue" for number in range(20)), name="boats")
@@ -222,14 +209,12 @@ JAPANESE = {
     [pytest.param(*each, id=name) for own in (TOPICS, MISTYPED, JAPANESE) for name, each in own.items()],
 )
 def test_the_memory_that_answers_is_among_the_five(who: tuple[str, ...], topic: str, expected: str) -> None:
-    """In the document itself."""
     result = inside("build", "-q", *who, "--topic", topic)
     memories = re.findall(r"## (?:Team Knowledge|Personal Memories)\n(.*?)(?:\n\n|\Z)", result.out, re.DOTALL)
     assert [own for own in memories if expected in own], result.out
 
 
 def test_topic_that_nothing_in_the_example_matches_falls_back() -> None:
-    """The newest are shown, and every one of them says why."""
     data = json.loads(inside("explain", *LUNA, "--topic", "mortgage refinancing", "--json").out)
     own = [each["reason"]["code"] for each in data["decisions"] if each["layer"] in {"L4", "L5"}]
     assert own.count("fallback") == 10
@@ -249,7 +234,6 @@ def found(*words: str | Path) -> list[dict[str, Any]]:
 
 
 def test_search_has_the_scores_of_a_build() -> None:
-    """The same memories, the same parts."""
     topic = "the foghorn at speech"
     data = json.loads(inside("explain", *LUNA, "--topic", topic, "--json").out)
     memories = [each for each in data["decisions"] if each["layer"] in {"L4", "L5"}]
@@ -260,7 +244,6 @@ def test_search_has_the_scores_of_a_build() -> None:
 
 
 def test_a_memory_of_a_later_day_takes_no_place_in_a_search(tmp_path: Path) -> None:
-    """Neither as the best match, nor as what is known of words."""
     later = f"## {ago(-6)}\n- lighthouse opening ceremony speech\n- lighthouse opening ceremony budget speech\n"
     files = {"agents/a/memories/z.md": "- the lighthouse keeper's budget is tight\n\n" + later}
     words = ("-w", fill(tmp_path, files), "-a", "a", "--date", DAY.isoformat(), "lighthouse opening ceremony speech")
@@ -271,7 +254,6 @@ def test_a_memory_of_a_later_day_takes_no_place_in_a_search(tmp_path: Path) -> N
 
 
 def test_search_gives_the_whole_memory() -> None:
-    """With where it stands."""
     (first, *_) = found(*LUNA, "foghorn", "--top", "1")
     assert {key: first[key] for key in ("id", "path", "line", "type", "text")} == {
         "id": "harbor-foghorn",
@@ -286,7 +268,6 @@ def test_search_gives_the_whole_memory() -> None:
 
 
 def test_search_is_a_table_for_people() -> None:
-    """One line a memory."""
     lines = inside("search", *LUNA, "lantern reflections", "--top", "2").out.split("\n")
     assert lines[0].split() == ["score", "similarity", "importance", "recency", "id", "where", "type", "text"]
     assert len(lines) == 4
@@ -302,7 +283,6 @@ def test_search_is_a_table_for_people() -> None:
     ],
 )
 def test_search_looks_where_it_is_told_to(words: tuple[str, ...], owners: set[str]) -> None:
-    """And nowhere else."""
     hits = found("-w", str(SAMPLE), *words, "saves save laptop lantern Teodor keys reports private", "--top", "99")
     assert {each["path"].split("/memories/")[0] for each in hits} <= owners
     if len(words) > 1:
@@ -310,21 +290,18 @@ def test_search_looks_where_it_is_told_to(words: tuple[str, ...], owners: set[st
 
 
 def test_search_all_finds_the_project_too(tmp_path: Path) -> None:
-    """`memories/*.md` of the workspace."""
     fill(tmp_path, {"memories/2025.md": "- the wall is white\n", "agents/a/memories/x.md": "- the wall is blue\n"})
     hits = found("-w", tmp_path, "--all", "wall")
     assert [each["path"] for each in hits] == ["agents/a/memories/x.md", "memories/2025.md"]
 
 
 def test_search_reads_the_text_from_standard_input() -> None:
-    """With `-`."""
     result = inside("search", *LUNA, "-", stdin="the foghorn\nand speech\n")
     assert (result.code, result.err) == (0, "")
     assert "harbor-foghorn" in result.out
 
 
 def test_search_without_a_match_ends_with_1() -> None:
-    """As grep does, with a line that says so; as JSON it is an empty list."""
     result = inside("search", *LUNA, "xylophone")
     assert (result.code, result.out) == (1, "")
     assert re.fullmatch(r"ctxasm: none of \d+ memories matches\n", result.err)
@@ -333,13 +310,11 @@ def test_search_without_a_match_ends_with_1() -> None:
 
 
 def test_search_in_a_workspace_without_memories_says_so(tmp_path: Path) -> None:
-    """It is no error."""
     result = inside("search", "-w", fill(tmp_path, {}), "wall")
     assert result == (1, "", "ctxasm: there is no memory to search\n")
 
 
 def test_search_tells_of_files_that_can_not_be_read(tmp_path: Path) -> None:
-    """What could be read is searched."""
     fill(tmp_path, {"agents/a/memories/x.md": b"- caf\xe9\n", "agents/a/memories/y.md": "- the wall\n"})
     result = inside("search", "-w", tmp_path, "wall")
     assert result.code == 0
@@ -358,5 +333,4 @@ def test_search_tells_of_files_that_can_not_be_read(tmp_path: Path) -> None:
     ],
 )
 def test_search_refuses_what_it_can_not_do(words: tuple[str, ...], said: str) -> None:
-    """In one line."""
     refused(inside("search", *words), said)

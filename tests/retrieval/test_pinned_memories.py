@@ -18,7 +18,6 @@ RULE = "- {name: keep, then: {always_include: [{id: pinned}]}}\n"
 
 
 def test_a_pinned_memory_is_shown_whole_beside_the_best(tmp_path: Path) -> None:
-    """The field was read, and decided nothing."""
     fill(tmp_path, {LIST: PINNING + OTHERS})
     assert "holds the only key" in inside("build", *DAY, "-w", tmp_path).out
     assert "its field pin=true includes it" in inside("explain", *DAY, "-w", tmp_path).out
@@ -30,7 +29,6 @@ def test_a_pinned_memory_is_shown_whole_beside_the_best(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topic", ["", "lantern", "harbor key", "nothing of the kind"])
 @pytest.mark.parametrize("budget", ["30", "40", "50", "60", "80", "120", "400"])
 def test_law_a_memory_that_pins_itself_is_as_one_that_a_rule_pins(tmp_path: Path, topic: str, budget: str) -> None:
-    """The same document, and the same warning where the budget has no room for it."""
     field = fill(tmp_path / "field", {LIST: PINNING + OTHERS})
     rule = fill(tmp_path / "rule", {LIST: PINNED + OTHERS, "rules/r.yaml": RULE})
     by_field, by_rule = (
@@ -42,20 +40,17 @@ def test_law_a_memory_that_pins_itself_is_as_one_that_a_rule_pins(tmp_path: Path
 
 @pytest.mark.parametrize("fields", ["status=archived", "status=draft"])
 def test_a_pinned_memory_that_is_not_active_is_left_out(tmp_path: Path, fields: str) -> None:
-    """As with a rule."""
     fill(tmp_path, {LIST: PINNING.replace("pin=true", f"pin=true {fields}") + OTHERS})
     assert "holds the only key" not in inside("build", *DAY, "-w", tmp_path).out
 
 
 def test_a_rule_excludes_a_pinned_memory(tmp_path: Path) -> None:
-    """It has the last word."""
     fill(tmp_path, {LIST: PINNING, "rules/r.yaml": "- {name: no, then: {exclude: [{id: pinned}]}}\n"})
     assert "holds the only key" not in inside("build", *DAY, "-w", tmp_path).out
 
 
 @pytest.mark.parametrize("topic", ["", "number 7", "harbor", "nothing of the kind"])
 def test_a_pinned_memory_of_a_large_pool_is_shown(tmp_path: Path, topic: str) -> None:
-    """From the index as well as without it."""
     many = "".join(f"- Memory number {n} of the harbor {{created=2024-01-01}}\n" for n in range(1100))
     fill(tmp_path, {LIST: PINNING + many})
     words = ("build", *DAY, "--topic", topic, "-f", "json", "-w", str(tmp_path))

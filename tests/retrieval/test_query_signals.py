@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
+from contextasm.retrieval.reading.query_signals import boosted, half_life, intent, keywords
 
 
 @pytest.mark.parametrize(
@@ -28,18 +28,15 @@ from contextasm.retrieval.query_signals import boosted, half_life, intent, keywo
     ],
 )
 def test_row_45_intent_is_settled_by_whole_words_in_order(text: str, wanted: str) -> None:
-    """Fix, then explain, then a question mark, else an action; nothing said is `other`."""
     assert intent(text) == wanted
 
 
 @pytest.mark.parametrize("text", ["update the prefix table", "debugger layout", "terrors of the deep", "explained"])
 def test_row_45_a_part_of_a_word_says_nothing(text: str) -> None:
-    """As in `prefix`."""
     assert intent(text) == "action"
 
 
 def test_row_46_keywords_come_without_stop_words_in_stable_order() -> None:
-    """Case folded, each once."""
     assert keywords("Where is the Foghorn, and WHY is the foghorn in the Lamp-Room?") == ("foghorn", "lamp-room")
     assert keywords("Straße STRASSE 霧笛 Maren’s") == ("strasse", "霧笛", "maren's")
     assert keywords("what is it about?") == ()
@@ -47,18 +44,15 @@ def test_row_46_keywords_come_without_stop_words_in_stable_order() -> None:
 
 @given(st.text())
 def test_row_46_keywords_of_keywords_are_the_same(text: str) -> None:
-    """Nothing is folded or left out twice."""
     assert keywords(" ".join(keywords(text))) == keywords(text)
 
 
 @pytest.mark.parametrize(("hours", "left"), [(0, 1), (24, 0.5), (48, 0.25), (-48, 1), (-0.5, 1)])
 def test_row_47_half_is_gone_after_a_day(hours: float, left: float) -> None:
-    """A time to come counts as now."""
     assert half_life(hours) == pytest.approx(left, abs=1e-12)
 
 
 def test_row_47_the_half_life_may_be_another() -> None:
-    """In hours."""
     assert half_life(72, half=72) == pytest.approx(0.5, abs=1e-12)
 
 
@@ -79,5 +73,4 @@ def test_row_47_the_half_life_may_be_another() -> None:
 def test_row_51_each_match_adds_a_tenth_and_the_first_day_a_fifth(
     score: float, matches: int, hours: float, expected: float
 ) -> None:
-    """The result is never above 1."""
     assert boosted(score, matches, hours) == pytest.approx(expected, abs=1e-12)

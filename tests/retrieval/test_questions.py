@@ -12,13 +12,11 @@ QUESTIONS = sample_questions()
 
 @pytest.mark.parametrize("line", sorted({line for one in QUESTIONS for fact in one.needs for line in fact}))
 def test_each_line_that_answers_stands_in_its_file_once(line: Evidence) -> None:
-    """Else a question would ask for what nobody wrote down."""
     text = (SAMPLE / line.path).read_text(encoding="utf-8")
     assert [line.text in row for row in text.splitlines()].count(True) == 1
 
 
 def test_two_thousand_tokens_hold_nine_of_ten_facts_that_are_asked_for() -> None:
-    """A fact is held when one of the lines that state it is in the context, with the default profile."""
     missing, facts = [], 0
     for question in QUESTIONS:
         result = inside(*question.words, "-w", SAMPLE)

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
 from contextasm.pipeline import assemble
 from contextasm.rendering.wording import reason_words
-from contextasm.retrieval import indexed_pools, meant_entries
 from contextasm.retrieval.memory_index import index
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
-from contextasm.retrieval.memory_pool import read_pool
+from contextasm.retrieval.pools import matches as meant_entries
+from contextasm.retrieval.pools import memory_search as indexed_pools
+from contextasm.retrieval.pools.memory_pool import read_pool
 from contextasm.retrieval.sources import log_search
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
@@ -164,7 +165,6 @@ def _every_pool_is_large() -> Iterator[None]:
 def test_a_build_under_rules_is_that_of_all_memories(
     seed: int, fired: Sequence[Rule], setting: Setting, most: int, few: int
 ) -> None:
-    """Document, problems, traces of rules, and decisions; after a change of a file, too."""
     chance = Random(seed)
     with (
         tempfile.TemporaryDirectory() as name,
@@ -186,7 +186,6 @@ def test_a_build_under_rules_is_that_of_all_memories(
 def test_what_is_counted_is_the_same_with_and_without_an_index(
     seed: int, fired: Sequence[Rule], setting: Setting, few: int
 ) -> None:
-    """Every decision and count, where memories of later days are among them; each memory is counted once."""
     chance = Random(seed)
     with tempfile.TemporaryDirectory() as name, patch.object(meant_entries, "FEW", few):
         folder = fill(Path(name), {path: page(chance, 40) for path in PATHS})
@@ -202,7 +201,6 @@ def test_what_is_counted_is_the_same_with_and_without_an_index(
 
 
 def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
-    """An id that begins with the path of its file means it in the archive, too."""
     chance = Random(6)
     pages = {path: page(chance, 0) for path in PATHS}
     pages[PATHS[3]] += f"- [fact] oars are dry {{id={PATHS[3]}-x}}\n"
@@ -216,7 +214,6 @@ def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
 
 
 def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> None:
-    """Two important memories that match equally badly are no candidates beside an included one and a better match."""
     pages = {
         PATHS[0]: "- [fact] harbor lantern winch\n",
         PATHS[1]: (
@@ -243,7 +240,6 @@ def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_places_of_merged_memories_go_to_the_next_ones(tmp_path: Path, topic: str) -> None:
-    """Where the profile merges memories that say the same, as many different ones are shown with an index."""
     copies = "- [fact] harbor same\n" * 6
     others = "".join(f"- [fact] harbor {number}\n" for number in range(9))
     folder = fill(tmp_path, {PATHS[0]: f"## 2025-03-01\n\n{others}\n## 2025-03-10\n\n{copies}"})
@@ -254,7 +250,6 @@ def test_places_of_merged_memories_go_to_the_next_ones(tmp_path: Path, topic: st
 
 
 def test_a_memory_that_reaches_the_least_score_is_shown(tmp_path: Path) -> None:
-    """Better matches that do not reach it take no place from it, though it is no candidate beside them."""
     old = "".join(f"- [fact] harbor lantern {number} {{importance=0.0}}\n" for number in range(4))
     new = "- [fact] harbor and so many other words about the long quay wall {importance=1.0}\n"
     folder = fill(tmp_path, {PATHS[0]: f"## 2020-01-01\n\n{old}", PATHS[1]: f"## {DAY}\n\n{new}"})
@@ -267,7 +262,6 @@ def test_a_memory_that_reaches_the_least_score_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topic", ["", "harbor"])
 @pytest.mark.parametrize("action", ["exclude", "boost"])
 def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, action: str) -> None:
-    """The type is a word as any other, with and without an index."""
     folder = fill(tmp_path, {PATHS[0]: "- [section] harbor one {tags=tide}\n- [fact] harbor two\n"})
     meant = (Target("type", "section"), Target("tag", "tide"))
     rule = Rule("one", "ctxasm.yaml", 1)
@@ -283,7 +277,6 @@ def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, a
 
 
 def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -> None:
-    """Of many, one is listed; those of later days, drafts and the others are counted as without a rule."""
     fact = "".join(f"- [fact] harbor {number}\n" for number in range(40))
     note = "".join(f"- [note] harbor {number}\n" for number in range(20))
     later = f"\n## {DAY + timedelta(days=1)}\n\n- [fact] harbor later\n- [note] harbor later\n"
@@ -312,7 +305,6 @@ def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -
 
 
 def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Path) -> None:
-    """One that the boost reaches stands for them, though a newer one that does not match is meant, too."""
     facts = "".join(f"- [fact] harbor and many other words {number} {{importance=0.1}}\n" for number in range(5))
     notes = "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(3))
     newest = f"## {DAY}\n\n- [fact] winch\n"
@@ -327,7 +319,6 @@ def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Pat
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Path, topic: str) -> None:
-    """The others that the boost means are shown, as many as there is room for."""
     tagged = "".join(f"- [fact] harbor {number} {{importance=0.9 tags=tide}}\n" for number in range(5))
     others = "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5, 9))
     folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"})
@@ -340,7 +331,6 @@ def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Pat
 
 
 def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> None:
-    """In the order of the files, whether it is a draft or of a later day."""
     later = f"## {DAY + timedelta(days=1)}\n\n- [fact] harbor later {{tags=tide}}\n"
     draft = "- [fact] harbor draft {status=draft tags=tide}\n"
     folder = fill(tmp_path, {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"})
@@ -354,7 +344,6 @@ def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str) -> None:
-    """Of many memories, too; the rule is told."""
     folder = fill(tmp_path, {PATHS[0]: "".join(f"- [fact] harbor {number}\n" for number in range(5))})
     fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
     profile = Setting(topic, 2, 0.9, 16_000).profile
@@ -374,7 +363,6 @@ def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str)
 
 @pytest.mark.parametrize(("few", "single"), [(3, 3), (2, 1)])
 def test_few_memories_that_a_rule_excludes_are_listed_one_by_one(tmp_path: Path, few: int, single: int) -> None:
-    """More are counted, but for one."""
     folder = fill(tmp_path, {PATHS[0]: "- [fact] harbor\n- [fact] quay\n- [fact] tide\n- [note] crew\n"})
     fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
     with patch.object(meant_entries, "FEW", few):
@@ -385,7 +373,6 @@ def test_few_memories_that_a_rule_excludes_are_listed_one_by_one(tmp_path: Path,
 
 
 def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
-    """A memory is no section, so its score stays."""
     folder = fill(
         tmp_path,
         {
@@ -409,7 +396,6 @@ FACTS_AND_NOTES = {
 
 @pytest.mark.parametrize("min_score", [0.0, 0.6])
 def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_score: float) -> None:
-    """As many as there is room for, and some that reach the least score by the boost."""
     folder = fill(tmp_path, FACTS_AND_NOTES)
     fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 3.0),))]
     setting = Setting("harbor", 2, min_score, 16_000)
@@ -420,7 +406,6 @@ def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_sc
 
 
 def test_a_layer_without_a_memory_of_the_least_score_says_so(tmp_path: Path) -> None:
-    """A best match that does not reach it is looked at."""
     folder = fill(tmp_path, FACTS_AND_NOTES)
     setting = Setting("harbor", 2, 0.99, 16_000)
     found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
@@ -429,7 +414,6 @@ def test_a_layer_without_a_memory_of_the_least_score_says_so(tmp_path: Path) -> 
 
 
 def test_a_rule_means_no_count_of_what_is_not_listed(tmp_path: Path) -> None:
-    """The patterns of a layer are no path of a memory: a rule on an empty archive changes nothing, and says so."""
     folder = fill(tmp_path, FACTS_AND_NOTES)
     fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("path", "agents/**/archive/*"),))]
     setting = Setting("harbor", 2, 0.0, 16_000)
@@ -448,7 +432,6 @@ OLD_LOG = f"agents/a/daily/{DAY - timedelta(days=40)}.md"
     "target", [Target("path", OLD_LOG), Target("path", "**/daily/*"), Target("id", f"{OLD_LOG}:2")]
 )
 def test_rules_on_logs_leave_the_index_in_use(tmp_path: Path, target: Target, action: str, many: int) -> None:
-    """Of logs, too: the context is that without an index, of few lines and of many."""
     logs = {
         f"agents/a/daily/{DAY - timedelta(days=age)}.md": f"- harbor {age}\n- crew {age}\n" for age in range(30, 50)
     }

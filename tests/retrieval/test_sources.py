@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from contextasm.config.layers import with_layer_values
-from contextasm.config.profile_loader import load_profile
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Build, Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.pipeline import assemble
-from contextasm.retrieval.query_signals import boosted, half_life, intent, keywords
+from contextasm.retrieval.reading.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.dates import moment
-from contextasm.text.session_events import Event, event_text
-from contextasm.text.task_stack import TaskStack, block, pop, push
+from contextasm.text.data.session_events import Event, event_text
+from contextasm.text.data.task_stack import TaskStack, block, pop, push
+from contextasm.text.names.dates import moment
 from contextasm.workspace.editing.tasks import changed_task_text
 from tests.command import CASES, SMALL, fill, inside, refused
 from tests.workspaces import Content, Files, codes, request, section
@@ -81,7 +81,6 @@ def joined(depth: int) -> Layer:
 
 @pytest.mark.parametrize("name", ["coding", "writing", "research", "support"])
 def test_row_43_each_strategy_changes_the_shares_its_table_names(name: str) -> None:
-    """And the sum stays within the budget."""
     plain, own = shipped("query"), dict(shipped("query").strategies)[name]
     changed = {a.id for a, b in zip(plain.layers, own.layers, strict=True) if a != b}
     assert changed <= {"recent", "semantic", "entities", "relations", "patterns"}
@@ -90,7 +89,6 @@ def test_row_43_each_strategy_changes_the_shares_its_table_names(name: str) -> N
 
 
 def test_row_44_partial_override_changes_its_own_fields_only(tmp_path: Path) -> None:
-    """Of a layer that a strategy names, all else stays."""
     (tmp_path / "p.yaml").write_text(
         "extends: query\nstrategies:\n  calm:\n    layers:\n      - {id: recent, max_candidates: 3}\n"
     )
@@ -105,7 +103,6 @@ def test_row_44_partial_override_changes_its_own_fields_only(tmp_path: Path) -> 
 
 
 def test_row_45_intent_is_told_by_whole_words_in_order() -> None:
-    """`prefix` is no fix, and the first rule that fits wins."""
     assert intent("explain the bug") == "fix"
     assert intent("update the prefix table") == "action"
     assert intent("what is it?") == "explain"
@@ -113,17 +110,14 @@ def test_row_45_intent_is_told_by_whole_words_in_order() -> None:
 
 
 def test_row_46_keywords_are_folded_and_keep_their_order() -> None:
-    """Stop words are out, and a word counts once."""
     assert keywords("Why is the Ledger slow, and the ledger late?") == ("ledger", "slow", "late")
 
 
 def test_row_47_half_life() -> None:
-    """Half after a day, a quarter after two; what is to come counts as now."""
     assert [half_life(hours) for hours in (0, 24, 48, -5)] == [1, 0.5, 0.25, 1]
 
 
 def test_row_48_shares_are_per_cents(tmp_path: Path) -> None:
-    """30 of 8,000 are 2,400; a fraction is refused, and so is a sum over 100."""
     context = of({"a.md": "word " * 9000}, layer("document", "a.md", share=30.0, overflow=("truncate",)), budget=8000)
     assert context.allowances[0].limit == 2400
     for share, message in (("0.3", "0.3 may mean"), ("96", "add up to")):
@@ -133,7 +127,6 @@ def test_row_48_shares_are_per_cents(tmp_path: Path) -> None:
 
 
 def test_row_49_item_too_large_is_skipped_and_a_later_one_taken() -> None:
-    """The scan goes on."""
     files: dict[str, Content] = {"patterns.yaml": "- {name: %s, intent: fix, applied: 9, succeeded: 9}\n" % ("x" * 900)}
     files["patterns.yaml"] = f"{files['patterns.yaml']!s}- {{name: Small, intent: fix, applied: 9, succeeded: 1}}\n"
     context = of(files, layer("patterns", "patterns.yaml", item="{name}"), budget=60, topic="fix it")
@@ -141,7 +134,6 @@ def test_row_49_item_too_large_is_skipped_and_a_later_one_taken() -> None:
 
 
 def test_row_50_equal_scores_do_not_depend_on_the_order_of_the_file() -> None:
-    """Whatever stands first."""
     rows = [f"- {{name: {name}, type: t, salience: 0.5}}\n" for name in "cab"]
     steady = KNOWN._replace(ranking=KNOWN.ranking._replace(order="steady"))
     texts = {of({"graph/entities.yaml": "".join(each)}, steady).text for each in (rows, rows[::-1])}
@@ -149,7 +141,6 @@ def test_row_50_equal_scores_do_not_depend_on_the_order_of_the_file() -> None:
 
 
 def test_row_51_boost() -> None:
-    """A tenth a keyword, a fifth for the day, and never over 1."""
     assert boosted(0.5, 2, 99) == pytest.approx(0.6)
     assert boosted(0.5, 0, 23.9) == pytest.approx(0.6)
     assert boosted(0.5, 0, 24) == 0.5
@@ -157,13 +148,11 @@ def test_row_51_boost() -> None:
 
 
 def test_row_52_named_entity_outranks_an_equal_unnamed_one() -> None:
-    """And any other."""
     assert shown(of(GRAPH, KNOWN, topic="Who is Mara?"), "entities") == ["Mara", "Depot", "Ledger"]
     assert shown(of(GRAPH, KNOWN, topic="Who is Marauder?"), "entities")[0] == "Depot"
 
 
 def test_row_52_pool_counts_those_that_are_not_named() -> None:
-    """The rest say why they are out."""
     context = of(GRAPH, KNOWN._replace(query=KNOWN.query._replace(max_candidates=1)), topic="Mara")
     assert shown(context, "entities") == ["Mara", "Depot"]
     assert [each.reason.code for each in context.decisions] == ["fits", "fits", "not-in-pool"]
@@ -183,7 +172,6 @@ def test_row_53_relations_to_a_depth_each_edge_once_and_circles_end() -> None:
 
 
 def test_row_54_never_applied_patterns_come_last() -> None:
-    """Without an error."""
     text = "- {name: New, intent: fix}\n- {name: Poor, intent: fix, applied: 9}\n"
     text += "- {name: Good, intent: fix, applied: 8, succeeded: 8}\n- {name: Other, intent: explain}\n"
     context = of({"patterns.yaml": text}, layer("patterns", "patterns.yaml", item="{name} {tried}"), topic="a bug")
@@ -195,7 +183,6 @@ def test_row_54_never_applied_patterns_come_last() -> None:
 
 
 def test_patterns_fit_by_the_type_of_an_entity_that_is_named() -> None:
-    """`layer.start` says whose."""
     own = layer("patterns", "patterns.yaml", item="{name}", start_from=("entities",))
     files = {**GRAPH, "patterns.yaml": "- {name: Ask first, entities: Person}\n"}
     assert shown(of(files, KNOWN, own, topic="tell Mara"), "patterns") == ["Ask first"]
@@ -203,7 +190,6 @@ def test_patterns_fit_by_the_type_of_an_entity_that_is_named() -> None:
 
 
 def test_row_56_additional_text_comes_last_and_is_counted() -> None:
-    """It is part of the budget."""
     workspace = PROFILES / "query" / "workspace"
     plain = json.loads(inside("build", "-q", "-f", "json", "-w", workspace).out)
     more = json.loads(inside("build", "-q", "-f", "json", "-w", workspace, "--additional", "Mind the audit.").out)
@@ -212,7 +198,6 @@ def test_row_56_additional_text_comes_last_and_is_counted() -> None:
 
 
 def test_row_57_and_59_every_part_is_listed_with_its_score_and_what_was_considered() -> None:
-    """Source, tokens and score of each; counts before and after are the decisions."""
     built = json.loads(inside("build", "-q", "-f", "json", "-w", PROFILES / "query" / "workspace").out)
     own = [each for each in built["decisions"] if each["layer"] == "entities"]
     assert [each["outcome"] for each in own] == ["included"] * 5
@@ -220,13 +205,11 @@ def test_row_57_and_59_every_part_is_listed_with_its_score_and_what_was_consider
 
 
 def test_row_58_truncated_if_and_only_if_something_was_cut_or_dropped() -> None:
-    """A merged or unreached relation is no loss."""
     assert not of(GRAPH, KNOWN, joined(1), topic="Ledger").truncated
     assert of(GRAPH, KNOWN, joined(9), topic="Ledger", budget=15).truncated
 
 
 def test_row_63_stack_keeps_one_active_chain_across_runs(tmp_path: Path) -> None:
-    """Push, pop, show, each a run of its own."""
     folder = fill(tmp_path, {})
     for words in (("push", "Ship it"), ("push", "Test it"), ("pop", "All green"), ("push", "Write notes")):
         assert inside("task", *words, "-w", folder).code == 0
@@ -241,14 +224,12 @@ def test_row_63_stack_keeps_one_active_chain_across_runs(tmp_path: Path) -> None
 
 
 def test_row_64_popped_task_shows_its_result_and_not_its_goal() -> None:
-    """Beside the one that is worked on."""
     out = inside("build", "-q", "-w", PROFILES / "query" / "workspace").out
     assert "- Payouts carry the order's number" in out
     assert "Trace payouts" not in out
 
 
 def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
-    """5, 15 and 10 per cent at most, and the root stands there once."""
     stack = TaskStack()
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
@@ -264,7 +245,6 @@ def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
 
 
 def test_broken_task_file_is_never_overwritten(tmp_path: Path) -> None:
-    """What can't be read would be lost."""
     text = "tasks:\n- {id: t1}\n"
     folder = fill(tmp_path, {"tasks.yaml": text})
     refused(inside("task", "push", "x", "-w", folder), "tasks.yaml:2", "no `goal`")
@@ -286,13 +266,11 @@ TIME = moment("2025-03-14T10:00:00+01:00")
     ],
 )
 def test_row_66_event_lines(type_: str, outcome: str, content: dict[str, object], text: str) -> None:
-    """The five forms, the time in UTC before each."""
     event = Event("s.jsonl", 1, "", type_, TIME, outcome, content, "")
     assert event_text(event) == f"[2025-03-14T09:00:00Z] {text}"
 
 
 def test_an_event_keeps_its_milliseconds_and_costs_no_blanks(tmp_path: Path) -> None:
-    """The milliseconds were cut off, and each mark in the JSON had a blank behind it, which costs tokens."""
     line = '{"type": "deploy", "timestamp": "2025-03-14T08:00:00.125Z", "content": {"to": ["a", "b"], "n": 1}}\n'
     folder = fill(tmp_path, {"sessions/s.jsonl": line}, base={})
     out = inside("build", "-q", "-p", "query", "--date", "2025-03-14", "-w", folder).out
@@ -303,7 +281,6 @@ EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="## {session
 
 
 def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> None:
-    """Each with its number."""
     lines = '{"type":"error","message":"one"}\nnot json\n[1]\n\n{"type":"a","timestamp":"soon"}\n{"type":"err'
     context = of({"sessions/s.jsonl": lines}, EVENTS)
     assert [(each.code, each.line) for each in context.problems] == [("bad-event", n) for n in (2, 3, 5, 6)]
@@ -311,7 +288,6 @@ def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> 
 
 
 def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
-    """The one that is named, else the latest; of the others the five latest."""
     files: dict[str, Content] = {}
     for day in range(1, 9):
         rows = [{"type": "file_read", "path": f"r{day}"}, {"type": "file_write", "path": f"w{day}"}]
@@ -326,7 +302,6 @@ def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
 
 
 def test_file_is_shown_in_a_fence_that_its_text_does_not_close() -> None:
-    """And its lines are those of the file."""
     files: dict[str, Content] = {"a.md": "# A\n\n```py\nx\n```\n", "b.py": "\n".join(f"line {n}" for n in range(99))}
     own = layer("files", "{open}", overflow=("truncate",))
     context = of(files, own, open=("a.md", "none.md"))
@@ -339,7 +314,6 @@ def test_file_is_shown_in_a_fence_that_its_text_does_not_close() -> None:
 
 
 def test_tools_of_every_common_form_are_read() -> None:
-    """A bare list, an MCP answer, functions; the name and the description say which fit."""
     schema = {"type": "object", "properties": {"q": {"type": "string"}, "n": {}}, "required": ["n"]}
     files: dict[str, Content] = {
         "tools/a.json": json.dumps([{"type": "function", "function": {"name": "find", "parameters": schema}}]),
@@ -354,7 +328,6 @@ def test_tools_of_every_common_form_are_read() -> None:
 
 
 def test_only_active_threads_are_shown() -> None:
-    """The last updated first."""
     files: dict[str, Content] = {
         f"threads/{name}.md": f"---\nstatus: {status}\nupdated: {day}\n---\nAbout {name}.\n"
         for name, status, day in (("a", "active", "2025-01-01"), ("b", "active", "2025-02-01"), ("c", "closed", ""))
@@ -374,7 +347,6 @@ def brain(*words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("budget", [200, 240, 300, 400, 1000])
 def test_row_108_tiers_keep_to_their_ceilings(budget: int) -> None:
-    """60, 90 and 100 per cent, what is before them counted in."""
     built = brain("-b", str(budget))
     used = [each["used"] for each in built["allowances"]]
     for count, ceiling in ((3, 0.6), (4, 0.9)):
@@ -384,14 +356,12 @@ def test_row_108_tiers_keep_to_their_ceilings(budget: int) -> None:
 
 
 def test_row_109_drafts_and_deprecated_items_never_show() -> None:
-    """However sure they are."""
     text = brain()["content"]
     assert "An idea nobody has looked at" not in text
     assert "GraphQL" not in text
 
 
 def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> None:
-    """Keys that are not in the order come last."""
     text = brain()["content"]
     found = [line for line in text.split("\n") if line.startswith("### ") and line.endswith(")")]
     assert [each.partition("(")[2] for each in found] == [
@@ -410,7 +380,6 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
 
 
 def test_row_112_limits_of_an_item_at_and_above() -> None:
-    """A problem each, and the item stays."""
     own = next(each for each in shipped("brain").layers if each.memories.field_limits)
     for length, wrong in ((200, []), (201, ["over-limit"])):
         context = of({"memories/m.md": f"- {'x' * length} {{tier=1 tags=a,b,c,d,e}}\n"}, own)
@@ -420,7 +389,6 @@ def test_row_112_limits_of_an_item_at_and_above() -> None:
 
 
 def test_row_112_title_of_a_heading_is_counted_without_its_marks() -> None:
-    """A title of 199 characters was called 201 long."""
     own = next(each for each in shipped("brain").layers if each.memories.field_limits)
     for length, wrong in ((200, []), (201, ["over-limit"])):
         text = f"---\ntype: fact\ntier: 1\n---\n# {'x' * length}\n\nText.\n"
@@ -438,13 +406,11 @@ def test_row_112_title_of_a_heading_is_counted_without_its_marks() -> None:
     ],
 )
 def test_row_111_and_112_form_of_keys_and_tags(fields: str, expected: list[str]) -> None:
-    """Lower case and hyphens, where a profile takes them from a schema; they were taken without a word."""
     own = next(each for each in shipped("brain").layers if each.memories.field_limits)
     assert codes(of({"memories/m.md": f"- x {{tier=1 {fields}}}\n"}, own)) == expected
 
 
 def test_row_114_brief_has_one_stack_three_decisions_five_conventions() -> None:
-    """The most important ones, a line each."""
     own = next(each for each in shipped("brain").layers if each.memories.key_quota)
     lines = [
         f"- [{k}] {k} {n} {{key=root/{k} importance=0.{n}}}"
@@ -459,7 +425,6 @@ def test_row_114_brief_has_one_stack_three_decisions_five_conventions() -> None:
 
 
 def test_row_115_to_117_etag_is_stable_against_drafts_and_the_day(tmp_path: Path) -> None:
-    """And one byte that shows changes it."""
     text = (BRAIN / "memories/items.md").read_text()
     files = {"ctxasm.yaml": "profile: brain\n", "PROJECT.md": (BRAIN / "PROJECT.md").read_text()}
 
@@ -473,7 +438,6 @@ def test_row_115_to_117_etag_is_stable_against_drafts_and_the_day(tmp_path: Path
 
 
 def test_row_118_pack_scopes() -> None:
-    """What fits the topic, everything, or the five surest."""
     base = ("build", "-q", "-w", PROFILES / "pack" / "workspace")
     relevant = inside(*base, "--topic", "session cookies").out.count("(confidence")
     full = inside(*base, "--strategy", "full", "--topic", "session cookies").out.count("(confidence")
@@ -482,7 +446,6 @@ def test_row_118_pack_scopes() -> None:
 
 
 def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None:
-    """It showed fifteen, as where something matches; a rank beyond the twentieth gives the number that holds."""
     memories = "".join(f"- [fact] Gate {n} is green {{key=root/decisions}}\n" for n in range(25))
     base = ("-p", "pack", "-w", fill(tmp_path, {"PROJECT.md": "P\n", "memories/m.md": memories}))
 
@@ -494,7 +457,6 @@ def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None
 
 
 def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path: Path) -> None:
-    """A layer of one source never falls back, so there the key would do nothing."""
     texts = {"IDENTITY": "I\n", "INSTRUCTIONS": "J\n"}
     texts["memories/m"] = "".join(f"- [fact] Gate {n}\n" for n in range(9))
     files = {f"agents/luna/{name}.md": text for name, text in texts.items()}
@@ -510,7 +472,6 @@ def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path
 
 
 def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:
-    """By its `files`."""
     plain, own = brain()["content"], brain("--active-file", "web/session.ts")["content"]
     decisions = [text.index("One region only until summer (") - text.index("signed cookies (") for text in (plain, own)]
     assert min(decisions) > 0
@@ -523,14 +484,12 @@ def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:
 
 
 def test_row_94_weights_add_up_to_one(tmp_path: Path) -> None:
-    """Or they are refused."""
     (tmp_path / "p.yaml").write_text("extends: memory\nlayers:\n  - {id: world, weights: {similarity: 0.9}}\n")
     with pytest.raises(ContextasmError, match=r"add up to 0\.9"):
         load_profile("./p.yaml", "tests", tmp_path)
 
 
 def test_row_96_only_the_layers_in_scope_are_read() -> None:
-    """And those that are required."""
     workspace = PROFILES / "memory" / "workspace"
     words = ("build", "-q", "-f", "json", "-w", workspace, "--topic", "spring tide")
     built = json.loads(inside(*words, "--scope", "world,workshop").out)
@@ -557,8 +516,6 @@ def test_row_96_only_the_layers_in_scope_are_read() -> None:
     ids=range(11),
 )
 def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
-    """Values, lines and messages."""
-
     def result(read: Any) -> object:
         try:
             value = read(text, "f.yaml")
@@ -571,7 +528,6 @@ def test_quick_reading_gives_what_the_whole_loader_gives(text: str) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_law_one_every_fragment_has_one_decision(source: str) -> None:
-    """Of every source, on the workspaces of all profiles."""
     for folder in PROFILES.iterdir():
         root = folder / "workspace"
         files = {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
@@ -591,12 +547,10 @@ def test_law_one_every_fragment_has_one_decision(source: str) -> None:
 
 @pytest.mark.parametrize("name", ["query", "librarian", "memory", "brain", "pack"])
 def test_explain_words_every_decision_of_a_shipped_profile(name: str) -> None:
-    """No profile needs code of its own for it."""
     result = inside("explain", "-w", PROFILES / name / "workspace", "--topic", "import of a refund")
     assert result.code == 0, result.err
     assert len(result.out.split("\n")) > 3
 
 
 def test_small_workspace_has_no_task(tmp_path: Path) -> None:
-    """`task show` is no error then."""
     assert inside("task", "-w", fill(tmp_path, SMALL)).out == "no task\n"

@@ -9,7 +9,6 @@ from contextasm.retrieval.search.spelling import similar_words
 
 
 def test_nearest_words_are_found_with_their_ratios() -> None:
-    """Six letters of each are the same, of thirteen in all."""
     found = dict(similar_words("harbour", ["harbor", "labour", "arbor", "board"], 75))
     assert found == {
         "harbor": pytest.approx(1200 / 13),
@@ -23,7 +22,6 @@ WORDS = st.text("abcdé", min_size=1, max_size=9)
 
 @given(WORDS, st.lists(WORDS, max_size=8), st.sampled_from((0, 50, 75, 80, 100)))
 def test_ratios_are_those_of_rapidfuzz(word: str, candidates: list[str], cutoff: int) -> None:
-    """To the last digit, since the order of memories depends on them."""
     ratios = {candidate: fuzz.ratio(word, candidate) for candidate in candidates}
     assert dict(similar_words(word, candidates, cutoff)) == {
         candidate: ratio for candidate, ratio in ratios.items() if ratio >= cutoff
@@ -31,7 +29,6 @@ def test_ratios_are_those_of_rapidfuzz(word: str, candidates: list[str], cutoff:
 
 
 def test_many_words_are_compared_like_few() -> None:
-    """By another program."""
     few = [f"harb{number}" for number in range(20)]
     many = [*few, *(f"{number}" for number in range(4000))]
     assert dict(similar_words("harb7", many, 75)) == dict(similar_words("harb7", few, 75))

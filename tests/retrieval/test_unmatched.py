@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.build import unused_variables
-from contextasm.config.layers import with_layer_values
-from contextasm.config.options import Options
-from contextasm.config.values import SCORE_PARTS as ALL_PARTS
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.options import Options
+from contextasm.config.input.values import SCORE_PARTS as ALL_PARTS
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import Build, Context, Filters, Profile, Request
 from contextasm.pipeline import assemble
 from contextasm.retrieval.registry import SCORE_PARTS, SOURCES
@@ -69,7 +69,6 @@ NOTHING: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("option", NOTHING)
 def test_an_option_that_matches_nothing_is_a_problem_in_every_profile(profile: str, option: str) -> None:
-    """Where a profile has no place for the option, too."""
     asked, part = NOTHING[option]
     problems = [f"{each.path}: {each.advice}" for each in context(PROFILES[profile], **asked).problems]
     assert [text for text in problems if part in text or f"--{option}" in text], problems
@@ -77,7 +76,6 @@ def test_an_option_that_matches_nothing_is_a_problem_in_every_profile(profile: s
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_additional_text_is_shown_or_a_problem(profile: str) -> None:
-    """`default` threw it away without a word."""
     built = context(PROFILES[profile], additional="MUST APPEAR")
     assert ("MUST APPEAR" in built.text) == (told(built) == [])
 
@@ -97,13 +95,11 @@ MATCHES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", MATCHES)
 def test_an_option_that_matches_is_no_problem(name: str) -> None:
-    """Whether or not it changes the text."""
     profile, asked = MATCHES[name]
     assert told(context(PROFILES[profile], **asked)) == []
 
 
 def test_a_profile_that_finds_nothing_says_so() -> None:
-    """The context is empty, and the command line printed an empty document without a word."""
     (problem,) = context(PROFILES["openclaw"], {"NOTES.txt": "Text."}).problems
     assert (problem.code, problem.path) == ("no-effect", "profile openclaw")
     assert "empty" in problem.message
@@ -111,12 +107,10 @@ def test_a_profile_that_finds_nothing_says_so() -> None:
 
 @pytest.mark.parametrize("profile", VARIANTS)
 def test_a_shipped_profile_has_no_weight_without_effect(profile: str) -> None:
-    """Nor anything else, where no option is given."""
     assert told(context(VARIANTS[profile])) == []
 
 
 def test_a_slip_is_told_with_the_nearest_name() -> None:
-    """Of paths and ids, of types, of ids."""
     (path,) = told(context(DEFAULT, filters=Filters(exclude=("agents/luna/KNOWLEGDE.md",))))
     assert path.endswith("did you mean agents/luna/KNOWLEDGE.md?")
     (kind,) = told(context(PROFILES["query"], filters=Filters(event_types=("eror",))))
@@ -124,13 +118,11 @@ def test_a_slip_is_told_with_the_nearest_name() -> None:
 
 
 def test_excluding_a_required_file_is_told() -> None:
-    """It is shown all the same."""
     (problem,) = told(context(DEFAULT, filters=Filters(exclude=("agents/luna/IDENTITY.md",))))
     assert problem == "--exclude agents/luna/IDENTITY.md: names only what is always shown: its layer is required"
 
 
 def test_preferring_what_can_be_in_no_conflict_is_told() -> None:
-    """It has no key."""
     assert told(context(PROFILES["memory"], prefer=("m2",))) == ["--prefer m2: has no `key`, so it is in no conflict"]
 
 
@@ -146,7 +138,6 @@ def weighing(order: str, **weights: float) -> Profile:
 
 
 def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
-    """It counted 0, and nobody said so."""
     (problem,) = told(context(weighing("best", recency=0.5, salience=0.5)))
     assert problem.startswith(
         "recent: gives a weight to salience, and source events has only coherence, importance, recency"
@@ -161,7 +152,6 @@ def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
 def test_the_table_of_score_parts_has_all_that_a_source_gives(
     files: dict[str, Content], source: str, topic: str
 ) -> None:
-    """Else a weight with an effect would be called one without."""
     layers = [layer for profile in VARIANTS.values() for layer in profile.layers if source in layer.query.sources]
     for layer in layers:
         alone = layer._replace(query=layer.query._replace(sources=(source,), start_from=()))
@@ -174,7 +164,6 @@ def test_the_table_of_score_parts_has_all_that_a_source_gives(
 
 
 def test_a_variable_that_no_rule_tests_is_a_problem(tmp_path: Path) -> None:
-    """A slip in its name switched the rule off in silence."""
     rule = "- name: r\n  when: [{field: var.phase, op: eq, value: beta}]\n  then: {exclude: [agents/**]}\n"
     root = fill(tmp_path, {"rules/r.yaml": rule})
     assert "no-effect" not in inside("build", "-w", root, "--var", "phase=beta").err
@@ -207,7 +196,6 @@ ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline", "audience",
 
 
 def test_every_flag_that_names_something_is_in_the_law() -> None:
-    """A new one is drawn, too."""
     assert {*Options._fields} == {*IDLE_FLAGS} | ALWAYS_USED
 
 
@@ -219,7 +207,6 @@ def test_every_flag_that_names_something_is_in_the_law() -> None:
 def test_no_flag_that_names_nothing_is_silent(
     tmp_path_factory: pytest.TempPathFactory, profile: str, flags: list[str]
 ) -> None:
-    """Class 5: refused (2), or one problem for each flag that was given; `--strict` fails, and `check` sees it."""
     root = fill(tmp_path_factory.mktemp("w"), {"ctxasm.yaml": f"date: 2025-03-14\nprofile: {profile}\n"})
     fill(root, {"PROJECT.md": "P.\n", "SOUL.md": "S.\n", "IDENTITY.md": "I.\n", "sessions/s.jsonl": EVENTS})
     given_words = [word for flag in flags for word in IDLE_FLAGS[flag]]
@@ -241,7 +228,6 @@ def test_no_flag_that_names_nothing_is_silent(
 
 
 def test_a_filter_that_matches_for_one_agent_alone_is_no_finding(tmp_path: Path) -> None:
-    """`check` builds every agent with one command line."""
     other = {f"agents/b/{name}.md": "B.\n" for name in ("IDENTITY", "INSTRUCTIONS")}
     root = fill(tmp_path, {**other, "agents/b/KNOWLEDGE.md": "Known.\n"})
     assert inside("check", "-w", root, "--exclude", "agents/b/KNOWLEDGE.md").out == "no findings\n"
@@ -249,7 +235,6 @@ def test_a_filter_that_matches_for_one_agent_alone_is_no_finding(tmp_path: Path)
 
 
 def test_a_filter_of_ids_is_not_lost_in_a_large_pool(tmp_path: Path) -> None:
-    """The index knows the best memories alone: an id beyond them is left out, and nothing is said of it."""
     bullets = "".join(f"- [fact] Pear {number} {{id=p{number}}}\n" for number in range(1_200))
     root = fill(tmp_path, {"agents/a/memories/m.md": bullets})
     built = inside("build", "-w", root, "--exclude", "p3", "--exclude", "p1199", "--date", "2025-03-14")
@@ -258,7 +243,6 @@ def test_a_filter_of_ids_is_not_lost_in_a_large_pool(tmp_path: Path) -> None:
 
 
 def test_a_late_layer_is_not_said_to_match_nothing() -> None:
-    """Whatever it holds was not seen."""
     late = Build(
         Files(EVERYTHING),
         DEFAULT,
@@ -278,7 +262,6 @@ def test_a_late_layer_is_not_said_to_match_nothing() -> None:
 def test_a_filter_of_types_loses_no_decision_in_any_profile(
     files: dict[str, Content], profile: str, types: list[str]
 ) -> None:
-    """Class 6: every event that a build without the filter decides on has a decision with it."""
     plain = context(PROFILES[profile], files)
     filtered = context(PROFILES[profile], files, filters=Filters(event_types=tuple(types), entity_types=("person",)))
     places = [(each.layer, each.path, each.lines[0]) for each in filtered.decisions]
@@ -288,7 +271,6 @@ def test_a_filter_of_types_loses_no_decision_in_any_profile(
 
 
 def test_an_event_of_another_type_is_told_with_the_filter() -> None:
-    """`--event-type` made it vanish: neither a line nor a count was left of it."""
     built = context(PROFILES["query"], filters=Filters(event_types=("error",)))
     events = {
         (each.path.rpartition("/")[2], each.lines[0]): (each.outcome, dict(each.reason.facts).get("by"))
@@ -309,7 +291,6 @@ def test_an_event_of_another_type_is_told_with_the_filter() -> None:
     [("max_age_days", 7), ("fallback_days", 3), ("start_from", ("L3",)), ("types", ("turn",)), ("tier", "core")],
 )
 def test_key_of_another_source_on_lines_of_logs_is_told(key: str, value: object) -> None:
-    """Once, with its name; a key that the source has is not."""
     layers = [with_layer_values(each, {key: value}) if each.id == "related" else each for each in DEFAULT.layers]
     problems = told(context(DEFAULT._replace(layers=tuple(layers))))
     assert problems == [f"related: has `{key}`, which source log-search does not use; take it away"]

@@ -40,21 +40,18 @@ def explained(folder: Path, *words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", ["entity: AuthService", "kg_entity: AuthService", "entity: SSO"])
 def test_boost_by_entity_raises_the_entity_in_the_graph(tmp_path: Path, target: str) -> None:
-    """It fired and changed no score."""
     folder = workspace(tmp_path, f"name: auth\nthen: {{boost: [{{{target}, weight: 8}}]}}\n", **GRAPH)
     text = inside("build", "-w", folder, "-p", "query").out
     assert text.index("AuthService\n") < text.index("Other\n")
 
 
 def test_boost_by_entity_raises_the_relations_of_the_entity(tmp_path: Path) -> None:
-    """A relation is about both of its ends."""
     folder = workspace(tmp_path, "then: {boost: [{entity: AuthService, weight: 8}]}\n", **GRAPH)
     text = inside("build", "-w", folder, "-p", "query").out
     assert text.index("AuthService --[calls]") < text.index("Other --[calls]")
 
 
 def test_boosted_entity_is_looked_at_beyond_the_number_of_candidates(tmp_path: Path) -> None:
-    """A boost that can't reach what it names would change nothing in a large graph."""
     many = "".join(f"- {{name: Part {number}, salience: 0.9}}\n" for number in range(12))
     graph = {"graph/entities.yaml": many + "- {name: AuthService, salience: 0.1}\n"}
     assert "AuthService" not in inside("build", "-w", workspace(tmp_path, "", **graph), "-p", "query").out
@@ -90,7 +87,6 @@ def test_boost_that_changes_nothing_is_told_by_explain(tmp_path: Path, target: s
 
 
 def test_boost_without_a_topic_says_that_nothing_is_ranked(tmp_path: Path) -> None:
-    """Memories have a score only where a topic gives them one."""
     rules = "name: up\nthen: {boost: [{tag: sea, weight: 2}]}\n"
     folder = workspace(tmp_path, rules, **{"agents/a/memories/m.md": "- [fact] The bell rings {tags=sea}\n"})
     assert "no such fragment is ranked" in inside("explain", "-w", folder, "-a", "a").out
@@ -108,14 +104,12 @@ def test_cap_names_a_layer_by_id_or_by_heading(tmp_path: Path, name: str) -> Non
 
 
 def test_cap_names_layers_by_their_source(tmp_path: Path) -> None:
-    """Every layer that reads the source gets it."""
     folder = workspace(tmp_path, "then: {cap: {daily: 9, search: 7}}\n")
     limits = {row["layer"]: row["limit"] for row in explained(folder, "-a", "a")["allowances"]}
     assert (limits["L3"], limits["L4"], limits["L5"]) == (9, 7, 7)
 
 
 def test_caps_of_one_layer_by_two_names_are_one_and_the_smaller_wins(tmp_path: Path) -> None:
-    """The larger one is told as lost."""
     rules = "- {name: wide, then: {cap: {daily: 90}}}\n- {name: narrow, then: {cap: {L3: 30}}}\n"
     folder = workspace(tmp_path, rules)
     told = explained(folder, "-a", "a")
@@ -136,14 +130,12 @@ def test_caps_of_one_layer_by_two_names_are_one_and_the_smaller_wins(tmp_path: P
 def test_layer_that_no_profile_has_is_refused_with_the_nearest_name(
     tmp_path: Path, then: str, parts: list[str]
 ) -> None:
-    """A mistyped layer passed in silence, in `build` and in `check`."""
     folder = workspace(tmp_path, f"- name: typo\n  then: {{{then}}}\n")
     refused(inside("build", "-w", folder, "-a", "a"), "rules/r.yaml:1", "rule `typo`", *parts)
     assert inside("check", "-w", folder).code == 1
 
 
 def test_layer_of_another_profile_is_no_error_and_is_told(tmp_path: Path) -> None:
-    """Rules may serve two profiles; this build has nothing for it to change."""
     folder = workspace(tmp_path, "- name: ok\n  then: {cap: {experience: 10, mine: 5}}\n")
     (folder / "profiles").mkdir()
     (folder / "profiles/own.yaml").write_text(
@@ -157,19 +149,16 @@ def test_layer_of_another_profile_is_no_error_and_is_told(tmp_path: Path) -> Non
 
 
 def test_scope_makes_no_layer_unknown(tmp_path: Path) -> None:
-    """A layer out of scope is a layer of the profile."""
     folder = workspace(tmp_path, "- name: ok\n  then: {cap: {Knowledge Base: 10}}\n")
     assert inside("build", "-w", folder, "-a", "a", "--scope", "L3").code == 0
 
 
 def test_rank_of_a_required_layer_is_told_as_lost(tmp_path: Path) -> None:
-    """Its cap was, and its rank was not."""
     folder = workspace(tmp_path, "then: {set_priority: {L1: 5}}\n")
     assert "set_priority layer L1 lost: its layer is required" in inside("explain", "-w", folder, "-a", "a").out
 
 
 def test_exclusion_that_meets_nothing_is_told_by_explain(tmp_path: Path) -> None:
-    """A defensive rule is no mistake, so a build says nothing of it."""
     folder = workspace(tmp_path, "then: {exclude: [nosuch/**]}\n")
     assert "exclude path nosuch/** changes nothing" in inside("explain", "-w", folder, "-a", "a").out
     assert "nosuch" not in inside("build", "-w", folder, "-a", "a").err
@@ -186,7 +175,6 @@ def test_exclusion_that_meets_nothing_is_told_by_explain(tmp_path: Path) -> None
 )
 @pytest.mark.parametrize("when", ["[]", "{task_contains: [auth]}"])
 def test_target_that_nothing_in_the_workspace_can_be_is_a_finding(tmp_path: Path, then: str, when: str) -> None:
-    """`check` said `no findings`, whether the rule fired or not."""
     files = {"agents/a/memories/m.md": "- [fact] The bell {tags=sea}\n"}
     folder = workspace(tmp_path, f"- name: typo\n  when: {when}\n  then: {{{then}}}\n", **files)
     result = inside("check", "-w", folder, "--strict")
@@ -198,7 +186,6 @@ def test_target_that_nothing_in_the_workspace_can_be_is_a_finding(tmp_path: Path
     ["exclude: [agents/**]", "boost: [{tag: sea, weight: 2}]", "always_include: [m1]", "exclude: [{type: fact}]"],
 )
 def test_target_that_only_another_topic_would_meet_is_no_finding(tmp_path: Path, then: str) -> None:
-    """The rule does not fire today."""
     files = {"agents/a/memories/m.md": "- [fact] The bell {tags=sea id=m1}\n"}
     rules = f"- name: fine\n  when: {{task_contains: [auth]}}\n  then: {{{then}}}\n"
     assert "fine" not in inside("check", "-w", workspace(tmp_path, rules, **files)).out
@@ -208,7 +195,6 @@ def test_target_that_only_another_topic_would_meet_is_no_finding(tmp_path: Path,
 
 
 def test_pins_give_way_in_the_order_of_their_rules(tmp_path: Path) -> None:
-    """A pin of priority 100 went before one of priority 1, for it stands later in the document."""
     files = {
         "docs/first.md": "The first pin, of some twenty words or so, that is wanted more than any other one here.\n",
         "agents/a/KNOWLEDGE.md": "The last pin, of some twenty words or so, that may be left out where room ends.\n",
@@ -223,7 +209,6 @@ def test_pins_give_way_in_the_order_of_their_rules(tmp_path: Path) -> None:
 
 
 def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
-    """It showed twice under Pinned."""
     files = {"docs/a.md": "# A\n\nIntro.\n\n## B\n\nThe part.\n\n## C\n\nMore.\n"}
     for paths in ("[docs/a.md, 'docs/a.md#B']", "['docs/a.md#B', docs/a.md]"):
         folder = workspace(tmp_path, f"then: {{always_include: {paths}}}\n", **files)
@@ -232,7 +217,6 @@ def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
 
 
 def test_section_of_higher_priority_outlasts_its_file(tmp_path: Path) -> None:
-    """Both are included; the rest of the file gives way first."""
     files = {"docs/a.md": "# A\n\n" + "Words and more words. " * 40 + "\n\n## B\n\nThe part.\n"}
     rules = (
         "- {name: part, priority: 9, then: {always_include: ['docs/a.md#B']}}\n"
@@ -291,7 +275,6 @@ STABLE = AGENT | {
     ],
 )
 def test_rule_makes_only_the_layers_unstable_that_it_can_change(tmp_path: Path, then: str, stable: set[str]) -> None:
-    """Any rule that fired shrank the stable prefix to L1."""
     folder = fill(tmp_path, STABLE | {"rules/r.yaml": f"then: {{{then}}}\n"})
     sections = explained(folder, "-a", "a", "-t", "t")["sections"]
     assert {section["heading"] for section in sections if section["stable"]} == stable
@@ -306,7 +289,6 @@ def test_rule_makes_only_the_layers_unstable_that_it_can_change(tmp_path: Path, 
     ],
 )
 def test_effect_on_required_layers_alone_is_a_problem(tmp_path: Path, effect: str, words: str) -> None:
-    """A build tells it, so that `--strict` and `check` do; it was told in the table of rules alone."""
     folder = workspace(tmp_path, f"- name: out\n  then: {{{effect}}}\n")
     told = f"rules/r.yaml:1: rule out: {words} changes nothing: its layer is required [rule-protected]"
     result = inside("build", "-w", folder, "-a", "a")
@@ -320,7 +302,6 @@ def test_effect_on_required_layers_alone_is_a_problem(tmp_path: Path, effect: st
 
 
 def test_effect_that_also_reaches_other_layers_is_no_problem(tmp_path: Path) -> None:
-    """It does something. A rule that does not fire does nothing, which is no problem either."""
     rules = "- name: out\n  then: {exclude: ['agents/a/*']}\n- name: no\n  when: {agent: b}\n  then: {cap: {L1: 9}}\n"
     result = inside("build", "-w", workspace(tmp_path, rules), "-a", "a")
     assert "The port" not in result.out

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.rules import WRITABLE, parse_rules, refuse_twins
-from contextasm.config.yaml_loader import YamlMapping, YamlSequence, load_yaml
+from contextasm.config.input.yaml_loader import YamlMapping, YamlSequence, load_yaml
+from contextasm.config.rules.rule_files import WRITABLE, parse_rules, refuse_twins
 from contextasm.model import Condition, ContextasmError, Rule, RuleEvaluation, Target
 from contextasm.rules.evaluate import boost_factor, effects_on, evaluate, is_target
 from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS
-from contextasm.text.glob import glob_matches
+from contextasm.text.names.glob import glob_matches
 
 
 def line_of(*keys: str | int) -> int:
@@ -148,14 +148,12 @@ def test_002_6_what_is_no_number_never_matches_and_says_so(op: str, wants: str) 
 
 
 def test_days_compare_as_days() -> None:
-    """The field `date` would be of no use to `gt` otherwise."""
     assert outcome("gte", "2025-03-01", "2025-03-01") == "fired"
     assert outcome("lt", "2025-03-01", "2025-10-01") == "no-match"
     assert outcome("lt", "2025-03-01", "2025-02-30") == "not-a-number"
 
 
 def test_a_field_of_many_values_needs_one_that_matches_and_for_a_negative_none() -> None:
-    """`changed` is such a field."""
     paths = "src/a.py", "docs/b.md"
     assert outcome("starts_with", "docs/", *paths) == "fired"
     assert outcome("regex", r"\.md$", *paths) == "fired"
@@ -179,7 +177,6 @@ def test_row_71_the_first_failing_condition_stops_the_rule() -> None:
 
 
 def test_a_verdict_never_holds_the_value_found() -> None:
-    """Verdicts go into records, and an environment holds secrets."""
     made = read({"when": condition("eq", "a", "env.KEY"), "then": {"cap": {"L3": 1}}}, env=("KEY",))
     assert "s3cret" not in repr(evaluate(made, {"env.KEY": "s3cret"}))
 
@@ -340,7 +337,6 @@ def test_row_74_what_is_protected_cannot_be_excluded_and_the_rule_is_told() -> N
     ],
 )
 def test_what_a_target_hits(target: Target, item: dict[str, str | tuple[str, ...]], hit: bool) -> None:
-    """Only headings are compared without regard to case."""
     assert is_target(target, item) is hit
 
 
@@ -367,7 +363,6 @@ def test_row_74_patterns(pattern: str, path: str, same: bool) -> None:
 
 
 def test_a_pattern_full_of_stars_ends() -> None:
-    """By trying every way it would take longer than anyone waits."""
     assert not glob_matches("*a" * 200 + "b", "a" * 5000)
     assert not glob_matches("**/a/" * 100 + "b", "a/" * 2000)
 
@@ -398,7 +393,6 @@ def test_002_1_the_form_of_the_source_document_is_taken_as_it_is() -> None:
 
 
 def test_every_target_in_every_spelling() -> None:
-    """Paths are brought into one form; `#` parts a heading only behind a file name's ending."""
     include = ["a//b.md", "C#.md", "a.md#C# notes", {"path": "b.md#Top"}, {"id": "m1"}, {"tag": "x"}]
     made = rule(always_include=include, exclude=["gen/", {"type": "t"}], cap={"L3": "4k", "L4": 0})
     kinds = [(each.kind, each.value, each.heading) for each in made.include]
@@ -410,12 +404,10 @@ def test_every_target_in_every_spelling() -> None:
 
 @pytest.mark.parametrize("data", [None, []])
 def test_an_empty_file_has_no_rules(data: object) -> None:
-    """A file of comments loads as nothing."""
     assert read(data) == ()
 
 
 def test_values_that_yaml_gave_as_numbers_are_text() -> None:
-    """Fields are text, so what they are compared with must be."""
     (made,) = read([{"when": condition("in", [1, 2.5, True, "x"]), "then": {"cap": {"L3": 1}}}])
     assert made.when[0].value == ("1", "2.5", "true", "x")
 
@@ -506,7 +498,6 @@ def test_row_88_a_bad_action_stops_the_run(then: object, says: str) -> None:
 
 
 def test_a_layer_that_is_a_number_must_be_put_in_quotes() -> None:
-    """A key is a word, in any YAML file."""
     with pytest.raises(ContextasmError, match=r"rules/a.yaml:2: this key is no word: put it in quotes"):
         load_yaml("- name: r\n  then: {cap: {3: 100}}\n", "rules/a.yaml")
 
@@ -562,7 +553,6 @@ DATA = st.recursive(
 
 @given(DATA)
 def test_any_data_is_either_rules_or_one_error(data: object) -> None:
-    """Nothing that YAML can give ends in a traceback."""
     try:
         made = read(data)
     except ContextasmError:
@@ -572,7 +562,6 @@ def test_any_data_is_either_rules_or_one_error(data: object) -> None:
 
 @given(st.text(alphabet="ab/*", max_size=12), st.text(alphabet="ab/", max_size=12))
 def test_globs_agree_with_a_plain_definition(pattern: str, path: str) -> None:
-    """The quick way gives what trying every way gives."""
     assert glob_matches(pattern, path) is _plainly(pattern.split("/"), path.split("/"))
 
 
@@ -596,7 +585,6 @@ def _name(part: str, name: str) -> bool:
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_order_in_which_files_come_in_makes_no_difference(swap: bool) -> None:
-    """Disks list files in any order."""
     pairs = product(["rules/a.yaml", "rules/b.yaml"], [0, 1])
     thens: list[dict[str, Any]] = [INCLUDES, EXCLUDES, {"cap": {"L3": 5}}, {"cap": {"L3": 4}}]
     rows = enumerate(zip(pairs, thens, strict=True))
@@ -607,7 +595,6 @@ def test_the_order_in_which_files_come_in_makes_no_difference(swap: bool) -> Non
 
 
 def test_what_may_be_written_are_the_fifteen_and_their_aliases() -> None:
-    """The operator behind `task_contains` is not one of them."""
     assert len(WRITABLE) == 15 + len(ALIASES)
 
 
@@ -620,7 +607,6 @@ def test_p18_pattern_that_repeats_a_repetition_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", [r"[a-z]+(-[a-z]+)*", r"(,\w+)+", "(ab)+", r"\(a+\)+", "(a?)+", "(a{2})+"])
 def test_other_repetitions_are_patterns(pattern: str) -> None:
-    """A group that begins with a sign of its own is searched in no time."""
     assert rule(when=condition("regex", pattern)).when
 
 

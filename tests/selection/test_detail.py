@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.layers import with_layer_values
+from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import Build, Context, Layer, Overflow, Problem, Profile, Query, Summarizer
 from contextasm.pipeline import assemble
 from contextasm.selection.detail import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.markdown import heading
-from contextasm.text.outline import nest
+from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.outline import nest
 from tests.command import ends, fill, inside
 from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, law, memory_files, request
 
@@ -64,7 +64,6 @@ documents = (
 
 
 def test_levels_of_a_page_are_what_they_are_called() -> None:
-    """Micro: headings and first sentences. Macro: title and first paragraph."""
     assert at_detail(PAGE, "atomic").text == PAGE
     assert at_detail(PAGE, "micro").text == MICRO
     assert at_detail(PAGE, "macro").text == MACRO
@@ -74,14 +73,12 @@ def test_levels_of_a_page_are_what_they_are_called() -> None:
     "text", ["Short.", "```\ncode\n```", "| a | b |\n|---|---|\n| 1 | 2 |", "- [note] one sentence"]
 )
 def test_text_without_anything_to_spare_has_one_level(text: str) -> None:
-    """No level is empty."""
     assert [form.text for form in detail_levels(text)] == [text]
 
 
 @law(400)
 @given(documents)
 def test_row_91_macro_is_no_longer_than_micro_and_micro_than_the_whole(text: str) -> None:
-    """In tokens, for every text; each shows lines of the text, or their beginnings, in order."""
     atomic, micro, macro = (at_detail(text, level) for level in LEVELS)
     assert ESTIMATE.units(macro.text) <= ESTIMATE.units(micro.text) <= ESTIMATE.units(atomic.text)
     lines = text.split("\n")
@@ -126,7 +123,6 @@ LONG = "One sentence. " + "Another sentence that says more of it. " * 5
 
 
 def test_row_60_detail_takes_the_least_valuable_first_and_stops_when_all_fit() -> None:
-    """No fragment gets longer, and none loses more than it has to."""
     files = notes(LONG, LONG, LONG)
     assert outcomes(build(files, profile(overflow=("detail",)), 124)) == {
         "m1": "included",
@@ -143,7 +139,6 @@ def test_row_60_detail_takes_the_least_valuable_first_and_stops_when_all_fit() -
 
 
 def test_detail_behind_drop_brings_back_what_was_dropped() -> None:
-    """As much of each as still fits, best first."""
     files = notes(LONG, LONG, LONG)
     context = build(files, profile(overflow=("drop", "detail")), 90)
     assert outcomes(context) == {"m1": "included", "m2": "shortened", "m3": "shortened"}
@@ -155,7 +150,6 @@ def test_detail_behind_drop_brings_back_what_was_dropped() -> None:
 
 
 def test_row_82_ladder_drops_before_it_shortens_and_shortens_before_it_cuts() -> None:
-    """Each step works on what the ones before it leave out; the cut takes the room that shorter forms leave."""
     ladder = ("drop", "detail", "truncate")
     assert outcomes(build(notes("Small.", LONG), profile(overflow=ladder), 17)) == {"m1": "included", "m2": "shortened"}
     assert outcomes(build(notes("Small.", LONG), profile(overflow=ladder), 50)) == {"m1": "included", "m2": "truncated"}
@@ -164,14 +158,12 @@ def test_row_82_ladder_drops_before_it_shortens_and_shortens_before_it_cuts() ->
 
 
 def test_row_92_adaptive_takes_the_fullest_level_that_fits() -> None:
-    """Each fragment by itself, best first."""
     files = notes(LONG, LONG, "Small.")
     context = build(files, profile(detail="adaptive"), 80)
     assert outcomes(context) == {"m1": "included", "m2": "shortened", "m3": "included"}
 
 
 def test_layer_shows_its_level_of_detail_even_where_more_would_fit() -> None:
-    """And says so."""
     context = build(notes(LONG), profile(detail="micro"), 16_000)
     assert [(each.outcome, each.reason.code) for each in context.decisions] == [("shortened", "level")]
     assert context.text == "## Notes\n- [note] One sentence.\n... [truncated]\n"
@@ -182,7 +174,6 @@ def test_layer_shows_its_level_of_detail_even_where_more_would_fit() -> None:
 def test_row_93_detail_is_added_up_to_90_per_cent_and_never_past_the_budget(
     files: Mapping[str, str], budget: int, level: str
 ) -> None:
-    """Best first; where 90 % are not reached, everything that fits by itself is at its fullest."""
     workspace: dict[str, Content] = {f"memories/{name}.md": text for name, text in files.items()}
     bare = build(workspace, profile(detail=level, overflow=("drop",)), budget)
     filled = build(workspace, profile(detail=level, overflow=("drop",), fill_to=90.0), budget)
@@ -197,7 +188,6 @@ def test_row_93_detail_is_added_up_to_90_per_cent_and_never_past_the_budget(
 
 
 def test_fill_stops_at_90_per_cent() -> None:
-    """The best are shown in full, the rest as before."""
     files = notes(*[LONG] * 6)
     context = build(files, profile(detail="micro", fill_to=90.0), 200)
     assert context.decisions[0].outcome == "included"
@@ -206,7 +196,6 @@ def test_fill_stops_at_90_per_cent() -> None:
 
 
 def test_summary_is_shown_only_where_it_is_shorter() -> None:
-    """Else the next step is taken."""
     files = notes(LONG, LONG)
     short = build(files, profile(overflow=("summarize", "drop")), 90, lambda text: text[:3])
     assert outcomes(short) == {"m1": "included", "m2": "shortened"}
@@ -217,7 +206,6 @@ def test_summary_is_shown_only_where_it_is_shorter() -> None:
 
 
 def test_summarizer_that_fails_is_a_problem_and_the_next_step_is_taken() -> None:
-    """Without one, the step is passed over."""
     problem = Problem("summarizer", "ctxasm.yaml", 1, "is out of order")
     context = build(notes(LONG, LONG), profile(overflow=("summarize", "drop")), 90, lambda _text: problem)
     assert outcomes(context) == {"m1": "included", "m2": "dropped"}
@@ -229,7 +217,6 @@ def test_summarizer_that_fails_is_a_problem_and_the_next_step_is_taken() -> None
 
 
 def test_shortened_document_is_a_whole_level_and_not_a_cut() -> None:
-    """A text layer, too, can lose detail before it is cut; headings stay what they are."""
     page = Layer(
         "P",
         ("Page",),
@@ -271,7 +258,6 @@ def run(root: Path, *, allowed: bool, cache: Path) -> Any:
 
 
 def test_command_of_a_workspace_is_run_only_where_the_person_has_named_the_workspace(tmp_path: Path) -> None:
-    """A cloned repository can't have anything run."""
     root = workspace(tmp_path / "w", YAML)
     refused = run(root, allowed=False, cache=tmp_path / "c")
     assert refused.code == 0
@@ -284,7 +270,6 @@ def test_command_of_a_workspace_is_run_only_where_the_person_has_named_the_works
 
 
 def test_summaries_are_remembered_by_their_text(tmp_path: Path) -> None:
-    """The second build asks nothing."""
     root = workspace(tmp_path / "w", YAML)
     first = run(root, allowed=True, cache=tmp_path / "c")
     asked = (root / "asked").read_text()
@@ -293,7 +278,6 @@ def test_summaries_are_remembered_by_their_text(tmp_path: Path) -> None:
 
 
 def test_child_that_a_command_leaves_behind_is_killed_and_not_waited_for(tmp_path: Path) -> None:
-    """Though it holds the output open."""
     yaml = YAML.replace("cat >> asked; echo In short.", "sleep 600 & echo $! > pid; echo In short.")
     root = workspace(tmp_path / "w", yaml)
     assert run(root, allowed=True, cache=tmp_path / "c").out.count("- [note] In short.\n") == 2
@@ -313,7 +297,6 @@ def test_child_that_a_command_leaves_behind_is_killed_and_not_waited_for(tmp_pat
     ],
 )
 def test_command_that_fails_is_a_warning(tmp_path: Path, command: str, what: str) -> None:
-    """The build goes on with the next step of the ladder."""
     root = workspace(tmp_path / "w", YAML.replace('[sh, -c, "cat >> asked; echo In short."]', command))
     done = run(root, allowed=True, cache=tmp_path / "c")
     assert done.code == 0

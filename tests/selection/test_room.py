@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from contextasm.config.layers import with_layer_changes, with_layer_values
-from contextasm.config.yaml_loader import load_mapping
+from contextasm.config.input.yaml_loader import load_mapping
+from contextasm.config.profiles.layers import with_layer_changes, with_layer_values
 from contextasm.model import Build, Context, ContextasmError
 from contextasm.pipeline import assemble
 from contextasm.rendering.frame import MARKER
@@ -36,14 +36,12 @@ def used(context: Context) -> dict[str, int]:
 
 
 def test_long_tool_result_fills_its_room() -> None:
-    """It was shown as its first sentence: 18 of 600 tokens."""
     context = build_default(agent() | events(LINES), SHIPPED["librarian"], budget=8000)
     assert 590 <= used(context)["results"] <= 600
     assert context.decisions[-1].outcome == "truncated"
 
 
 def test_shorter_forms_come_before_the_cut_and_the_cut_takes_the_rest() -> None:
-    """Each result gets its first sentence before one of them gets more."""
     results = (f"Result {number}. {LINES}" for number in range(3))
     context = build_default(agent() | events(*results), SHIPPED["librarian"], budget=8000)
     shown = [decision.outcome for decision in context.decisions if decision.layer == "results"]
@@ -52,14 +50,12 @@ def test_shorter_forms_come_before_the_cut_and_the_cut_takes_the_rest() -> None:
 
 
 def test_events_take_the_share_that_nothing_else_takes() -> None:
-    """Fifty events alone in a workspace got 20 per cent of the budget, and the rest of them was dropped."""
     context = build(events(*[f"{n} {'word ' * 60}" for n in range(50)], kind="note"), SHIPPED["query"], 8000, "")
     assert set(outcomes_of(context, "recent")) == {"included"}
     assert used(context)["recent"] > 8000 * 0.4
 
 
 def test_row_93_pages_alone_fill_the_budget_with_detail() -> None:
-    """Detail ended at the share of a layer: two thirds of the budget, with pages still at their first paragraph."""
     page = "# Gate {0}\n" + "".join(f"\nParagraph {n} of gate {{0}}. {'It has more words. ' * 9}\n" for n in range(8))
     files: dict[str, Content] = {f"knowledge/{n}.md": page.format(n) for n in range(9)}
     context = build(files, SHIPPED["memory"], 1500, "gate")
@@ -76,7 +72,6 @@ def test_share_without_grow_stays_a_cap() -> None:
 
 
 def test_layer_that_is_cut_leaves_the_rest_of_its_room_to_later_ones() -> None:
-    """With the profile brain, tier 3 got nothing of 300 tokens while 91 stayed unused."""
     files: dict[str, Content] = {"PROJECT.md": "P\n"}
     files["memories/m.md"] = (
         f"- [fact] {'Word ' * 80} {{key=root/stack confidence=0.9 tier=1}}\n"
@@ -89,7 +84,6 @@ def test_layer_that_is_cut_leaves_the_rest_of_its_room_to_later_ones() -> None:
 
 
 def test_unused_room_goes_to_an_earlier_layer_that_wants_it() -> None:
-    """Room held in reserve for a later layer comes back where that one can't use it."""
     memories = "".join(f"- [fact] Number {n} of the memories {'word ' * 10}\n" for n in range(20))
     files = agent() | {"memories/m.md": memories, "sessions/s.jsonl": ""} | events("x" * 4000)
     profile = SHIPPED["memory"]
@@ -106,7 +100,6 @@ def test_unused_room_goes_to_an_earlier_layer_that_wants_it() -> None:
 
 
 def test_grow_without_a_share_is_refused() -> None:
-    """It would do nothing."""
     table = load_mapping("layers:\n  - {id: L4, grow: true}\n", "p.yaml")
     with pytest.raises(ContextasmError, match="L4 has no share to grow above"):
         with_layer_changes(limited(), table["layers"], "p.yaml", new=False)
@@ -126,7 +119,6 @@ def shortened(marker: str) -> Context:
 
 
 def test_shortened_counts_as_truncated_and_is_marked() -> None:
-    """It was called whole, and nothing in the document said otherwise."""
     context = shortened("plain")
     assert sorted(outcomes_of(context, "L5")) == ["included", "shortened"]
     assert context.truncated
@@ -136,12 +128,10 @@ def test_shortened_counts_as_truncated_and_is_marked() -> None:
 
 
 def test_detailed_marker_gives_the_number_of_shortened_fragments() -> None:
-    """In one line at the end of the section."""
     assert shortened("detailed").sections[-1].text.endswith(f"\n{MARKER} 1 fragment shortened")
 
 
 def test_detailed_marker_names_what_is_left_out_and_what_is_shortened() -> None:
-    """In one line."""
     profile = limited(marker="detailed", L5={"max_tokens": 60, "overflow": ("drop", "detail")})
     long = "First sentence. " + "More of it that is long. " * 20
     memories = f"- [fact] {long}\n- [fact] {'word ' * 300}\n"
@@ -160,20 +150,17 @@ def test_detailed_marker_names_what_is_left_out_and_what_is_shortened() -> None:
     ],
 )
 def test_line_without_blanks_fills_its_room_with_an_exact_tokenizer(line: str) -> None:
-    """Base64 was cut at half of its room, one sign over and over at an eighth of it."""
     context = build_default(agent(KNOWLEDGE=line), limited(L7={"max_tokens": 300}), o200k())
     assert 280 <= used(context)["L7"] <= 300
 
 
 def test_summary_is_not_replaced_by_a_cut() -> None:
-    """It stands for all of the text, however short it is."""
     files = Files(agent() | events(LINES))
     librarian = Build(files, SHIPPED["librarian"], request(budget=8000), ESTIMATE, summarizer=lambda _text: "In short.")
     assert "In short." in assemble(librarian).text
 
 
 def test_row_60_query_shows_pages_in_fewer_words_before_it_leaves_them_out() -> None:
-    """It never shortened a page: what did not fit whole was dropped."""
     first = f"# Ledger\n\nThe ledger is the truth. {'It says more. ' * 60}\n"
     second = f"# Ledger in use\n\nOpen the ledger at night. {'It says even more. ' * 60}\n"
     third = f"# Ledger by night\n\nA ledger sleeps. {'It says even less. ' * 60}\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from contextasm.config.layers import in_scope, with_layer_changes
-from contextasm.config.yaml_loader import load_mapping
+from contextasm.config.input.yaml_loader import load_mapping
+from contextasm.config.profiles.layers import in_scope, with_layer_changes
 from contextasm.model import Context, ContextasmError, LayerUsage, Profile
 from tests.command import SAMPLE, inside
 from tests.workspaces import DAY, DEFAULT, Content, agent, ago, budgets, build, law, limited, log, section, workspaces
@@ -30,7 +30,6 @@ def usage(context: Context, layer: str) -> LayerUsage:
 
 
 def test_with_a_topic_the_pair_shares_the_room_of_the_first() -> None:
-    """A third for the newest text, used or not."""
     context = build(FULL, topic="harbour")
     assert usage(context, "L3").limit == 1000
     assert usage(context, "related").limit == 2000
@@ -39,19 +38,16 @@ def test_with_a_topic_the_pair_shares_the_room_of_the_first() -> None:
 
 
 def test_limit_of_the_first_is_that_of_both() -> None:
-    """As `--layer L3=300` sets it."""
     context = build(FULL, limited(L3={"max_tokens": 300}), topic="harbour")
     assert (usage(context, "L3").limit, usage(context, "related").limit) == (100, 200)
 
 
 def test_without_the_first_the_second_has_the_room_alone() -> None:
-    """Out of the scope, or switched off."""
     profile = DEFAULT._replace(layers=in_scope(DEFAULT.layers, "related,L5"))
     assert usage(build(FULL, profile, topic="harbour"), "related").limit == 3000
 
 
 def test_line_is_shown_once() -> None:
-    """By the first; the decision on the other says so."""
     context = build(agent() | log(DAY, "- The harbour is dry\n"), topic="harbour")
     assert context.text.count("The harbour is dry") == 1
     assert section(context, "Related Activity") == ""
@@ -61,7 +57,6 @@ def test_line_is_shown_once() -> None:
 
 @pytest.mark.parametrize("topic", ["", "harbour"])
 def test_memories_are_not_starved_by_logs(topic: str) -> None:
-    """They get what they want up to 300 tokens; at most half of what is left."""
     wanted = usage(build(FULL, budget=16_000, topic=topic), "L5").wanted
     for budget in (300, 500, 800, 1500):
         assert usage(build(FULL, budget=budget, topic=topic), "L5").used == wanted, budget
@@ -70,13 +65,11 @@ def test_memories_are_not_starved_by_logs(topic: str) -> None:
 
 
 def test_documents_of_the_team_leave_nothing_to_the_memories() -> None:
-    """The reserve is against logs alone."""
     files = FULL | {"teams/writers/GOALS.md": WORDS}
     assert usage(build(files, budget=1000), "L2").used > 950
 
 
 def test_plan_of_the_example_shows_no_empty_memory_layer() -> None:
-    """At 2,000 tokens, for an agent of a team."""
     result = inside("plan", "-w", SAMPLE, "-a", "luna", "-t", "q1", "--date", "2025-03-10", "--budgets", "2000")
     rows = dict(line.split(maxsplit=1) for line in result.out.split("\n") if line.startswith(("L4", "L5")))
     assert len(rows) == 2
@@ -89,7 +82,6 @@ OLD_RULE: Profile = limited(L4={"reserve": 0, "reserve_against": ()}, L5={"reser
 @law(150)
 @given(files=workspaces(), budget=budgets)
 def test_nothing_changes_where_no_memory_layer_was_starved(files: Mapping[str, Content], budget: int) -> None:
-    """Without a topic: a build with no reserve in which both got that much is the same, byte for byte."""
     before, after = build(files, OLD_RULE, budget=budget), build(files, budget=budget)
     own = [usage(before, layer) for layer in ("L4", "L5")]
     if all(each.used >= min(300, each.wanted) for each in own):
@@ -109,14 +101,12 @@ def test_nothing_changes_where_no_memory_layer_was_starved(files: Mapping[str, C
     ],
 )
 def test_rooms_that_can_not_be_are_refused(layers: str, message: str) -> None:
-    """With the place."""
     tables = load_mapping(f"layers:\n  - {layers}\n", "ctxasm.yaml")["layers"]
     with pytest.raises(ContextasmError, match=message):
         with_layer_changes(DEFAULT, tables, "ctxasm.yaml:1", new=False)
 
 
 def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
-    """To the layer within it."""
     for path, content in FULL.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(str(content), encoding="utf-8")
@@ -128,7 +118,6 @@ def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
 
 
 def test_top_counts_what_the_first_does_not_show() -> None:
-    """The best line stands in the recent log; the next one takes its place."""
     files = agent() | log(DAY, "- The harbour\n") | log(ago(50), "- A long line that tells of the harbour, too\n")
     context = build(files, limited(related={"top": 1}), topic="harbour")
     assert "tells of the harbour" in section(context, "Related Activity")
@@ -137,7 +126,6 @@ def test_top_counts_what_the_first_does_not_show() -> None:
 
 
 def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
-    """No other layer took it."""
     files = agent() | log(ago(50), f"- {'harbour ' * 60}\n")
     context = build(files, limited(L3={"max_tokens": 60}), topic="harbour")
     (decision,) = (each for each in context.decisions if each.layer == "related")

@@ -65,12 +65,10 @@ def tiktoken_count(name: str, text: str) -> int:
     ],
 )
 def test_estimate_is_a_quarter_of_the_utf16_units_rounded_up(text: str, count: int) -> None:
-    """The figure of the first source document's own function."""
     assert ESTIMATE.count(text) == count
 
 
 def test_units_of_the_estimate_add_up_over_the_parts_of_a_text() -> None:
-    """So a text may be measured line by line."""
     parts = ["ab\n", "日本\n", "😀\n"]
     assert sum(map(ESTIMATE.units, parts)) == ESTIMATE.units("".join(parts)) == 9
     assert ESTIMATE.tokens(9) == 3
@@ -78,14 +76,12 @@ def test_units_of_the_estimate_add_up_over_the_parts_of_a_text() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_table_unpacks_to_the_published_bytes(name: str) -> None:
-    """Every token, every rank, in the published order."""
     lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in unpack(load_token_table(name)).items())
     assert sha256(b"".join(lines)).hexdigest() == ENCODINGS[name].sha256
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_constants_are_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pattern and the SHA-256 of the table, as tiktoken's own source has them."""
     hashes: list[str] = []
 
     def load(_address: str, expected_hash: str) -> dict[bytes, int]:
@@ -102,7 +98,6 @@ def test_constants_are_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPa
     ("name", "expected"), [("cl100k_base", [15339, 1917]), ("o200k_base", [24912, 2375])], ids=NAMES
 )
 def test_hello_world_gets_the_tokens_that_openai_documents(name: str, expected: list[int]) -> None:
-    """A check of the tables that does not go through our own counter."""
     assert plain(name).encode("hello world") == expected
     assert counter(name).count("hello world") == 2
 
@@ -110,19 +105,16 @@ def test_hello_world_gets_the_tokens_that_openai_documents(name: str, expected: 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("token", ["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>"])
 def test_text_that_looks_like_a_special_token_is_ordinary_text(name: str, token: str) -> None:
-    """It is somebody's note about tokens: it neither raises nor counts as one."""
     assert counter(name).count(f"The {token} marker") > 5
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_empty_text_is_no_token(name: str) -> None:
-    """And asks for no table."""
     assert exact_counter(name, _refuse, Remembered()).count("") == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_table_is_not_asked_for_when_every_count_is_known(name: str) -> None:
-    """A build that was done before never loads tiktoken."""
     counts = Remembered()
     texts = ["# Heading\n", "日本語です", "😀"]
     first = [exact_counter(name, lambda: load_token_table(name), counts).count(text) for text in texts]
@@ -135,7 +127,6 @@ def _refuse() -> bytes:
 
 
 def test_table_is_asked_for_once() -> None:
-    """However many texts are new."""
     asked: list[str] = []
 
     def load() -> bytes:
@@ -149,7 +140,6 @@ def test_table_is_asked_for_once() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_white_space_is_counted_as_tiktoken_counts_it(name: str) -> None:
-    """The pattern that stands long runs and the published one find the same pieces."""
     random = Random(7)
     atoms = [" ", " ", "\n", "\r\n", "\t", "\u3000", "\x1c", "x", "A", "!", "/", "1", "日", "'s", "\u0301"]
     lengths = [1, 1, 2, 3, 255, 256, 257, 511, 512, 513]
@@ -170,27 +160,23 @@ def test_any_white_space_is_counted_as_tiktoken_counts_it(name: str) -> None:
     ],
 )
 def test_a_hundred_thousand_characters_in_one_run_are_counted_as_tiktoken_counts_them(name: str, text: str) -> None:
-    """Unbroken, and as a whole."""
     assert counter(name).count(text) == tiktoken_count(name, text)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_million_white_space_characters_are_counted(name: str) -> None:
-    """Where tiktoken by itself raises, or panics, as it runs out of stack."""
     few, many = (counter(name).count(" " * length + "x") for length in (500_000, 1_000_000))
     assert 1.9 * few < many < 70_000
 
 
 @pytest.mark.parametrize("length", [0, 1, tokens._BLOCK])
 def test_text_up_to_the_size_of_a_block_is_encoded_whole(length: int) -> None:
-    """No sum over parts enters an ordinary count."""
     text = ("word " * (length // 5 + 1))[:length]
     assert list(tokens._blocks(text)) == [text]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_of_a_text_add_up_to_its_count(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a block ends, the tokens on both sides are those of the whole."""
     monkeypatch.setattr(tokens, "_BLOCK", 3)
     random = Random(11)
     atoms = [
@@ -219,7 +205,6 @@ def test_blocks_of_a_text_add_up_to_its_count(name: str, monkeypatch: pytest.Mon
 
 
 def test_long_text_is_taken_in_blocks() -> None:
-    """So that fifty megabytes do not become one list of tokens."""
     blocks = list(tokens._blocks("a line of words\n" * 200_000))
     assert len(blocks) == 4
     assert max(map(len, blocks)) < tokens._BLOCK + 16
@@ -229,13 +214,11 @@ def test_long_text_is_taken_in_blocks() -> None:
     "damage", [lambda packed: packed[:-9], lambda packed: b"\0" + packed], ids=["short", "foreign"]
 )
 def test_damaged_table_does_not_unpack(damage: Callable[[bytes], bytes]) -> None:
-    """The compressed form carries its own check."""
     with pytest.raises(zlib.error):
         unpack(damage(load_token_table("cl100k_base")))
 
 
 def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error the user can put right, not an ImportError."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(ContextasmError, match=r"tokenizer o200k_base: tiktoken can't be imported .*estimate") as caught:
         exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered()).count("new")
@@ -243,13 +226,11 @@ def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_counter_is_described() -> None:
-    """`ctxasm tokenizers` lists neither more nor less than there is."""
     assert list(TOKENIZERS) == [ESTIMATE.name, *LENGTHS, *ENCODINGS]
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("chars", (1, 1, 1, 2)), ("bytes", (1, 2, 3, 4))])
 def test_lengths_are_counted_exactly_and_add_up(name: str, sizes: tuple[int, ...]) -> None:
-    """UTF-16 code units, as in JavaScript, or bytes of UTF-8."""
     letters = ("a", "é", "日", "😀")
     counter = LENGTHS[name]
     assert tuple(map(counter.count, letters)) == sizes
@@ -258,7 +239,6 @@ def test_lengths_are_counted_exactly_and_add_up(name: str, sizes: tuple[int, ...
 
 @pytest.mark.parametrize("name", LENGTHS)
 def test_build_keeps_to_a_budget_of_lengths(name: str) -> None:
-    """To the letter, and the receipt names the counter."""
     done = inside("build", *LUNA, "-b", "4000", "--tokenizer", name)
     size = len(done.out.encode()) if name == "bytes" else len(done.out.encode("utf-16-le")) // 2
     assert 3_500 < size <= 4_000

@@ -72,7 +72,6 @@ def shown(case: Case, room: int) -> str:
 
 @pytest.mark.parametrize("path", sorted(CUTS.glob("*.md")), ids=lambda path: path.stem)
 def test_cut_shows_what_its_case_says(path: Path) -> None:
-    """In each of its rooms, and never more than the room holds."""
     source = path.read_text(encoding="utf-8")
     case = read(source)
     assert case.title.strip()
@@ -92,6 +91,5 @@ def test_cut_shows_what_its_case_says(path: Path) -> None:
 
 
 def test_there_is_a_case_for_each_kind_of_cut() -> None:
-    """A folder that is not found would pass every test above."""
     assert len([*CUTS.glob("*.md")]) >= 20
     assert "truncate" in STEPS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.text.archived_paths import archived_path, is_named, known_ids, known_paths, list_archived
-from contextasm.text.dates import day_of_name
+from contextasm.text.names.archived_paths import archived_path, is_named, known_ids, known_paths, list_archived
+from contextasm.text.names.dates import day_of_name
 from tests.workspaces import Files
 
 
@@ -20,7 +20,6 @@ from tests.workspaces import Files
     ],
 )
 def test_an_archived_file_stands_for_the_path_that_it_had(path: str, earlier: str) -> None:
-    """Whatever archiving adds: the folder, the year, compression, a number."""
     assert known_paths(path)[0] == path
     assert earlier in known_paths(path)
     assert f"{earlier}:7" in known_ids(f"{path}:7", path)
@@ -30,17 +29,14 @@ def test_an_archived_file_stands_for_the_path_that_it_had(path: str, earlier: st
 
 @pytest.mark.parametrize("path", ["t/daily/2025-03-12.md", "archive", "archive/", "old-archive/x.md", "archive/o/x"])
 def test_any_other_file_has_one_path(path: str) -> None:
-    """Also below a folder whose name ends in the word, or deeper than archiving goes."""
     assert known_paths(path) == (path,)
 
 
 def test_a_date_is_no_number() -> None:
-    """The log of a day never stands for a file of its month."""
     assert "d/2025-03.md" not in known_paths("d/archive/2025/2025-03-12.md")
 
 
 def test_patterns_fit_either_path() -> None:
-    """That of the file and the one of before; as filters and as layers take them."""
     path = "teams/q1/daily/archive/2025/2025-03-12-evening.md"
     assert is_named("teams/q1/daily/2025-*", "x", path)
     assert is_named("teams/q1/daily/archive/*", "x", path)
@@ -52,7 +48,6 @@ def test_patterns_fit_either_path() -> None:
 
 @pytest.mark.parametrize("path", ["t/daily/2025-03-12-evening.md", "0001-01-02.md", "memories/m.md"])
 def test_the_place_in_the_archive_stands_for_the_path(path: str) -> None:
-    """With and without a year, whose folder has four digits."""
     for place in (archived_path(path), archived_path(path, day_of_name(path))):
         assert path in known_paths(place)
         assert known_paths(place)[0] == place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.text.comments import without_comments
+from contextasm.text.markdown.blocks import without_comments
 
 
 @pytest.mark.parametrize(
@@ -23,5 +23,4 @@ from contextasm.text.comments import without_comments
     ],
 )
 def test_comments_go_and_code_stays(text: str, shown: str) -> None:
-    """A comment that is never closed is text, and one in a paragraph ends with it."""
     assert without_comments(text)[0] == shown

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contextasm.model import Cleaning, Document, Gap
+from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.content_cache import MOST_CACHED, cached_by_content
-from contextasm.text.decode import decode_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,6 @@ def parse(parsed: list[Document]) -> Callable[[Document], tuple[str, ...]]:
 
 
 def test_equal_document_is_parsed_once(parse: Callable[[Document], object], parsed: list[Document]) -> None:
-    """However often it is read: a copy that is equal counts as the same."""
     copy = DOCUMENT._replace(text="".join(list(DOCUMENT.text)), front={**DOCUMENT.front}, data=bytes(DOCUMENT.data))
     assert parse(DOCUMENT) == parse(copy) == ("a.md", "type", "tags", "one", "two")
     assert parsed == [DOCUMENT]
@@ -60,7 +59,6 @@ def test_equal_document_is_parsed_once(parse: Callable[[Document], object], pars
 def test_any_difference_is_parsed_anew(
     parse: Callable[[Document], object], parsed: list[Document], change: dict[str, object]
 ) -> None:
-    """Also the order of front matter, by which problems are told, and what is left out for other readers."""
     other = DOCUMENT._replace(**change)  # type: ignore[arg-type]
     parse(DOCUMENT)
     parse(other)
@@ -68,7 +66,6 @@ def test_any_difference_is_parsed_anew(
 
 
 def test_result_of_a_long_text_is_not_kept(parse: Callable[[Document], object], parsed: list[Document]) -> None:
-    """A process that lives for days holds no more than so much of each file."""
     longest = DOCUMENT._replace(text="a" * MOST_CACHED)
     longer = DOCUMENT._replace(text="a" * (MOST_CACHED + 1))
     for document in (longest, longest, longer, longer):
@@ -79,7 +76,6 @@ def test_result_of_a_long_text_is_not_kept(parse: Callable[[Document], object], 
 def test_result_of_a_large_file_with_a_short_text_is_not_kept(
     parse: Callable[[Document], object], parsed: list[Document]
 ) -> None:
-    """Its bytes and hidden characters would be held with it."""
     largest = DOCUMENT._replace(data=b"a" * (4 * MOST_CACHED))
     larger = DOCUMENT._replace(data=b"a" * (4 * MOST_CACHED + 1))
     for document in (largest, largest, larger, larger):
@@ -88,7 +84,6 @@ def test_result_of_a_large_file_with_a_short_text_is_not_kept(
 
 
 def test_error_is_raised_each_time() -> None:
-    """Nothing is kept of a document that can't be parsed."""
     calls = []
 
     @cached_by_content
@@ -103,7 +98,6 @@ def test_error_is_raised_each_time() -> None:
 
 
 def test_change_of_a_document_that_was_given_out_is_no_change_of_the_next() -> None:
-    """Whoever reads the same file again gets what stands in it."""
     data = b"---\ntype: fact\n---\nOne\n"
     first = decode_document("a.md", data)
     assert isinstance(first, Document)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.date_forms import DateForm, form_patterns, read_form, split_dated_path
-from contextasm.text.glob import matching_paths
+from contextasm.text.names.date_forms import DateForm, form_patterns, read_form, split_dated_path
+from contextasm.text.names.glob import matching_paths
 
 DAY = date(2025, 3, 4)
 
@@ -28,7 +28,6 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_reads_its_names_and_lists_them(form: str) -> None:
-    """In a folder of its own, too."""
     path = f"journal/{FORMS[form]}.md"
     dated = split_dated_path(path, (form,))
     assert dated
@@ -47,14 +46,12 @@ def test_a_form_reads_its_names_and_lists_them(form: str) -> None:
     ],
 )
 def test_a_form_that_names_no_day_in_digits_is_refused_with_the_reason(form: str, words: str) -> None:
-    """A message goes on from the form."""
     fault = read_form(form)
     assert isinstance(fault, str)
     assert words in fault
 
 
 def test_a_folder_that_disagrees_with_the_name_is_no_date() -> None:
-    """Neither of the two is believed."""
     dated = split_dated_path("2024/2025-03-04.md", ("YYYY/YYYY-MM-DD",))
     assert dated
     assert dated.day is None
@@ -62,7 +59,6 @@ def test_a_folder_that_disagrees_with_the_name_is_no_date() -> None:
 
 @given(st.integers(0, 30_000), st.sampled_from(["YYYY_MM_DD", "DD-MM-YYYY", "YYYY/MM/DD", "D.M.YYYY", "YYYYMMDD"]))
 def test_every_day_comes_back(number: int, form: str) -> None:
-    """As it was written."""
     day = date(1970, 1, 1) + timedelta(days=number)
     digits = (
         ("YYYY", f"{day:%Y}"),
@@ -81,6 +77,5 @@ def test_every_day_comes_back(number: int, form: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_form_is_usable_or_has_a_reason(form: str) -> None:
-    """No form ends in an error."""
     read = read_form(form)
     assert isinstance(read, DateForm) or read

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from contextasm.text.dates import is_date_form, leading_date_form, leading_iso_day, parse_date, parse_leading_date
-from contextasm.text.matching import nearest
+from contextasm.text.names.dates import is_date_form, leading_date_form, leading_iso_day, parse_date, parse_leading_date
+from contextasm.text.names.matching import nearest
 
 DAY = date(2025, 3, 10)
 
@@ -27,12 +27,10 @@ DAY = date(2025, 3, 10)
     ],
 )
 def test_each_reader_of_days_accepts_its_forms(text: str, whole: date | None, leading: date | None, iso: str) -> None:
-    """A flag takes a whole date, a heading begins with one, front matter may use any ISO form."""
     assert (parse_date(text), parse_leading_date(text), leading_iso_day(text)) == (whole, leading, iso)
 
 
 def test_a_day_that_no_calendar_has_still_has_the_form() -> None:
-    """So a message can name it."""
     assert is_date_form("2025-02-30")
     assert leading_date_form("2025-02-30 standup") == "2025-02-30"
 
@@ -49,5 +47,4 @@ def test_a_day_that_no_calendar_has_still_has_the_form() -> None:
     ],
 )
 def test_nearest_name(name: str, least: float, answer: str) -> None:
-    """Whatever its case; none is better than a far one."""
     assert nearest(name, ["importance", "tags", "tier"], least) == answer

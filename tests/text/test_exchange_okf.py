@@ -6,7 +6,7 @@ import pytest
 
 from contextasm.model import Memory
 from contextasm.text.exchange.okf import write_okf
-from contextasm.text.memory_fields import FieldReport, memory_of_fields
+from contextasm.text.memories.fields import FieldReport, memory_of_fields
 
 
 def memory(text: str = "Tea is green", **fields: str) -> Memory:
@@ -33,7 +33,6 @@ def front(memory: Memory) -> dict[str, str]:
     ],
 )
 def test_a_title_is_the_first_line_in_at_most_80_characters(text: str, title: str) -> None:
-    """A longer one ends in three dots, without a blank before them; the text itself stays whole."""
     assert front(memory(text))["title"] == f'"{title}"'
     (_, concept), (_, index) = write_okf([memory(text)])
     assert concept.endswith(f"---\n\n{text}\n")
@@ -52,7 +51,6 @@ def test_a_title_is_the_first_line_in_at_most_80_characters(text: str, title: st
     ],
 )
 def test_a_concept_is_stale_from_the_day_behind_its_last_one(expires: str, stale_after: str | None) -> None:
-    """`expires` is the last day on which a memory holds; no calendar has a day behind its last one."""
     assert front(memory(expires=expires)).get("stale_after") == stale_after
 
 
@@ -62,12 +60,10 @@ def test_a_concept_is_stale_from_the_day_behind_its_last_one(expires: str, stale
      ("superseded", "deprecated"), ("of its own", "deprecated")],
 )  # fmt: skip
 def test_a_status_is_one_of_three(status: str, written: str | None) -> None:
-    """None means stable."""
     assert front(memory(status=status)).get("status") == written
 
 
 def test_an_id_that_is_a_path_is_no_path() -> None:
-    """Nor is it hidden, reserved, or equal to another one but for the case of its letters."""
     ids = ["../../etc/passwd", "/root", ".hidden", "index", "LOG", "a/b", "A-B", "..", "con\ud83d\ude00", "x" * 300]
     names = [name for name, _ in write_okf([memory(id=own) for own in ids])]
     assert names == [

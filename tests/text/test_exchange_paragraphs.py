@@ -25,5 +25,4 @@ from contextasm.text.exchange.paragraphs import TextPart, text_parts
     ],
 )  # fmt: skip
 def test_parts_of_a_text(text: str, parts: list[TextPart]) -> None:
-    """Code belongs to its paragraph, whatever stands in it."""
     assert [*text_parts(text)] == parts

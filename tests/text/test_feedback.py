@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.decode import decode_document
-from contextasm.text.feedback import Feedback, Judgements, count_judgements, feedback_line, parse_feedback
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.data.feedback import Feedback, Judgements, count_judgements, feedback_line, parse_feedback
 
 TEXTS = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1), unique=True, max_size=4)
 
@@ -44,14 +44,12 @@ def parsed(*lines: str, last_day: str = "2025-03-14") -> list[Feedback]:
 def test_a_line_is_read_as_it_was_written(
     useful: list[str], missing: list[str], shown: int, coherence: float | None
 ) -> None:
-    """Whatever is said."""
     said = Feedback("r", "2025-03-14", shown, coherence, tuple(useful), (), tuple(missing))
     assert "\n" not in feedback_line(said)
     assert parsed(feedback_line(said)) == [said]
 
 
 def test_a_later_judgement_of_one_record_replaces_the_earlier_one() -> None:
-    """A hook that runs twice counts once, and a slip can be put right."""
     (same,) = parsed(line(useful=["a", "b"]), line(useful=["a", "b"]))
     assert count_judgements([same]) == {"a": Judgements(1, 0), "b": Judgements(1, 0)}
     (put_right,) = parsed(line(useful=["a", "b"], coherence=0.5, missing=["x"]), line(wrong=["a"], missing=["y"]))
@@ -60,13 +58,11 @@ def test_a_later_judgement_of_one_record_replaces_the_earlier_one() -> None:
 
 
 def test_judgements_of_several_records_add_up() -> None:
-    """Each record is one vote."""
     lines = [line(record=f"r{number}", useful=["a"]) for number in range(3)]
     assert count_judgements(parsed(*lines, line(record="q", wrong=["a"])))["a"] == Judgements(3, 1)
 
 
 def test_a_later_day_than_the_build_says_nothing() -> None:
-    """A build for a day gives the same bytes on any later one."""
     assert parsed(line(), line(record="q", time="2025-03-15")) == parsed(line())
 
 
@@ -87,7 +83,6 @@ def test_a_later_day_than_the_build_says_nothing() -> None:
     ],
 )
 def test_a_line_that_is_no_feedback_is_a_problem_and_the_others_count(wrong: str) -> None:
-    """With its number."""
     found, problems = parse_feedback([file(line(useful=["a"]), wrong)], "2025-03-14")
     assert [each.useful for each in found] == [("a",)]
     assert [(each.path, each.line) for each in problems] == [("feedback/2025-03.jsonl", 2)]

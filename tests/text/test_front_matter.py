@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.front_matter import Value, attributes, front_matter
+from contextasm.text.markdown.front_matter import Value, attributes, front_matter
 from tests.workspaces import Files
 
 
@@ -38,7 +38,6 @@ def read(text: str) -> Document:
     ],
 )
 def test_value_is_read_as_people_write_it(written: str, value: Value) -> None:
-    """One key of the front matter."""
     assert read(f"---\n{written}\n---\ntext").front == {"key": value}
 
 
@@ -55,14 +54,12 @@ def test_value_is_read_as_people_write_it(written: str, value: Value) -> None:
     ],
 )
 def test_rules_of_the_text_stay_in_the_text(text: str) -> None:
-    """A rule is not a fence of front matter."""
     document = read(text)
     assert (document.text, document.line, document.front) == (text, 1, {})
 
 
 @pytest.mark.parametrize("end", ["---", "...", "--- "])
 def test_body_begins_below_the_front_matter(end: str) -> None:
-    """And knows its line of the file."""
     document = read(f"---\ntype: fact\n{end}\n\nThe body.")
     assert (document.text, document.line) == ("\nThe body.", 4)
 
@@ -71,14 +68,12 @@ def test_body_begins_below_the_front_matter(end: str) -> None:
     "data", [b"\xef\xbb\xbf---\r\ntype: fact\r\n---\r\nBody.\r\n", "---\ntype: fact\n---\nBody.\n".encode("utf-16")]
 )
 def test_front_matter_is_found_behind_a_byte_order_mark_and_with_any_line_ends(data: bytes) -> None:
-    """As editors on Windows write it."""
     document = Files({"a.md": data}).read("a.md")
     assert isinstance(document, Document)
     assert (document.text, document.line, document.front) == ("Body.\n", 4, {"type": "fact"})
 
 
 def test_lines_that_are_not_understood_are_told() -> None:
-    """Nested tables and loose words; the rest is read."""
     found = front_matter(["---", "key: a", "- item", "loose words", "map:", "  inner: b", "---", "text"])
     assert found.values["key"] == "a"
     assert found.unread == (3, 4, 6)
@@ -97,7 +92,6 @@ def test_lines_that_are_not_understood_are_told() -> None:
     ],
 )
 def test_attributes_end_a_line(line: str, text: str, found: dict[str, str]) -> None:
-    """Pairs in braces, behind the text."""
     assert attributes(line) == (text, found)
 
 
@@ -118,7 +112,6 @@ def test_attributes_end_a_line(line: str, text: str, found: dict[str, str]) -> N
     ],
 )
 def test_braces_with_anything_but_pairs_belong_to_the_text(line: str) -> None:
-    """Nothing of a text is lost."""
     assert attributes(line) == (line, {})
 
 
@@ -126,5 +119,4 @@ def test_braces_with_anything_but_pairs_belong_to_the_text(line: str) -> None:
     "line", ["{" + "a=b " * 20_000, "{" + "a" * 50_000 + "}", "{" * 50_000 + "}", '{a="' * 10_000 + "}"]
 )
 def test_monstrous_line_takes_no_time(line: str) -> None:
-    """No pattern goes back and forth over it."""
     assert attributes(line)[1] == {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.glob import glob_matches, list_matching, matching_paths, wildcard_matches
+from contextasm.text.names.glob import glob_matches, list_matching, matching_paths, wildcard_matches
 from tests.workspaces import Files
 
 LONG = "a" * (1 << 16)
@@ -76,7 +76,6 @@ FILES = st.sets(st.lists(NAMES.filter(lambda name: not set(name) & set("*?[")), 
 
 @given(FILES, st.lists(NAMES, min_size=1, max_size=3).map("/".join))
 def test_paths_match_as_in_a_folder(files: set[tuple[str, ...]], pattern: str) -> None:
-    """Hidden names match no wildcard, and `**` stands for any folders."""
     # No file is a folder, too.
     paths = {"/".join(names) for names in files if not any(names[:end] in files for end in range(1, len(names)))}
     listed = [path for path in Files(dict.fromkeys(paths, "")).list(pattern) if path in paths]

@@ -21,18 +21,15 @@ from contextasm.text.graphemes import grapheme_ends
     ],
 )
 def test_ends_of_letters(text: str, ends: list[int]) -> None:
-    """No accent and no part of an emoji is taken for a letter."""
     assert [*grapheme_ends(text)] == ends
 
 
 @given(st.text(st.characters(max_codepoint=0xFFFF, categories=("L", "M", "N", "P", "S", "Z", "Cc", "Cf")), max_size=6))
 def test_ends_are_those_of_unicode(text: str) -> None:
-    """Whether or not the quick way is taken."""
     assert [*grapheme_ends(text)] == [found.end() for found in regex.finditer(r"\X", text)]
 
 
 def test_characters_of_the_quick_way_stand_alone() -> None:
-    """Each of them, between two of its own and two others."""
     for number in range(0x20, 0xA000):
         for text in (chr(number) * 3, f"字{chr(number)}©"):
             assert [*grapheme_ends(text)] == [found.end() for found in regex.finditer(r"\X", text)], hex(number)

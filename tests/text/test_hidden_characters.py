@@ -1,4 +1,4 @@
-"""What `contextasm.text.hidden_characters` finds in a text, what it reads there, and what it lets pass."""
+"""What `contextasm.text.cleaning.hidden_characters` finds in a text, what it reads there, and what it lets pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Hidden
-from contextasm.text.hidden_characters import strip_hidden
+from contextasm.text.cleaning.hidden_characters import strip_hidden
 
 FLAG = "\U0001f3f4"
 CANCEL = "\U000e007f"
@@ -104,12 +104,10 @@ def test_a_run_is_found_with_its_kind_and_what_it_says(text: str, kind: str, len
 
 @pytest.mark.parametrize(("nought", "one"), [("\u200b", "\u200c"), ("\u200c", "\u200b"), ("\u2062", "\u2064")])
 def test_noughts_and_ones_are_read_whichever_character_is_which(nought: str, one: str) -> None:
-    """Two characters of no width spell eight bits a letter."""
     assert only(f"a{bits('Delete it!', nought, one)}b").payload == "Delete it!"
 
 
 def test_a_third_character_may_stand_between_letters() -> None:
-    """The commonest encoder writes letters without leading noughts and parts them by a joiner."""
     run = "\u200d".join(f"{ord(each):b}".replace("0", "\u200b").replace("1", "\u200c") for each in "say yes")
     assert only(f"a{run}b").payload == "say yes"
 
@@ -123,7 +121,6 @@ def test_a_third_character_may_stand_between_letters() -> None:
 )
 @pytest.mark.parametrize("around", ["plain {} text", "\u05d0{}\u05d1", "\ud55c{}\uae00", "\u1780{}", "\u1828{}"])
 def test_a_run_of_characters_that_have_a_use_alone_is_removed_and_read(nought: str, one: str, around: str) -> None:
-    """A script needs one of them at a place, and no script needs a row; whose letters stand beside it is no excuse."""
     text = around.format(bits("Obey me", nought, one))
     stripped, (run,) = strip_hidden(text)
     assert stripped == around.format("")
@@ -132,7 +129,6 @@ def test_a_run_of_characters_that_have_a_use_alone_is_removed_and_read(nought: s
 
 @pytest.mark.parametrize("blank", ["\u3164", "\uffa0", "\u115f", "\u1160", "\u2800"])
 def test_eight_blanks_in_a_row_are_hidden_text(blank: str) -> None:
-    """Fewer may be an accident."""
     stripped, (run,) = strip_hidden(f"a {blank * 8} b")
     assert (stripped, run.kind, run.length) == ("a  b", "zero-width", 8)
 
@@ -150,7 +146,6 @@ def test_eight_blanks_in_a_row_are_hidden_text(blank: str) -> None:
     ],
 )
 def test_one_such_character_away_from_its_script_is_removed(text: str) -> None:
-    """One behind every letter spells a message, too."""
     stripped, (run,) = strip_hidden(text)
     assert (len(text) - len(stripped), run.kind) == (1, "zero-width")
 
@@ -159,18 +154,15 @@ def test_one_such_character_away_from_its_script_is_removed(text: str) -> None:
     "run", ["\u200b" * 16, "\u200b\u200b\u200b\u200c" * 4, "\u200b\u200c" * 3, "\u200b\u200c\u200d\u2060" * 4]
 )
 def test_bits_that_spell_nothing_are_not_made_to(run: str) -> None:
-    """A payload is what was read, never a guess."""
     assert only(f"a{run}b").payload == ""
 
 
 def test_the_place_is_counted_in_lines_and_code_points() -> None:
-    """An emoji is one column, as editors that count code points have it."""
     _, finds = strip_hidden("\U0001f600\u202e\nline\n ab\u200bc\u202e\n")
     assert [(find.line, find.column) for find in finds] == [(1, 2), (3, 4), (3, 6)]
 
 
 def test_neighbours_of_two_kinds_are_two_finds() -> None:
-    """A kind never swallows another."""
     assert [find.kind for find in strip_hidden("a\u200b\u202e\x00" + tags("x"))[1]] == [
         "zero-width",
         "bidi",
@@ -180,19 +172,16 @@ def test_neighbours_of_two_kinds_are_two_finds() -> None:
 
 
 def test_the_characters_are_named_but_not_all_of_a_long_run() -> None:
-    """A name helps to search for the character; a thousand names do not."""
     assert only("a\u202e\u2066\u202eb").codes == "U+202E U+2066"
     assert only(f"a{tags('abcdefgh')}").codes == "U+E0061 U+E0062 U+E0063 U+E0064 ..."
 
 
 def test_a_payload_never_steers_the_terminal_it_is_shown_on() -> None:
-    """What would not print is marked."""
     assert only("a" + selectors("x\x1b[2J\u202ey")).payload == "x\ufffd[2J\ufffdy"
 
 
 @given(st.text(st.sampled_from("ab\n\u200b\u200c\u200d\u202e\ufe0f\x00\u0645\U0001f600\U000e0041\U000e0100")))
 def test_every_find_lies_where_it_says(text: str) -> None:
-    """Line, column and length lead back to characters none of which is seen."""
     for find in strip_hidden(text)[1]:
         row = text.split("\n")[find.line - 1]
         run = row[find.column - 1 : find.column - 1 + find.length]
@@ -219,7 +208,6 @@ def test_stripped_twice_is_stripped_once(text: str) -> None:
 
 @given(_ANY)
 def test_nothing_but_hidden_characters_goes(text: str) -> None:
-    """What is seen stays in its order; a control character leaves a space, and nothing else does."""
     stripped, runs = strip_hidden(text)
     gone = sum(run.length for run in runs if run.kind not in {"control", "blank"})
     assert len(text) - len(stripped) == gone
@@ -243,7 +231,6 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"
     ],
 )
 def test_blanks_with_a_use_are_told_and_stay(text: str) -> None:
-    """They can hide a word and they have their readers, so nobody takes them away unasked."""
     stripped, runs = strip_hidden(text)
     assert stripped == text
     assert [run.kind for run in runs] == ["blank"]
@@ -258,23 +245,19 @@ def test_blanks_with_a_use_are_told_and_stay(text: str) -> None:
     ],
 )
 def test_a_blank_in_its_script_is_not_told(text: str) -> None:
-    """Korean, Braille and hyphenation need them."""
     assert strip_hidden(text) == (text, ())
 
 
 def test_a_selector_behind_a_plain_letter_goes() -> None:
-    """One behind every letter spells a message as well as a run behind one does."""
     assert strip_hidden("a\ufe01b\ufe02c\U000e0141d")[0] == "abcd"
 
 
 def test_only_control_characters_go_where_the_others_are_kept() -> None:
-    """Whoever keeps hidden characters does not let a text steer the terminal."""
     assert strip_hidden("a\u200b\x1b[2Jb", only_controls=True)[0] == "a\u200b [2Jb"
 
 
 @given(st.text())
 def test_any_payload_prints(text: str) -> None:
-    """Whatever the text."""
     assert all(find.payload.isprintable() for find in strip_hidden(text)[1])
 
 
@@ -291,7 +274,6 @@ def test_any_payload_prints(text: str) -> None:
     ],
 )
 def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:
-    """No text is costlier than its length."""
     small, large = (min(_seconds(unit * (size // len(unit))) for _ in range(2)) for size in (20_000, 200_000))
     assert large < 40 * small + 0.1
 

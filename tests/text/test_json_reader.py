@@ -59,13 +59,11 @@ def test_bad_json_in_a_session_or_a_file_of_tools_costs_itself(tmp_path: Path, c
 
 
 def test_names_of_files_may_hold_bytes_that_are_no_text() -> None:
-    """Records and baselines name them."""
     assert load_json(r'["\udcff"]', "f", takes_halves=True) == ["\udcff"]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))
 def test_what_json_can_hold_comes_back(value: object) -> None:
-    """Emoji as pairs of escapes, too."""
     import json
 
     assert load_json(json.dumps(value), "f") == value
@@ -74,6 +72,5 @@ def test_what_json_can_hold_comes_back(value: object) -> None:
 
 @pytest.mark.parametrize("levels", [1, DEEPEST])
 def test_levels_that_people_write_are_read(levels: int) -> None:
-    """And brackets in texts are no levels."""
     assert load_json("[" * levels + "]" * levels, "f") is not None
     assert load_json(f'["{"[" * 200}"]', "f") == ["[" * 200]

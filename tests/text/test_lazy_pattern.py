@@ -8,7 +8,6 @@ from contextasm.text.lazy_pattern import lazy_pattern
 
 
 def test_pattern_finds_what_the_same_one_of_re_finds() -> None:
-    """By each of its methods, and again at the second use."""
     pattern = lazy_pattern(r"(?P<word>[a-z]+)\b", re.IGNORECASE)
     for _ in range(2):
         assert pattern.findall("One two 3") == ["One", "two"]
@@ -20,7 +19,6 @@ def test_pattern_finds_what_the_same_one_of_re_finds() -> None:
 
 
 def test_fault_in_a_pattern_is_raised_at_its_first_use() -> None:
-    """So a test has to use each."""
     pattern = lazy_pattern("(")
     with pytest.raises(re.error):
         pattern.search("text")

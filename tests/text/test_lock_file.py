@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError
-from contextasm.text.lock_file import VERSION_LINE, format_lock, parse_lock, quoted_path
+from contextasm.text.data.lock_file import VERSION_LINE, format_lock, parse_lock, quoted_path
 
 DIGEST = "0123456789abcdef" * 4
 NAMES = st.binary(min_size=1, max_size=12) | st.text(" \t\n\r\\x#\u202e\u00e9", min_size=1, max_size=6).map(str.encode)
@@ -29,20 +29,17 @@ def broken(text: str | bytes) -> str:
 
 @given(DIGESTS)
 def test_what_is_written_is_read_again(digests: dict[str, str]) -> None:
-    """Blanks, tabs, line breaks, bidi marks and bytes that are no UTF-8 included."""
     assert parse_lock(format_lock(digests).encode(), "ctxasm.lock") == digests
 
 
 @given(DIGESTS)
 def test_each_file_has_one_line_that_can_be_seen(digests: dict[str, str]) -> None:
-    """No name can forge a line, and an editor that takes blanks away at line ends changes nothing."""
     lines = format_lock(digests).splitlines()
     assert len(lines) == len(digests) + 2
     assert all(line.isprintable() and line == line.rstrip() for line in lines)
 
 
 def test_the_lines_are_in_path_order_whatever_the_order_of_the_files() -> None:
-    """So that a diff shows what changed and nothing else."""
     text = format_lock({"b": DIGEST, "a c": DIGEST, "B": DIGEST})
     assert [line[66:] for line in text.splitlines()[2:]] == ["B", "a c", "b"]
 
@@ -59,7 +56,6 @@ def test_the_lines_are_in_path_order_whatever_the_order_of_the_files() -> None:
     ids=["CRLF", "byte order mark", "no last line end", "remark", "unsorted"],
 )
 def test_a_lock_means_the_same_however_an_editor_left_it(change: object) -> None:
-    """A checkout with CRLF is no drift."""
     digests = {"a": DIGEST, "b c": DIGEST[::-1]}
     assert callable(change)
     assert parse_lock(change(format_lock(digests)).encode(), "ctxasm.lock") == digests
@@ -82,11 +78,9 @@ def test_a_lock_means_the_same_however_an_editor_left_it(change: object) -> None
     ],
 )
 def test_anything_else_is_an_error_with_its_line(text: str | bytes, says: str) -> None:
-    """Half a lock, or one with the marks of a merge, would approve less than it seems to."""
     assert broken(text).startswith(says)
 
 
 def test_a_name_is_quoted_only_where_it_has_to_be() -> None:
-    """Letters of any script stay, so that a reviewer can read them."""
     assert quoted_path("agents/\u00e9lo\u00efse/IDENTITY.md") == "agents/\u00e9lo\u00efse/IDENTITY.md"
     assert quoted_path("a\tb\\c\u202ed ") == r"a\x09b\\c\xe2\x80\xaed\x20"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode import decode_document
-from contextasm.text.log_parser import parse_log
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.markdown.logs import parse_log
 
 
 def parsed(text: str) -> list[tuple[int, str]]:
@@ -33,12 +33,10 @@ def parsed(text: str) -> list[tuple[int, str]]:
     ],
 )
 def test_what_is_a_line_of_a_log(text: str, expected: list[tuple[int, str]]) -> None:
-    """Marks and indents are no part of its text."""
     assert parsed(text) == expected
 
 
 def test_headings_are_told_apart() -> None:
-    """They are no lines of their own."""
     document = decode_document("daily/2025-03-10.md", b"# Day\n\n## Noon\n- one\n")
     assert isinstance(document, Document)
     assert [(line.text, line.is_heading) for line in parse_log(document)] == [

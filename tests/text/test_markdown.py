@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from contextasm.text.markdown import blocks
+from contextasm.text.markdown.blocks import blocks
 from tests.workspaces import law, texts
 
 
 @law(200)
 @given(texts)
 def test_blocks_hold_every_line_once(text: str) -> None:
-    """In file order, without a gap."""
     lines = text.split("\n")
     found = [*blocks(lines)]
     assert [line for block in found for line in lines[block.first : block.stop]] == lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
 
 FRONT = "---\ntitle: Coffee\ntype: note\npermalink: coffee\n---\n"
 
@@ -23,7 +23,6 @@ def texts(body: str) -> list[tuple[str, str]]:
 
 
 def test_observations_are_the_memories_of_a_file_without_a_text_of_its_own() -> None:
-    """Headings are no text, and a relation takes the type of the file."""
     relation = "\n## Relations\n- relates_to [[Tea]]\n"
     assert texts(OBSERVATIONS + relation) == [
         ("method", "Pour over takes three minutes #brew (kitchen)"),
@@ -42,13 +41,11 @@ def test_observations_are_the_memories_of_a_file_without_a_text_of_its_own() -> 
     ],
 )
 def test_a_file_with_a_text_is_one_memory(body: str) -> None:
-    """As an OKF concept is."""
     assert len(texts(body)) == 1
 
 
 @pytest.mark.parametrize("name", ["index.md", "log.md"])
 def test_a_reserved_name_holds_no_memory_and_a_lost_one_is_told(name: str) -> None:
-    """A list of files is none; a bullet that states a type was meant as a memory."""
     listing = decode_document(f"agents/a/memories/{name}", b"# fact\n\n* [One](one.md)\n- [x] done\n")
     typed = decode_document(f"agents/a/memories/{name}", b"# Notes\n\n- [fact] One\n")
     elsewhere = decode_document(f"agents/a/memories/my-{name}", b"- [fact] One\n")

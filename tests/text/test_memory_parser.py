@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.memory_ids import distinct_memories
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memories.fields import distinct_memories
+from contextasm.text.memories.parser import parse_memories
 from tests.workspaces import Files, agent, build, outcomes, section
 
 
@@ -46,7 +46,6 @@ def stated(memory: Memory) -> dict[str, object]:
 
 
 def test_each_top_level_bullet_is_one_memory() -> None:
-    """With its type, its text and its line."""
     found = read("# Notes\n\n- [decision] Ship in May\n* no type\n+ [open question] Who tests?\n\nThe end.")
     assert [(each.line, each.type, each.text) for each in found] == [
         (3, "decision", "Ship in May"),
@@ -56,7 +55,6 @@ def test_each_top_level_bullet_is_one_memory() -> None:
 
 
 def test_plain_memory_has_the_defaults() -> None:
-    """As in man/ctxasm.yaml.5, MEMORIES."""
     memory = one("- plain")
     assert memory._replace(id="") == Memory(
         id="",
@@ -81,7 +79,6 @@ def test_plain_memory_has_the_defaults() -> None:
 
 
 def test_attributes_say_what_a_memory_is() -> None:
-    """Every field of man/ctxasm.yaml.5, MEMORIES."""
     memory = one(
         "- [fact] Text {id=m12 importance=0.9 created=2025-03-10 accessed=2025-03-11T09:00:00Z status=Draft "
         "confidence=0.2 key=user/name tier=core dedup=name tags=a,b "
@@ -111,18 +108,15 @@ def test_attributes_say_what_a_memory_is() -> None:
     [("low", 0.25), ("medium", 0.5), ("High", 0.75), ("critical", 1.0), ("0", 0.0), ("1", 1.0), (".5", 0.5)],
 )
 def test_importance_is_a_number_or_a_word(written: str, value: float) -> None:
-    """Digest, X8."""
     assert one(f"- text {{importance={written}}}").importance == value
 
 
 @pytest.mark.parametrize(("written", "value"), [("low", 0.3), ("medium", 0.5), ("high", 0.8)])
 def test_confidence_in_words_is_that_of_the_source_document(written: str, value: float) -> None:
-    """Digest, section 1.6."""
     assert one(f"- text {{confidence={written}}}").confidence == value
 
 
 def test_heading_that_is_a_date_sets_created_for_the_bullets_under_it() -> None:
-    """Until a heading of the same or of a higher level; an attribute says it better."""
     found = read(
         "- a\n## 2025-03-10\n- b\n### Morning\n- c\n- d {created=2024-01-01}\n"
         "## Later\n- e\n# 2025-03-12: review\n- f\n# No date\n- g"
@@ -140,12 +134,10 @@ def test_heading_that_is_a_date_sets_created_for_the_bullets_under_it() -> None:
 
 @pytest.mark.parametrize("title", ["2025-02-30", "On 2025-03-10", "2025-03-101", "March"])
 def test_heading_that_is_no_date_sets_nothing(title: str) -> None:
-    """It is a heading like any other."""
     assert one(f"## {title}\n- text").created == ""
 
 
 def test_front_matter_gives_the_defaults_of_a_list() -> None:
-    """A bullet's own attributes win over the date above it, and that wins over the front matter."""
     found = read(
         "---\nimportance: high\ncreated: 2025-01-01\ntags: [a, b]\n---\n"
         "- one\n- two {importance=0.1 tags=c}\n## 2025-02-02\n- three"
@@ -159,7 +151,6 @@ def test_front_matter_gives_the_defaults_of_a_list() -> None:
 
 
 def test_file_whose_front_matter_has_a_type_is_one_memory() -> None:
-    """The whole body is its text, lists included."""
     memory = one(
         "---\ntype: decision\nid: d7\nfiles:\n  - a.py\n  - b.py\n---\n\nUse three acts:\n\n- set-up\n- conflict\n\n"
     )
@@ -185,13 +176,11 @@ def test_file_whose_front_matter_has_a_type_is_one_memory() -> None:
     ],
 )
 def test_memory_holds_the_lines_that_belong_to_its_bullet(bullet: str, text: str) -> None:
-    """Without the indent that the list mark asks for."""
     memory = one(bullet)
     assert (memory.type, memory.text) == ("a", text)
 
 
 def test_bullets_in_a_fence_are_no_memories() -> None:
-    """It is an example of something else."""
     assert [each.text for each in read("```md\n- no\n```\n- yes\n\n~~~\n- no\n~~~\n")] == ["yes"]
 
 
@@ -214,7 +203,6 @@ def test_bullets_in_a_fence_are_no_memories() -> None:
     ],
 )
 def test_only_words_in_brackets_at_the_start_are_a_type(bullet: str, type_: str, text: str) -> None:
-    """Links and task marks are text."""
     memory = one(bullet)
     assert (memory.type, memory.text) == (type_, text)
 
@@ -223,14 +211,12 @@ def test_only_words_in_brackets_at_the_start_are_a_type(bullet: str, type_: str,
     "line", ["---", "- - -", "***", "-no blank", "1. numbered", "  - indented", "-", "-  ", "- {id=x}"]
 )
 def test_what_is_no_bullet_with_text_is_no_memory(line: str) -> None:
-    """And a file of nothing else says so."""
     found, problems = parse_memories(document(f"Text.\n\n{line}\n"))
     assert found == ()
     assert [problem.code for problem in problems] == ["no-memory"]
 
 
 def test_blank_file_is_no_problem() -> None:
-    """There is nothing to lose in it."""
     assert read("") == read("\n \n") == read("---\nimportance: 1\n---\n\n") == []
 
 
@@ -252,7 +238,6 @@ def test_blank_file_is_no_problem() -> None:
     ],
 )
 def test_value_that_cannot_be_used_is_a_problem_and_the_default_holds(attribute: str, message: str) -> None:
-    """At the line of its memory."""
     text = f"# Notes\n\n- text {{{attribute}}}"
     assert wrong(text) == [f"3: {message}"]
     (memory,), _ = parse_memories(document(text))
@@ -261,28 +246,24 @@ def test_value_that_cannot_be_used_is_a_problem_and_the_default_holds(attribute:
 
 
 def test_field_like_no_other_is_told_what_there_is() -> None:
-    """Every field by name."""
     (message,) = wrong("- text {qqq=1}")
     assert message.startswith("1: unknown field qqq")
     assert "id, type, importance" in message
 
 
 def test_unknown_fields_are_told_in_the_order_in_which_they_stand() -> None:
-    """On any machine: equal inputs give equal problems, whatever the seed of Python's hashes."""
     fields = [f"zz{letter}" for letter in "abcdefgh"]
     text = "- text {" + " ".join(f"{field}=1" for field in fields) + "}"
     assert [message.split()[3].rstrip(";") for message in wrong(text)] == fields
 
 
 def test_key_of_the_front_matter_that_is_nearly_a_field_is_a_problem() -> None:
-    """Others, such as a title, are the business of other programs."""
     assert wrong("---\ntitle: Notes\naliases: [a]\nimportanse: high\n---\n- text") == [
         "1: unknown field importanse in the front matter; did you mean importance?"
     ]
 
 
 def test_id_stays_the_same_when_other_memories_are_added_above() -> None:
-    """It depends on the text and the file, not on the place."""
     before = one("- [fact] stays")
     after = read("# Title\n\n- new above\n- [fact] stays {importance=1}\n- new below")[1]
     assert before.id == after.id
@@ -291,7 +272,6 @@ def test_id_stays_the_same_when_other_memories_are_added_above() -> None:
 
 
 def test_equal_memories_get_an_id_each_in_silence() -> None:
-    """The second one is marked, and no problem."""
     own, problems = distinct_memories(read("- same\n- same\n- other\n- same"))
     assert problems == ()
     assert [each.id for each in own[1::2]] == [f"{own[0].id}~2", f"{own[0].id}~3"]
@@ -299,20 +279,17 @@ def test_equal_memories_get_an_id_each_in_silence() -> None:
 
 
 def test_id_that_was_given_twice_is_a_problem() -> None:
-    """At the second one, which shows all the same."""
     own, problems = distinct_memories(read("- one {id=m1}\n- two {id=m1}"))
     assert [each.id for each in own] == ["m1", "m1~2"]
     assert [(each.code, each.line) for each in problems] == [("duplicate-id", 2)]
 
 
 def test_id_is_unique_whatever_was_given() -> None:
-    """Even where somebody writes what we would make up."""
     own, _ = distinct_memories(read("- one {id=a}\n- two {id=a~2}\n- three {id=a}\n- four {id=a~2}"))
     assert len({each.id for each in own}) == 4
 
 
 def test_memory_is_shown_as_a_bullet_with_its_lines_indented() -> None:
-    """So it reads as one item of the list in the document."""
     context = build(
         agent() | {"agents/luna/memories/a.md": "- [a] first\n  - sub\n\n  more\n- last {created=2025-01-01}"}
     )
@@ -320,7 +297,6 @@ def test_memory_is_shown_as_a_bullet_with_its_lines_indented() -> None:
 
 
 def test_memories_that_do_not_count_say_why() -> None:
-    """By their status, or because another one takes their place."""
     lines = "- [a] old {id=m1}\n- [a] new {supersedes=m1}\n"
     lines += "- [b] archived {status=archived supersedes=m2}\n- [b] stays {id=m2}"
     context = build(agent() | {"agents/luna/memories/a.md": lines})
@@ -334,7 +310,6 @@ def test_memories_that_do_not_count_say_why() -> None:
 
 
 def test_newest_memory_comes_first_and_one_without_a_date_last() -> None:
-    """Among equals the later in the file is the newer, then the path decides."""
     files = agent() | {
         "agents/luna/memories/b.md": "- b1\n- b2 {created=2025-01-02}",
         "agents/luna/memories/a.md": "- a1\n- a2\n- a3 {created=2025-01-03}",
@@ -348,7 +323,6 @@ def test_newest_memory_comes_first_and_one_without_a_date_last() -> None:
 
 @pytest.mark.parametrize("braces", ["{id=bad key key=x}", "{ id = x }", "{key=}", '{tags="a}', "{pin=true, key=a b}"])
 def test_braces_that_set_a_field_and_can_not_be_read_are_a_problem(braces: str) -> None:
-    """They were shown as text, without a word."""
     (memory,), problems = parse_memories(document(f"- Text {braces}\n"))
     assert memory.text == f"Text {braces}"
     assert [problem.line for problem in problems] == [1]
@@ -356,7 +330,6 @@ def test_braces_that_set_a_field_and_can_not_be_read_are_a_problem(braces: str) 
 
 @pytest.mark.parametrize("braces", ["{a}", "{colour=dark red}", "{x: 1}", "{ id }", "{}"])
 def test_braces_of_a_text_are_no_problem(braces: str) -> None:
-    """They set no field."""
     assert parse_memories(document(f"- Text {braces}\n"))[1] == ()
 
 
@@ -370,17 +343,14 @@ def test_braces_of_a_text_are_no_problem(braces: str) -> None:
     ],
 )
 def test_a_bullet_in_a_comment_is_no_memory(text: str) -> None:
-    """Who comments a memory out wants it gone."""
     assert [memory.text for memory in read(text)] == ["a", "b"]
 
 
 def test_a_bullet_behind_a_comment_keeps_its_line() -> None:
-    """Places lead back to the file."""
     assert [memory.line for memory in read("<!--\n- x\n-->\n- a\n")] == [4]
 
 
 def test_a_heading_in_a_comment_dates_nothing() -> None:
-    """It is commented out with the rest."""
     assert one("<!--\n## 2026-01-02\n-->\n- a\n").created == ""
 
 
@@ -393,5 +363,4 @@ def test_a_heading_in_a_comment_dates_nothing() -> None:
     ],
 )
 def test_a_comment_around_nothing_hides_nothing(text: str) -> None:
-    """A comment that is never closed is text."""
     assert [memory.text for memory in read(text)] == ["a", "b"]

@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.decode import decode_document
-from contextasm.text.hidden_characters import strip_hidden
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.memory_writer import (
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.hidden_characters import strip_hidden
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import (
     append_bullets,
     clean_lines,
     ends_under,
@@ -107,7 +107,6 @@ def read(text: str) -> tuple[Memory, ...]:
 def test_each_bullet_reads_back_as_its_text_and_no_other_memory_changes(
     old: str, new: list[tuple[str, dict[str, str]]]
 ) -> None:
-    """Whatever the texts hold: type marks, braces, headings, fences that are never closed."""
     text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
     before, after = read(old), read(text)
     assert after[: len(before)] == before
@@ -123,7 +122,6 @@ def test_each_bullet_reads_back_as_its_text_and_no_other_memory_changes(
 def test_other_fields_change_one_memory_and_nothing_else(
     old: str, new: list[str], end: str, data: st.DataObject
 ) -> None:
-    """In a list and in a file that is one memory; every line but those of the memory stays as it was."""
     text = (old + append_bullets(old, [format_bullet(each, "fact", {}) for each in new])).replace("\n", end)
     before = read(text)
     if not before:
@@ -151,7 +149,6 @@ def test_other_fields_change_one_memory_and_nothing_else(
     ],
 )
 def test_a_field_is_written_where_the_others_stand(old: str, new: str) -> None:
-    """Behind the attributes that are there, or in the front matter; quotes, comments and line ends are kept."""
     assert with_fields(old, read(old)[0].line, {"importance": "0.9"}) == new
 
 
@@ -167,12 +164,10 @@ def test_a_field_is_written_where_the_others_stand(old: str, new: str) -> None:
     ],
 )
 def test_a_bullet_keeps_off_what_is_no_list(old: str, new: str) -> None:
-    """A blank line stands between a heading or a paragraph and the list."""
     assert append_bullets(old, ["- x"]) == new
 
 
 def test_the_last_heading_tells_the_day() -> None:
-    """No heading above it counts."""
     assert ends_under("# a\n## 2025-03-14 Friday\n- b\n", "2025-03-14")
     assert not ends_under("## 2025-03-14\n## more\n- b\n", "2025-03-14")
     assert not ends_under("- b\n", "2025-03-14")
@@ -180,7 +175,6 @@ def test_the_last_heading_tells_the_day() -> None:
 
 @pytest.mark.parametrize(("word", "sound"), [("fact", True), ("open question", True), ("日本", True), ("x", False)])
 def test_a_type_is_what_the_brackets_can_hold(word: str, *, sound: bool) -> None:
-    """Marks of tasks are no types."""
     assert is_type(word) is sound
     assert not any(is_type(each) for each in ("", " a", "a]", "a(b", "-", "a\nb", 'a"b', "{a}", "\udcff"))
     assert not any(is_value(each) for each in ("", " ", 'a"b', "a}", "a\n", "\udcff", "\ud800"))
@@ -192,7 +186,6 @@ def _pair(changed: int) -> tuple[str, str]:
 
 
 def test_row_34_dedup_boundary() -> None:
-    """Of .92 alike two texts are the same, of .9196 they are not; no rounding decides."""
     assert is_same(*_pair(200))
     assert similarity(*_pair(200)) == pytest.approx(0.92)
     assert not is_same(*_pair(201))
@@ -207,20 +200,17 @@ def test_row_34_dedup_boundary() -> None:
     ],
 )
 def test_texts_with_other_numbers_are_never_the_same(one: str, other: str) -> None:
-    """One digit is one letter, and all that matters."""
     assert not is_same(fold_text(one), fold_text(other))
     assert is_same(fold_text(one), fold_text(one))
 
 
 def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
-    """Normal form KC, folded, blanks as one."""
     assert fold_text("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == fold_text("full width fine STRASSE")
 
 
 @law(200)
 @given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
 def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
-    """What is compared first holds something like the text of every memory that is parsed later."""
     text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
     found = decode_document("f.md", text.encode())
     assert isinstance(found, Document)
@@ -231,12 +221,10 @@ def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict
 
 
 def test_a_field_is_not_written_into_a_comment_below_its_memory() -> None:
-    """The memory ends where the comment begins."""
     assert with_fields("- a\n<!--\n- b\n-->\n", 1, {"accessed": "2026-01-02"}) == (
         "- a {accessed=2026-01-02}\n<!--\n- b\n-->\n"
     )
 
 
 def test_a_heading_in_a_comment_is_not_the_last_of_its_file() -> None:
-    """A memory of the day gets a heading of its own."""
     assert not ends_under("- a\n\n<!--\n## 2026-01-02\n-->\n", "2026-01-02")

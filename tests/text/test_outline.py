@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.selection.detail import at_detail
-from contextasm.text.outline import NestedText, nest
+from contextasm.text.markdown.outline import NestedText, nest
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,11 @@ def test_required_text_moves_what_reaches_the_level_alone() -> None:
 
 
 def test_a_line_under_a_heading_goes() -> None:
-    """And is told of, so that the other lines keep their numbers; under a paragraph of several lines it is blank."""
     assert nest("A\n===\nB\n---\ntext", 2) == NestedText("### A\n#### B\ntext", (1, 3))
     assert nest("A\nb\n===\ntext", 2) == NestedText("### A\nb\n\ntext")
 
 
 def test_half_a_line_of_code_opens_no_fence() -> None:
-    """Less detail showed the first sentence of "```c. d`e", which is a fence, and the heading below was code."""
     assert at_detail("One. Two\n\n```code. More`e\n\n### Part\n\nThree. Four", "micro").text == (
         "One.\n\n```code. More`e\n\n### Part\n\nThree."
     )

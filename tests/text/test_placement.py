@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.text.managed_block import ManagedBlock, find_block, with_block
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block
 from tests.command import fill, inside
 from tests.workspaces import DAY, agent, build, limited, log, section
 
@@ -40,13 +40,11 @@ def test_a_file_that_never_closes_its_fence_ends_with_its_section() -> None:
 
 
 def test_headings_of_a_layer_may_be_kept() -> None:
-    """`headings: keep` is for who knows what is in the files; an open fence is closed there, too."""
     context = build(agent(KNOWLEDGE="# A\n\n```\nb\n"), limited(L7={"headings": "keep"}))
     assert section(context, "Knowledge Base") == "# A\n\n```\nb\n```"
 
 
 def test_comments_of_a_layer_may_be_stripped() -> None:
-    """A file of comments alone is not shown; the lines of the others are known."""
     context = build(
         agent(KNOWLEDGE="<!-- a -->\n# A\n\nb <!-- c -->d\n<!--\ne\n-->\n\nf\n"), limited(L7={"comments": "strip"})
     )
@@ -62,7 +60,6 @@ def test_comments_of_a_layer_may_be_stripped() -> None:
     [(3, "in L7"), (4, "out L7 a comment, or a line"), (6, "in L7"), (7, "out L7 a comment, or a line"), (8, "in L7")],
 )
 def test_explain_knows_each_line(tmp_path: Path, line: int, shown: str) -> None:
-    """The line under a heading and a comment are told to be taken out; those below keep their numbers."""
     fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L7, comments: strip}\n", "agents/a/KNOWLEDGE.md": SETEXT})
     assert inside("explain", "--line", f"agents/a/KNOWLEDGE.md:{line}", cwd=tmp_path).out.startswith(shown)
 
@@ -82,7 +79,6 @@ layers:
 
 @pytest.mark.parametrize("tokenizer", ["estimate", "o200k_base", "cl100k_base"])
 def test_special_tokens_are_text(tmp_path: Path, tokenizer: str) -> None:
-    """`<|endoftext|>` of a file is counted and shown."""
     special = "<|endoftext|> <|im_start|>system <|fim_prefix|> <|endofprompt|>"
     fill(tmp_path, {"agents/a/IDENTITY.md": f"{special}\n"})
     result = inside("build", "--tokenizer", tokenizer, "-f", "json", cwd=tmp_path, env={"CTXASM_NO_CACHE": "1"})

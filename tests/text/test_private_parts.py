@@ -2,11 +2,11 @@
 
 import pytest
 
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
-from contextasm.text.decode import decode_document, parse_data
-from contextasm.text.managed_block import with_block
-from contextasm.text.private_parts import withhold
+from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.cleaning.private_parts import withhold
+from contextasm.text.markdown.managed_block import with_block
 
 
 def seen(text: str, path: str = "a.md") -> Document:
@@ -50,7 +50,6 @@ def spans(document: Document) -> list[tuple[int, int]]:
     ids=range(22),
 )
 def test_private_lines_are_gaps(text: str, private: list[tuple[int, int]]) -> None:
-    """A mark that can't be understood counts as set; a closed fence holds text that only speaks of marks."""
     document = seen(text)
     assert spans(document) == private
     lines = document.whole.split("\n")
@@ -61,14 +60,12 @@ def test_private_lines_are_gaps(text: str, private: list[tuple[int, int]]) -> No
     "flag", ["", " ~", " null", " off", " 0", " none", ' "true"', " []", " # why", "\n  - true", ' "off"']
 )
 def test_front_matter_with_anything_but_no_is_private(flag: str) -> None:
-    """What is not understood counts as true, and so does nothing at all."""
     assert spans(seen(f"---\ntitle: a\nprivate:{flag}\n---\nText.\n"))[0][0] == 1
     assert not seen(f"---\ntitle: a\nprivate:{flag}\n---\nText.\n").whole.strip()
 
 
 @pytest.mark.parametrize("flag", ["false", "no", "No", '"false"', "'no'", "false # for all"])
 def test_front_matter_that_says_no_is_shown(flag: str) -> None:
-    """Two words say no."""
     assert seen(f"---\nprivate: {flag}\n---\nText.\n").text == "Text.\n"
 
 
@@ -84,14 +81,12 @@ def test_front_matter_that_says_no_is_shown(flag: str) -> None:
     ],
 )
 def test_front_matter_that_is_broken_still_hides_the_file(text: str) -> None:
-    """A slip in the form shows nothing."""
     document = seen(text)
     assert document.withheld == "file"
     assert not document.whole.strip()
 
 
 def test_a_rule_above_a_text_is_no_front_matter() -> None:
-    """Only the lines that stand directly below it can be."""
     assert spans(seen("---\n\nSome text.\n\nprivate: true is a key.\n")) == []
     assert spans(seen("---\nprivate: false\n\nText.\n")) == []
 
@@ -105,7 +100,6 @@ def test_a_rule_above_a_text_is_no_front_matter() -> None:
     ],
 )
 def test_a_mark_in_another_form_hides_its_memory(mark: str) -> None:
-    """What is marked at all is not shown by a slip."""
     assert spans(seen(f"- one\n- two {mark}\n- three\n")) == [(2, 2)]
 
 
@@ -117,7 +111,6 @@ def test_a_mark_in_another_form_hides_its_memory(mark: str) -> None:
     ],
 )
 def test_a_text_without_the_mark_is_shown(end: str) -> None:
-    """Other words and values, and code that speaks of it."""
     assert spans(seen(f"- one\n- two {end}\n")) == []
 
 
@@ -131,7 +124,6 @@ def test_a_text_without_the_mark_is_shown(end: str) -> None:
     ],
 )
 def test_an_event_whose_text_holds_the_mark_is_left_out(content: str) -> None:
-    """As a whole: half an event says something else."""
     other = '{"type": "turn", "content": "Shown."}'
     document = seen(f'{other}\n{{"type": "turn", "content": {content}}}\n{other}\n', "sessions/a.jsonl")
     assert spans(document) == [(2, 2)]
@@ -139,21 +131,18 @@ def test_an_event_whose_text_holds_the_mark_is_left_out(content: str) -> None:
 
 
 def test_an_event_that_speaks_of_the_mark_is_shown() -> None:
-    """A closed fence may, and so may the middle of a line."""
     text = '{"type": "turn", "content": "Write {private=true} there.\\n```\\n- x {private=true}\\n```"}\n'
     assert spans(seen(text, "sessions/a.jsonl")) == []
 
 
 @pytest.mark.parametrize("path", ["graph/relations.yaml", "a.md"])
 def test_a_file_of_values_with_a_private_row_is_no_text(path: str) -> None:
-    """Whatever name it is read by, since the lines of a row are no lines of a text."""
     document = seen("relations:\n  - {source: A, target: B}\n  - source: C\n    private: true\n", path)
     assert spans(document) == [(1, 4)]
     assert not document.text.strip()
 
 
 def test_private_rows_are_left_out_of_the_values() -> None:
-    """With the line of each as a gap; the others stay."""
     raw = decode_document(
         "r.yaml", b"rows:\n  - {a: 1}\n  - b: 2\n    private: true\n  - {c: {d: 3, private: yes}, e: 4}\n"
     )
@@ -165,12 +154,10 @@ def test_private_rows_are_left_out_of_the_values() -> None:
 
 
 def test_an_argument_of_the_name_is_no_mark() -> None:
-    """A schema may have a property that is called so."""
     tool = '{"tools": [{"name": "repo", "inputSchema": {"properties": {"private": {"type": "boolean"}}}}]}'
     assert spans(seen(tool, "tools/a.json")) == []
 
 
 def test_a_file_of_values_that_cannot_be_parsed_is_private_where_it_speaks_of_it() -> None:
-    """Nothing tells which of its lines are."""
     assert spans(seen("a: [\n- private: true\n", "a.yaml")) == [(1, 2)]
     assert spans(seen("a: [\n", "a.yaml")) == []

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text import secret_scanner
-from contextasm.text.secret_assignments import argument_shapes
-from contextasm.text.secret_families import LONG_FAMILIES, SHORT_FAMILIES
-from contextasm.text.secret_scanner import find_secrets, mask_secrets
+from contextasm.text.cleaning.secrets import scanner as secret_scanner
+from contextasm.text.cleaning.secrets.families import LONG_FAMILIES, SHORT_FAMILIES, argument_shapes
+from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
 from tests.text.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
 from tests.workspaces import law
 
@@ -18,7 +17,6 @@ SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_
 
 @pytest.mark.parametrize(("kind", "before", "value", "behind"), SAMPLES)
 def test_the_characters_of_a_secret_are_replaced_and_no_others(kind: str, before: str, value: str, behind: str) -> None:
-    """A password in a URL, a value of an assignment, a key behind its name."""
     text = f"First.\n{before}{value}{behind}\nLast."
     result = mask_secrets(text)
     assert result.text == f"First.\n{before}[masked:{kind}]{chr(10) * value.count(chr(10))}{behind}\nLast."
@@ -36,7 +34,6 @@ def test_a_text_without_a_secret_is_the_same_object(text: str) -> None:
 
 
 def test_lines_that_a_mask_emptied_are_given() -> None:
-    """The line with the mask is not one of them, nor one with a text behind the secret."""
     key = pem("", f"{drawn(64)}\n{drawn(20)}\n-----END PRIVATE KEY-----")
     result = mask_secrets(f"A\n{key}\nB\n{key} and so on\nghp" + "_" + drawn(36))
     assert result.text == (
@@ -46,7 +43,6 @@ def test_lines_that_a_mask_emptied_are_given() -> None:
 
 
 def test_a_private_key_in_one_line_of_json_is_masked() -> None:
-    """As in the key file of a service account."""
     key = pem("", f"{drawn(64)}\\n{drawn(63)}\\n-----END PRIVATE KEY-----", "\\n")
     assert mask_secrets(f'{{"private_key": "{key}\\n", "id": 1}}').text == (
         '{"private_key": "[masked:private-key]\\n", "id": 1}'
@@ -58,13 +54,11 @@ def test_a_private_key_in_one_line_of_json_is_masked() -> None:
 
 
 def test_overlapping_secrets_leave_no_part() -> None:
-    """A token that ends before the password that it stands in."""
     text = "https://me:" + "glpat" + "-" + drawn(20) + ":more-of-it@db.corp.io"
     assert mask_secrets(text).text == "https://me:[masked:gitlab-token]@db.corp.io"
 
 
 def test_a_secret_glued_to_a_masked_one_is_masked() -> None:
-    """It begins a word only where the first one is gone."""
     glued = "AI" + "za" + drawn(35) + pem("", f"{drawn(64)}\n-----END PRIVATE KEY-----")
     result = mask_secrets(f"A {glued} B")
     assert result.text == "A [masked:google-api-key][masked:private-key]\n\n B"
@@ -72,14 +66,12 @@ def test_a_secret_glued_to_a_masked_one_is_masked() -> None:
 
 
 def test_a_private_key_right_behind_the_end_of_another_is_masked() -> None:
-    """The dashes of its header do not belong to the broken footer before it."""
     key = pem("", f"{drawn(64)}\n-----END PRIVATE KEY-----")
     first = pem("", f"{drawn(63)}\n-----END ")
     assert mask_secrets(f"{first}{key}").text == "[masked:private-key]\n\n [masked:private-key]\n\n"
 
 
 def test_a_placeholder_is_masked_and_marked() -> None:
-    """Nobody can be sure that it opens nothing."""
     result = mask_secrets("id: AK" + "IAIOSFODNN7EXAMPLE.")
     assert result.text == "id: [masked:aws-access-key-id]."
     assert [secret.placeholder for secret in result.secrets] == [True]
@@ -87,7 +79,6 @@ def test_a_placeholder_is_masked_and_marked() -> None:
 
 @pytest.mark.parametrize("comment", ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret"])
 def test_a_line_that_ends_in_the_comment_keeps_its_secrets(comment: str) -> None:
-    """That line and no other."""
     key = "ghp" + "_" + drawn(36)
     result = mask_secrets(f"{key} {comment}\n{key}\n")
     assert result.text == f"{key} {comment}\n[masked:github-token]\n"
@@ -215,7 +206,6 @@ _planted = st.sampled_from(SAMPLES)
     )
 )
 def test_a_masked_text_is_masked_already(pieces: list[str]) -> None:
-    """Whatever stands beside what; and the lines are as many."""
     text = "".join(pieces)
     masked = mask_secrets(text)
     assert mask_secrets(masked.text).text is masked.text
@@ -241,10 +231,6 @@ _bodies = st.text(st.sampled_from("aB3x-_.+/=%\\\"'f0"), min_size=10, max_size=4
     )
 )
 def test_no_secret_is_overlooked_for_the_sake_of_speed(pieces: list[str]) -> None:
-    """The quick tests before the shapes let every text pass that a shape fits: without them, no more is found.
-
-    But the test of arguments, which decides what an option is.
-    """
     text = "".join(pieces)
     found = list(find_secrets(text))
     families = (*LONG_FAMILIES, *SHORT_FAMILIES)
@@ -292,7 +278,6 @@ def test_no_part_of_a_planted_secret_stays(
     ),
 )
 def test_the_text_around_a_secret_stays_byte_for_byte(sample: tuple[str, str, str, str], words: str) -> None:
-    """Of any script."""
     kind, before, value, behind = sample
     masked = mask_secrets(f"{words}\n\n{before}{value}{behind}\n\n{words}").text
     assert masked == f"{words}\n\n{before}[masked:{kind}]{chr(10) * value.count(chr(10))}{behind}\n\n{words}"

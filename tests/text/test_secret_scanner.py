@@ -1,4 +1,4 @@
-"""What `contextasm.text.secret_scanner` takes for a secret, what it lets pass, and that it never tells one."""
+"""What the secret scanner takes for a secret, what it lets pass, and that it never tells one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from contextasm.model import Secret
-from contextasm.text.secret_scanner import find_secrets, mask_secrets
+from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
 from tests.text.secret_samples import HEX, NEAR_MISSES, SHAPES, UPPER, drawn, jwt, pem
 
 
@@ -22,7 +22,6 @@ def only(text: str) -> Secret:
     "form", ["{}", "key: {}", "`{}`", '"{}",', "export KEY={}\n", "[a]({})", '{{"text": "line\\n{}"}}', "({})."]
 )
 def test_each_shape_is_found_wherever_it_stands(kind: str, secret: str, form: str) -> None:
-    """In prose, in code, in a link, and after the escaped line break of a session's JSON."""
     text = form.format(secret)
     find = only(text)
     assert find.kind == kind
@@ -34,7 +33,6 @@ def test_each_shape_is_found_wherever_it_stands(kind: str, secret: str, form: st
     "form", ["_{}_", "__{}__", "**{}**", "x%20{}", "x%2F{}", "x\\u0020{}", "x\\u00e9{}", "{}-", "{}_"]
 )
 def test_the_character_beside_a_secret_does_not_free_it(kind: str, secret: str, form: str) -> None:
-    """The emphasis of Markdown, and characters that a URL or JSON writes with letters."""
     text = form.format(secret)
     assert [find.kind for find in find_secrets(text)] == [kind]
     assert secret not in mask_secrets(text).text
@@ -47,7 +45,6 @@ _OF_A_WHOLE_WORD = {"mailgun-key", "mailchimp-key", "discord-token", "twilio-key
 @pytest.mark.parametrize(("kind", "secret"), [shape for shape in SHAPES if shape[0] not in _OF_A_WHOLE_WORD])
 @pytest.mark.parametrize("form", ["key_{}", "(_{}"])
 def test_a_prefix_that_says_enough_may_follow_an_underscore(kind: str, secret: str, form: str) -> None:
-    """As in the name of a file."""
     assert only(form.format(secret)).kind == kind
 
 
@@ -55,13 +52,11 @@ def test_a_prefix_that_says_enough_may_follow_an_underscore(kind: str, secret: s
     ("kind", "secret"), [shape for shape in SHAPES if shape[0] not in {*_OF_A_WHOLE_WORD, "telegram-token"}]
 )
 def test_a_prefix_that_says_enough_may_follow_a_digit(kind: str, secret: str) -> None:
-    """As in a numbered list that lost its blank."""
     assert only(f"1{secret}").kind == kind
 
 
 @pytest.mark.parametrize(("kind", "secret"), SHAPES)
 def test_no_more_than_four_characters_and_the_length_are_told(kind: str, secret: str) -> None:
-    """The four are those that every secret of the kind begins with."""
     masked = only(f"`{secret}`").masked
     shown = masked.split("...")[0]
     assert f"... ({len(secret)} characters, #" in masked
@@ -70,7 +65,6 @@ def test_no_more_than_four_characters_and_the_length_are_told(kind: str, secret:
 
 
 def test_an_azure_key_is_found_by_the_name_before_it() -> None:
-    """The key itself has no shape."""
     find = only("DefaultEndpointsProtocol=https;Account" + f"Key={drawn(86)}==;EndpointSuffix=core")
     assert (find.kind, find.masked[:-7]) == ("azure-storage-key", "... (88 characters,")
 
@@ -78,7 +72,6 @@ def test_an_azure_key_is_found_by_the_name_before_it() -> None:
 @pytest.mark.parametrize("words", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
 @pytest.mark.parametrize("end", ["\n", "\n\n", "\\n", "\n> ", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,00\n\n"])
 def test_a_private_key_is_found_quoted_or_escaped(words: str, end: str) -> None:
-    """By its header with a key below."""
     assert only(pem(words, drawn(64), end)).kind == "private-key"
 
 
@@ -91,7 +84,6 @@ def test_a_private_key_is_found_quoted_or_escaped(words: str, end: str) -> None:
     ],
 )
 def test_the_header_of_a_private_key_alone_is_prose(text: str) -> None:
-    """Manuals name it often."""
     assert list(find_secrets(text)) == []
 
 
@@ -106,7 +98,6 @@ def test_the_header_of_a_private_key_alone_is_prose(text: str) -> None:
     ],
 )
 def test_a_password_in_a_url_is_found_and_nothing_of_it_told(url: str) -> None:
-    """Four characters would be half of it."""
     text = url.format("hun" + "ter22")
     find = only(text)
     assert (find.kind, find.masked[:-7]) == ("url-password", "... (8 characters,")
@@ -126,7 +117,6 @@ def test_a_password_in_a_url_is_found_and_nothing_of_it_told(url: str) -> None:
     ],
 )
 def test_a_url_without_a_password_passes(text: str) -> None:
-    """Ports, variables, and words that are too short for more than a placeholder."""
     assert list(find_secrets(text)) == []
 
 
@@ -144,7 +134,6 @@ def test_a_url_without_a_password_passes(text: str) -> None:
     ],
 )
 def test_a_url_with_a_password_that_opens_nothing_is_a_placeholder(text: str) -> None:
-    """Templates, words for a password, hosts of manuals."""
     find = only(text)
     assert (find.kind, find.placeholder) == ("url-password", True)
 
@@ -166,7 +155,6 @@ def test_a_url_with_a_password_that_opens_nothing_is_a_placeholder(text: str) ->
     ],
 )
 def test_a_placeholder_of_a_common_shape_is_told_as_one(text: str, kind: str) -> None:
-    """As manuals print them."""
     find = only(f"{text}\n")
     assert (find.kind, find.placeholder) == (kind, True)
 
@@ -181,7 +169,6 @@ def test_a_placeholder_of_a_common_shape_is_told_as_one(text: str, kind: str) ->
     ],
 )
 def test_a_placeholder_of_a_wider_shape_passes(text: str) -> None:
-    """The shape alone says little."""
     assert list(find_secrets(f"key: {text}\n")) == []
 
 
@@ -204,7 +191,6 @@ def test_a_near_miss_of_every_kind_passes(text: str) -> None:
     ],
 )
 def test_what_only_begins_like_a_secret_passes(text: str) -> None:
-    """The prefix is not enough."""
     assert list(find_secrets(text)) == []
 
 
@@ -212,24 +198,20 @@ def test_what_only_begins_like_a_secret_passes(text: str) -> None:
     "comment", ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret", "#ctxasm: allow-secret "]
 )
 def test_a_line_that_ends_in_the_comment_is_passed_over(comment: str) -> None:
-    """That line and no other."""
     key = "ghp" + "_" + drawn(36)
     assert [find.line for find in find_secrets(f"{key} {comment}\n{key}\n{key} {comment}  \n")] == [2]
 
 
 @pytest.mark.parametrize("tail", ["ctxasm: allow-secret", "# ctxasm: allow-secret, please", "# ctxasm: allow-secrets"])
 def test_nothing_but_the_comment_itself_allows_a_secret(tail: str) -> None:
-    """A sentence about it does not."""
     assert only("ghp" + "_" + drawn(36) + " " + tail).kind == "github-token"
 
 
 def test_a_token_in_a_url_is_one_find() -> None:
-    """Of the kind that says more."""
     assert only("https://me:" + "ghp" + "_" + drawn(36) + "@github.com/a/b").kind == "github-token"
 
 
 def test_finds_come_in_the_order_of_the_text_with_their_places() -> None:
-    """Whatever the order of the table."""
     aws, npm = "AK" + "IA" + drawn(16, UPPER), "np" + "m_" + drawn(36)
     finds = find_secrets(f"\u4f60 {npm} {aws}\n\n  {aws}")
     assert [(find.line, find.column, find.kind[:3]) for find in finds] == [(1, 3, "npm"), (1, 44, "aws"), (3, 3, "aws")]
@@ -287,7 +269,6 @@ def test_finds_come_in_the_order_of_the_text_with_their_places() -> None:
     ],
 )
 def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:
-    """Not even a text made to be slow is costlier than its length."""
     small, large = (min(_seconds(unit * (size // len(unit))) for _ in range(2)) for size in (50_000, 500_000))
     assert large < 40 * small + 0.1
 

@@ -68,7 +68,6 @@ OPPOSITES = [
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITES, ids=[other for _, other in OPPOSITES])
 def test_texts_of_other_polarity_never_say_the_same(one: str, other: str) -> None:
-    """However alike their letters are: the opposite is not a repetition."""
     first, second = fold_text(f"{one} {FILLER}"), fold_text(f"{other} {FILLER}")
     assert find_similar(first, [second]), "their letters are not alike enough to show anything"
     assert not is_same(first, second)
@@ -90,7 +89,6 @@ def test_texts_of_other_polarity_never_say_the_same(one: str, other: str) -> Non
     ],
 )
 def test_texts_of_one_polarity_still_say_the_same(one: str, other: str) -> None:
-    """Forms of one word, and a slip of the pen."""
     assert is_same(fold_text(f"{one} {FILLER}"), fold_text(f"{other} {FILLER}"))
 
 
@@ -100,6 +98,5 @@ def test_texts_of_one_polarity_still_say_the_same(one: str, other: str) -> None:
     st.integers(0, 40),
 )
 def test_law_a_negation_more_is_another_text(words: list[str], negation: str, place: int) -> None:
-    """Wherever it stands."""
     negated = [*words[:place], negation, *words[place:]]
     assert not is_same(fold_text(" ".join(words)), fold_text(" ".join(negated)))

@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError
-from contextasm.upkeep.action import Action, Edit, Move
 from contextasm.upkeep.apply import apply_actions
-from contextasm.upkeep.archive import (
+from contextasm.upkeep.archives.archive import (
     ArchivedText,
     archive_path,
     archived_text,
@@ -26,6 +25,7 @@ from contextasm.upkeep.archive import (
     line_ends,
     parse_archive,
 )
+from contextasm.upkeep.base.action import Action, Edit, Move
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import is_unfinished, recover, take_back
 from contextasm.workspace.folder import Folder
@@ -55,7 +55,6 @@ def root_of(folder: Path) -> str:
 
 
 def test_the_edits_of_one_file_are_composed_and_the_rest_of_it_stays(tmp_path: Path) -> None:
-    """Comments, order and line ends, too."""
     data = b"# Mine  \r\n\r\n- [fact] One\r\n<!-- why -->\r\n- [fact] Two\r\n\r\n\r\n- [fact] Three"
     fill(tmp_path, {FILE: data})
     actions = [action(edit(FILE, data, b"Two", b"2")), action(edit(FILE, data, b"One", b"1"))]
@@ -65,7 +64,6 @@ def test_the_edits_of_one_file_are_composed_and_the_rest_of_it_stays(tmp_path: P
 
 
 def test_what_is_archived_stands_beside_the_file_with_its_place(tmp_path: Path) -> None:
-    """And is read back as it was; a text that looks like a heading of the archive is none."""
     text = "- [fact] Two\n  ## agents/x.md:1, 2025-01-01, keep: no\n\n  > quoted"
     data = f"- [fact] One\n{text}\n- [fact] Three\n".encode()
     fill(tmp_path, {FILE: data})
@@ -80,7 +78,6 @@ def test_what_is_archived_stands_beside_the_file_with_its_place(tmp_path: Path) 
 
 
 def test_actions_that_overlap_or_are_stale_are_left_out_whole_and_told(tmp_path: Path) -> None:
-    """No part of them is done."""
     data, other = b"- One\n- Two\n- Three\n", "agents/a/memories/n.md"
     fill(tmp_path, {FILE: data, other: b"- Four\n"})
     first = action(edit(FILE, data, b"- Two\n"))
@@ -98,7 +95,6 @@ def test_actions_that_overlap_or_are_stale_are_left_out_whole_and_told(tmp_path:
 
 
 def test_moves_keep_mode_and_bytes_and_never_replace_a_file(tmp_path: Path) -> None:
-    """Compressed or not."""
     logs = {f"agents/a/daily/2025-01-0{day}.md": b"Day\r\n" for day in (1, 2, 3)}
     fill(tmp_path, {**logs, "agents/a/daily/archive/2025/2025-01-03.md": b"Mine\n"})
     os.chmod(tmp_path / "agents/a/daily/2025-01-01.md", 0o600)
@@ -117,7 +113,6 @@ def test_moves_keep_mode_and_bytes_and_never_replace_a_file(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", ["agents/a/out.md", ".git/config", "../x.md", "agents/linked/x.md", "/etc/x.md"])
 def test_nothing_is_written_through_a_link_or_outside(tmp_path: Path, path: str) -> None:
-    """Nor into a hidden folder."""
     root = fill(tmp_path / "root", {FILE: b"- One\n", ".git/config": b"[core]\n"})
     outside = fill(tmp_path / "outside", {"x.md": b"x\n"})
     (root / "agents/a/out.md").symlink_to(outside / "x.md")
@@ -131,7 +126,6 @@ def test_nothing_is_written_through_a_link_or_outside(tmp_path: Path, path: str)
 
 
 def test_a_linked_archive_takes_nothing(tmp_path: Path) -> None:
-    """The action is an error, and no file changes."""
     root = fill(tmp_path / "root", {FILE: b"- One\n"})
     (tmp_path / "outside").mkdir()
     (root / "agents/a/memories/archive").symlink_to(tmp_path / "outside")
@@ -172,7 +166,6 @@ def _steps(draw: st.DrawFn, files: dict[str, bytes]) -> Edit | Move:
 @given(_rounds())
 @law(150)
 def test_undo_of_any_application_is_the_identity_on_bytes(drawn: tuple[dict[str, bytes], list[list[Action]]]) -> None:
-    """Over several rounds, with modes, and without leaving a folder behind."""
     files, rounds = drawn
     with tempfile.TemporaryDirectory() as folder:
         root = fill(Path(folder), files)
@@ -190,7 +183,6 @@ def test_undo_of_any_application_is_the_identity_on_bytes(drawn: tuple[dict[str,
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")), min_size=1))
 @law(100)
 def test_an_archive_gives_back_each_text(texts: Sequence[str]) -> None:
-    """Any text but for line ends at its end."""
     archive = b""
     for number, text in enumerate(texts):
         data = b"line\n" * number + text.encode()
@@ -204,7 +196,6 @@ def test_an_archive_gives_back_each_text(texts: Sequence[str]) -> None:
 
 
 def test_undo_refuses_where_a_file_was_changed_since_and_names_it(tmp_path: Path) -> None:
-    """Nothing is taken back then."""
     fill(tmp_path, {FILE: b"- One\n- Two\n"})
     apply_actions(root_of(tmp_path), [action(edit(FILE, b"- One\n- Two\n", b"- One\n", archived=True))], DAY)
     (tmp_path / FILE).write_bytes(b"- Two\n- Mine\n")
@@ -219,7 +210,6 @@ def test_undo_refuses_where_a_file_was_changed_since_and_names_it(tmp_path: Path
 
 
 def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
-    """A clone could bring one that changes files which have been reviewed."""
     import shutil
 
     root = fill(tmp_path / "a", {FILE: b"- One\n"})
@@ -237,7 +227,6 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_a_failure_in_the_middle_takes_back_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk, say; earlier rounds of the application, too."""
     from contextasm.workspace import atomic
     from contextasm.workspace.editing import upkeep_files
 
@@ -271,7 +260,6 @@ def _many_actions(number: int) -> tuple[dict[str, bytes], list[Action]]:
 
 @pytest.mark.parametrize("undo", [False, True], ids=["apply", "undo"])
 def test_a_process_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path, undo: bool) -> None:
-    """100 moments each: every file is old or new, each text stands somewhere, and the next lock takes back."""
     files, actions = _many_actions(40)
     root = fill(tmp_path, files)
     before = tree(root)
@@ -338,14 +326,12 @@ def _killed_after(events: int, root: str, actions: Sequence[Action], *, undo: bo
 
 
 def test_the_archive_of_a_file_lies_beside_it() -> None:
-    """No pattern of memories finds it: it does not end in `.md`."""
     assert archive_path("agents/a/memories/2025-03.md") == "agents/a/memories/archive/2025-03.md.txt"
     assert archive_path("tasks.md") == "archive/tasks.md.txt"
 
 
 @pytest.mark.parametrize("is_move_first", [False, True])
 def test_a_move_never_lands_on_an_archive_that_the_same_round_writes(tmp_path: Path, is_move_first: bool) -> None:
-    """The archive of `m.md` has the name that an evicted `m.md.txt` has there."""
     files = {FILE: b"- One\n- Two\n", f"{FILE}.txt": b"Mine\n"}
     fill(tmp_path, files)
     gone = edit(FILE, files[FILE], b"- Two\n", archived=True)
@@ -361,7 +347,6 @@ def test_a_move_never_lands_on_an_archive_that_the_same_round_writes(tmp_path: P
 
 
 def test_two_moves_of_one_action_do_not_share_a_target(tmp_path: Path) -> None:
-    """The second one would take the place of the first."""
     fill(tmp_path, {"a.md": b"One\n", "b.md": b"Two\n"})
     applied = apply_actions(root_of(tmp_path), [action(Move("a.md", "c.md"), Move("b.md", "c.md"))], DAY)
     assert [left.why for left in applied.left_out] == ["c.md exists already"]
@@ -369,7 +354,6 @@ def test_two_moves_of_one_action_do_not_share_a_target(tmp_path: Path) -> None:
 
 
 def test_no_archive_grows_beyond_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would not fit stays in its file; what was accepted before counts."""
     monkeypatch.setattr("contextasm.upkeep.apply.MAX_FILE", 200)
     lines = [b"- " + letter * 50 + b"\n" for letter in (b"a", b"b", b"c")]
     fill(tmp_path, {FILE: b"".join(lines)})
@@ -385,7 +369,6 @@ def test_no_archive_grows_beyond_what_is_read(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
 def test_the_line_of_an_archived_text_is_counted_in_characters(encoding: str) -> None:
-    """`Ċ` is 0x010A, whose second byte is that of a line feed."""
     data = "ĊĀ\nĊ\n- Two\n".encode(encoding)
     start = data.index("- Two".encode(encoding))
     assert archived_text(line_ends(data, encoding), start, "- Two\n".encode(encoding), encoding) == (3, "- Two")

@@ -16,7 +16,6 @@ TEXT = "## agents/a/memories/m.md:7, 2026-03-01, deprecate: it is out of date\n\
 
 @pytest.mark.parametrize("compress", [False, True], ids=["plain", "gzip"])
 def test_archived_logs_and_memories_are_found(tmp_path: Path, compress: bool) -> None:
-    """With their places; a team's are left out where an agent is named."""
     settings = f"upkeep:\n  logs: {{compress: {str(compress).lower()}}}\n"
     logs = {log_of(40): "# Harbor\n\nThe ferry was late.\n", log_of(40, "teams/t"): "The ferry sank.\n"}
     root = fill(tmp_path, {"ctxasm.yaml": settings, ARCHIVE: TEXT, **logs})
@@ -35,14 +34,12 @@ def test_archived_logs_and_memories_are_found(tmp_path: Path, compress: bool) ->
 
 
 def test_no_build_and_no_search_of_memories_shows_an_archive(tmp_path: Path) -> None:
-    """What left a file of memories is none."""
     root = fill(tmp_path, {ARCHIVE: TEXT, "agents/a/memories/m.md": "- [fact] The ferry is red\n"})
     assert "noon" not in inside("build", "-w", root, "-a", "a", "--topic", "ferry").out
     assert "noon" not in inside("search", "-w", root, "-a", "a", "ferry").out
 
 
 def test_an_empty_archive_and_options_of_builds_are_told(tmp_path: Path) -> None:
-    """In one line each."""
     root = fill(tmp_path, {})
     none = inside("search", "-w", root, "--archive", "ferry")
     assert (none.code, none.err) == (1, "ctxasm: there is no archive\n")

@@ -36,7 +36,6 @@ def compress(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_rule_that_excludes_a_log_holds_for_it_in_the_archive(tmp_path: Path) -> None:
-    """The sample's own rule, with its own logs."""
     root = shutil.copytree(SAMPLE, tmp_path / "sample")
     words = ("-a", "luna", *ASKED[:-1], "press: outboard motors Teodor father")
     before = inside("build", "-w", root, *words)
@@ -48,7 +47,6 @@ def test_a_rule_that_excludes_a_log_holds_for_it_in_the_archive(tmp_path: Path) 
 
 @pytest.mark.parametrize("pattern", ["teams/q1/daily/*-evening.md", OLD, f"{OLD}:3"])
 def test_an_option_that_excludes_a_log_holds_for_it_in_the_archive(tmp_path: Path, compress: str, pattern: str) -> None:
-    """By pattern, path or id; and it is not said to leave nothing out."""
     root = fill(tmp_path, {**WORKSPACE, "ctxasm.yaml": compress})
     words = ("build", "-w", root, *ASKED)
     for _ in range(2):
@@ -68,7 +66,6 @@ def _private_layer(path: str, settings: str = "") -> Mapping[str, str]:
 
 @pytest.mark.parametrize("path", ["teams/{team}/daily/*-evening.md", OLD])
 def test_the_logs_of_a_private_layer_stay_private_in_the_archive(tmp_path: Path, compress: str, path: str) -> None:
-    """For a shared context, whichever layer finds them; and so do copies of them."""
     root = fill(tmp_path, {**WORKSPACE, **_private_layer(path, compress)})
     for _ in range(2):
         shared = inside("build", "-w", root, *ASKED, "--audience", "shared")
@@ -82,7 +79,6 @@ def test_the_logs_of_a_private_layer_stay_private_in_the_archive(tmp_path: Path,
 
 @pytest.mark.parametrize("target", [OLD, f"{OLD}#Evening"])
 def test_a_rule_that_includes_a_log_finds_it_in_the_archive(tmp_path: Path, compress: str, target: str) -> None:
-    """As a whole or by a heading, also without a topic; `check` takes it for there."""
     rule = f"name: night\nthen:\n  always_include: ['{target}']\n"
     root = fill(tmp_path, {**WORKSPACE, "ctxasm.yaml": compress, "rules/r.yaml": rule})
     for _ in range(2):
@@ -108,7 +104,6 @@ def shared(root: Path) -> str:
 
 
 def test_texts_of_a_private_section_are_never_consolidated_into_a_public_one(tmp_path: Path) -> None:
-    """Three of them become one, which is private by its own field."""
     alike = "".join(f"- [fact] {text} {{created=2026-03-01}}\n" for text in ALIKE)
     text = f"{many(20, [])}\n## Sect {{private=true}}\n\n{alike}\n## Open\n\n{PUBLIC}"
     root = fill(tmp_path, {**SMALL, FILE: text})
@@ -120,7 +115,6 @@ def test_texts_of_a_private_section_are_never_consolidated_into_a_public_one(tmp
 
 @pytest.mark.parametrize("is_first_private", [True, False])
 def test_a_memory_of_a_private_section_says_nothing_for_a_public_one(tmp_path: Path, is_first_private: bool) -> None:
-    """Neither does the public one leave for the private one, nor gain what that says of itself."""
     private = "- [fact] The spare key hangs in the hall. {created=2026-03-01 tags=vault importance=0.9}\n"
     public = "- [fact] The spare key hangs in the hall {created=2026-03-01}\n"
     section = f"## Sect {{private=true}}\n\n{private}\n"
@@ -147,7 +141,6 @@ LEAVING = "- [fact] The lamp hides a key {status=deprecated}\n"
     ],
 )
 def test_a_shared_search_in_archives_finds_nothing_private(tmp_path: Path, text: str) -> None:
-    """By option, variable or settings; a personal one finds it, and both find what is public."""
     public = "- [fact] The lamp is green {status=deprecated}\n"
     root = fill(tmp_path, {**SMALL, FILE: text, "agents/a/memories/p.md": public})
     tidy(root)
@@ -162,7 +155,6 @@ def test_a_shared_search_in_archives_finds_nothing_private(tmp_path: Path, text:
 
 
 def test_a_shared_search_in_archives_finds_no_private_log(tmp_path: Path, compress: str) -> None:
-    """Neither one of a private layer, nor a private part or the whole of a log."""
     logs = {
         "teams/q1/daily/2025-03-14.md": "# Day\n\n- A brass lock {private=true}\n- A brass bell\n",
         "teams/q1/daily/2025-03-15.md": "---\nprivate: true\n---\n\n- A brass box\n",

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from contextasm.config.settings import load_settings_file
-from contextasm.config.upkeep import parse_upkeep
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.settings import load_settings_file
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
-from contextasm.upkeep.action import Action
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.upkeep.feedback import feedback_rates, plan_feedback
-from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 
@@ -47,14 +47,12 @@ def planned(root: Path, *lines: str, settings: str = "", **files: str) -> list[A
 
 
 def test_feedback_within_the_limits_proposes_nothing(tmp_path: Path) -> None:
-    """Nor does none at all; the limits themselves are within: 1 of 20 wrong, 4 of 5 complete, coherence 0.8."""
     assert planned(tmp_path) == []
     lines = [said(f"r{number}", wrong=["a"], coherence=0.8) for number in range(4)]
     assert planned(tmp_path, *lines, said("r5", wrong=["a"], coherence=0.8, missing=["x"])) == []
 
 
 def test_contradictions_propose_conflicts_that_are_more_severe(tmp_path: Path) -> None:
-    """Above .05 by 1.2, of the profile in use, or of the defaults where it settles no conflict."""
     (action,) = planned(tmp_path, said("r1", wrong=["a", "b"]))
     assert (action.verb, action.targets, action.needs_approval) == ("propose", ("profile default: conflicts",), True)
     assert (action.edits, action.moves) == ((), ())
@@ -65,7 +63,6 @@ def test_contradictions_propose_conflicts_that_are_more_severe(tmp_path: Path) -
 
 
 def test_conflicts_that_can_not_be_more_severe_are_left(tmp_path: Path) -> None:
-    """The proposal is what a profile takes, and the last one is at 1."""
     (action,) = planned(tmp_path, said("r1", wrong=["a", "b"]))
     change = action.reason.partition("`")[2].partition("`")[0]
     own = f"extends: default\n{change}\n"
@@ -76,7 +73,6 @@ def test_conflicts_that_can_not_be_more_severe_are_left(tmp_path: Path) -> None:
 
 
 def test_incompleteness_proposes_that_entities_come_first(tmp_path: Path) -> None:
-    """Below .8, with a rule; unless a rule does so, and where no layer shows entities, with one that does."""
     lines = (said("r1"), said("r2", missing=["x", "y"]))
     (action,) = planned(tmp_path, *lines, settings="profile: query\n")
     assert action.targets == ("rules: set_priority entities",)
@@ -90,7 +86,6 @@ def test_incompleteness_proposes_that_entities_come_first(tmp_path: Path) -> Non
 
 
 def test_incoherence_proposes_a_weight_for_coherence(tmp_path: Path) -> None:
-    """Below .8, as .15, the others in their proportions; written into the settings, it is proposed no more."""
     lines = (said("r1", coherence=0.7), said("r2", coherence=0.8), said("r3", coherence=None))
     (action,) = planned(tmp_path, *lines)
     assert action.targets == ("ctxasm.yaml: layers",)
@@ -102,7 +97,6 @@ def test_incoherence_proposes_a_weight_for_coherence(tmp_path: Path) -> None:
 
 
 def test_old_feedback_and_that_of_later_days_count_for_nothing(tmp_path: Path) -> None:
-    """30 days back count, the 31st does not."""
     bad = said("r1", wrong=["a", "b"])
     assert len(planned(tmp_path, bad.replace("2025-03-10", "2025-02-12"))) == 1
     assert planned(tmp_path, bad.replace("2025-03-10", "2025-02-11")) == []
@@ -110,7 +104,6 @@ def test_old_feedback_and_that_of_later_days_count_for_nothing(tmp_path: Path) -
 
 
 def test_all_three_at_once_change_no_file(tmp_path: Path) -> None:
-    """And have different ids."""
     lines = (said("r1", wrong=["a", "b"], missing=["x"], coherence=0.1),)
     actions = planned(tmp_path, *lines)
     assert len({action.id for action in actions}) == 3
@@ -120,20 +113,17 @@ def test_all_three_at_once_change_no_file(tmp_path: Path) -> None:
 
 
 def test_a_profile_that_is_not_there_is_an_error_only_where_it_is_asked(tmp_path: Path) -> None:
-    """Its hint is that of a build."""
     assert planned(tmp_path, said("r1"), settings="profile: gone.yaml\n") == []
     with pytest.raises(ContextasmError, match="gone"):
         planned(tmp_path, said("r1", wrong=["a", "b"]), settings="profile: gone.yaml\n")
 
 
 def test_rates_of_no_feedback_call_for_nothing() -> None:
-    """No division by zero."""
     rates = feedback_rates([])
     assert (rates.contradiction, rates.completeness, rates.coherence) == (0, 1, None)
 
 
 def test_a_plan_tells_of_feedback_that_cant_be_read(tmp_path: Path) -> None:
-    """A figure that lacks lines could propose the wrong thing."""
     fill(tmp_path, {LINES: said("a") + "no feedback\n", "feedback/2025-02.jsonl": b"\xff\xfe\xff"})
     done = inside("tidy", "-w", tmp_path, "--date", "2025-03-14")
     assert done.code == 0

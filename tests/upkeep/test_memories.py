@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
-from contextasm.upkeep import duplicates
-from contextasm.upkeep.memory_merging import can_merge
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
+from contextasm.upkeep.memories import duplicates
+from contextasm.upkeep.memories.states import can_merge
 from tests.command import SAMPLE, fill, inside
 
 DAY = date(2026, 3, 14)
@@ -84,21 +84,18 @@ def test_row_35_stale_tasks_are_completed(tmp_path: Path, fields: str, is_comple
 
 
 def test_a_memory_past_its_last_day_expires(tmp_path: Path) -> None:
-    """On the day itself it still holds."""
     workspace(tmp_path, f"- Over {{expires={day(1)}}}\n- Today {{expires={day(0)}}}\n")
     apply(tmp_path)
     assert [memory.status for memory in memories(tmp_path)] == ["expired", "active"]
 
 
 def test_tasks_need_approval(tmp_path: Path) -> None:
-    """A task may be open still: `--safe` leaves it alone."""
     workspace(tmp_path, f"- [task] Paint the boat {{created={day(8)}}}\n")
     apply(tmp_path, "--safe")
     assert memories(tmp_path)[0].status == "active"
 
 
 def test_a_missing_day_is_filled_from_the_name_of_the_file(tmp_path: Path) -> None:
-    """And a task that is stale by it is completed in the same run."""
     path = f"agents/a/memories/{day(8)}.md"
     workspace(tmp_path, "- [task] Paint the boat\n- [fact] It is blue\n", path)
     assert verbs(tmp_path) == ["complete", "fill"]
@@ -114,7 +111,6 @@ def test_a_missing_day_is_filled_from_the_name_of_the_file(tmp_path: Path) -> No
 
 
 def test_deprecated_and_superseded_memories_leave_their_file(tmp_path: Path) -> None:
-    """The rest stays byte for byte: comments, blank lines, order. Pinned ones stay; check is content."""
     text = (
         "# March\r\n\r\n<!-- by hand -->\r\n* [fact] Keep\r\n- Old {id=o}\r\n"
         "- Gone\r\n  with more {status=deprecated}\r\n+ Pinned {status=deprecated pin=true}\r\n\r\n- New {supersedes=o}"
@@ -128,7 +124,6 @@ def test_deprecated_and_superseded_memories_leave_their_file(tmp_path: Path) -> 
 
 
 def test_a_whole_file_is_archived_as_it_is(tmp_path: Path) -> None:
-    """Into the archive beside it, unless a file of that name is there already."""
     text = "---\ntype: fact\nstatus: superseded\n---\nOld\n"
     fill(tmp_path, {FILE: text, "agents/a/memories/n.md": text, "agents/a/memories/archive/n.md": "other\n"})
     apply(tmp_path, "--safe")
@@ -139,7 +134,6 @@ def test_a_whole_file_is_archived_as_it_is(tmp_path: Path) -> None:
 
 
 def test_nothing_comes_back_when_its_successor_leaves(tmp_path: Path) -> None:
-    """A chain of active memories leaves as one action, and not at all if one of them is pinned."""
     chain = "- One {id=one}\n- Two {id=two supersedes=one}\n- Three {id=three supersedes=two}\n"
     workspace(tmp_path, chain)
     assert [action["targets"] for action in plan(tmp_path)] == [[f"{FILE}:2", f"{FILE}:1"]]
@@ -150,14 +144,12 @@ def test_nothing_comes_back_when_its_successor_leaves(tmp_path: Path) -> None:
 
 
 def test_a_stale_task_takes_along_what_it_supersedes(tmp_path: Path) -> None:
-    """Which an agent would be told again otherwise."""
     workspace(tmp_path, f"- Old way {{id=o}}\n- [task] New way {{supersedes=o created={day(20)}}}\n")
     apply(tmp_path)
     assert [(memory.text, memory.status) for memory in memories(tmp_path)] == [("New way", "completed")]
 
 
 def test_memories_that_supersede_each_other_stay(tmp_path: Path) -> None:
-    """Nobody can know which one is the newer."""
     workspace(tmp_path, "- One {id=one supersedes=two}\n- Two {id=two supersedes=one}\n- Me {id=me supersedes=me}\n")
     assert plan(tmp_path) == []
 
@@ -168,7 +160,6 @@ LONG = "The foghorn is lowered from 9 to 4 decibels above speech and muffled in 
 
 
 def test_duplicates_are_reinforced_into_one(tmp_path: Path) -> None:
-    """It keeps tags, key, type and the higher importance of both; the other one is archived with its line."""
     old = f"- {LONG} {{created={day(9)} importance=0.4 tags=a}}"
     new = f"- [decision] {LONG}. {{created={day(3)} importance=0.9 tags=b,a key=horn}}"
     workspace(tmp_path, f"{old}\n{new}\n")
@@ -196,14 +187,12 @@ def test_duplicates_are_reinforced_into_one(tmp_path: Path) -> None:
     ],
 )
 def test_memories_that_one_could_not_keep_stay_apart(tmp_path: Path, other: str) -> None:
-    """Another number, a negation, another audience, key or type, or a text that is less alike."""
     workspace(tmp_path, f"- [fact] {LONG} {{key=horn created={day(3)}}}\n- {other}\n")
     assert "reinforce" not in verbs(tmp_path)
     assert len(memories(tmp_path)) == 2
 
 
 def test_thousands_of_equal_memories_become_one(tmp_path: Path) -> None:
-    """The reason names some of them, since the archive repeats it: all of it is smaller than four times the texts."""
     lines = [f"- {LONG} {{created={day(at)}}}" for at in range(3000)]
     text = "\n".join(lines) + "\n"
     workspace(tmp_path, text)
@@ -222,7 +211,6 @@ def test_thousands_of_equal_memories_become_one(tmp_path: Path) -> None:
 def test_work_grows_with_the_number_of_equal_memories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: str
 ) -> None:
-    """A fourfold number takes no more than about a fourfold of comparisons, whether or not they can become one."""
     compared: list[int] = []
 
     def counting(one: Memory, other: Memory) -> bool:
@@ -239,7 +227,6 @@ def test_work_grows_with_the_number_of_equal_memories(
 
 
 def test_classes_of_equal_memories_are_listed_once() -> None:
-    """What is alike to each is one entry, however many say it, and members stand once in their class."""
     document = decode_document(FILE, (f"- {LONG}\n" * 400 + f"- {LONG} now\n" * 400).encode())
     assert isinstance(document, Document)
     many = [memory._replace(id=str(at)) for at, memory in enumerate(parse_memories(document)[0])]
@@ -258,7 +245,6 @@ def test_row_100_a_pinned_memory_is_never_moved(tmp_path: Path) -> None:
 
 
 def test_secrets_and_hidden_characters_keep_a_memory_from_merging(tmp_path: Path) -> None:
-    """Two keys may be alike in all but what reading masks."""
     line = "- The key of the harbor cache in the machine room is AKIA"
     text = f"{line}QWERTYUIOPASDFGH\n{line}QWERTYUIOPASDFGJ\n- {LONG}\n- {LONG[:30]}\u200b{LONG[30:]}\n"
     workspace(tmp_path, text)
@@ -268,7 +254,6 @@ def test_secrets_and_hidden_characters_keep_a_memory_from_merging(tmp_path: Path
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_bytes_of_any_encoding(tmp_path: Path, encoding: str, end: str) -> None:
-    """Positions are those on the disk: byte order marks, two bytes a letter, and hidden characters above."""
     rows = ["# März \u200b", "", f"- [task] Für Ø 🚢 {{created={day(30)}}}", "- Weg {status=deprecated}", "- Ende"]
     fill(tmp_path, {FILE: end.join(rows).encode(encoding)})
     apply(tmp_path)
@@ -325,7 +310,6 @@ def test_row_37_members_point_to_one_memory_and_it_to_them(tmp_path: Path) -> No
 
 
 def test_conflicts_are_listed_and_never_decided(tmp_path: Path) -> None:
-    """Of one key, not of a place in a schema; equal texts do not conflict."""
     workspace(
         tmp_path,
         "- Opens at ten {key=opening id=ten}\n- Opens at nine {key=opening}\n- Opens at ten! {key=other}\n"
@@ -364,7 +348,6 @@ def test_row_121_only_chosen_actions_are_applied(tmp_path: Path) -> None:
 
 
 def test_the_managed_block_and_comments_are_never_taken_along(tmp_path: Path) -> None:
-    """A memory that reaches around them stays where it is."""
     text = "- Old {status=deprecated}\n- Odd\n<!-- a note\nof two lines -->\n  {status=deprecated}\n"
     workspace(tmp_path, text)
     apply(tmp_path)
@@ -372,7 +355,6 @@ def test_the_managed_block_and_comments_are_never_taken_along(tmp_path: Path) ->
 
 
 def test_the_sample_a_year_on(tmp_path: Path) -> None:
-    """Its two superseded decisions leave, its five open tasks are to be completed, and check stays content."""
     shutil.copytree(SAMPLE, tmp_path, dirs_exist_ok=True)
     of_memories = [action for action in plan(tmp_path) if "/memories/" in str(action["targets"])]
     assert sorted(str(action["verb"]) for action in of_memories) == ["archive"] * 2 + ["complete"] * 5
@@ -382,7 +364,6 @@ def test_the_sample_a_year_on(tmp_path: Path) -> None:
 
 
 def test_the_text_is_the_summarizers_if_there_is_a_trusted_one(tmp_path: Path) -> None:
-    """Else it is taken from the members; a summary that is no shorter than they are is not used."""
     workspace(tmp_path, many(24, ALIKE))
     settings = "summarizer:\n  command: [sh, -c, 'cat > seen.txt; echo {}']\n"
     (tmp_path / "ctxasm.yaml").write_text(settings.format("The master counts boats of the tower and the chapel."))

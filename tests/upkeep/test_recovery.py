@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.upkeep.action import Action, Edit
 from contextasm.upkeep.apply import apply_actions
+from contextasm.upkeep.base.action import Action, Edit
 from contextasm.workspace import atomic
 from contextasm.workspace.editing import journal, upkeep_files
 from contextasm.workspace.editing.journal import take_back
@@ -39,7 +39,6 @@ def archived_log(age: int) -> str:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_what_stands_in_the_way_is_named_by_every_command(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """The command does its work, and once the file is put back, the next one takes the application back."""
     root = interrupted(tmp_path)
     (root / archived_log(50)).write_text("Mine\n", encoding="utf-8")
     done = inside(words[0], "-w", root, *(WORDS if words[0] != "task" else ()), *words[1:])
@@ -52,7 +51,6 @@ def test_what_stands_in_the_way_is_named_by_every_command(tmp_path: Path, words:
 
 
 def test_no_application_takes_the_place_of_a_journal_that_could_not_be_followed(tmp_path: Path) -> None:
-    """Until the person removes it."""
     root = interrupted(tmp_path)
     (root / archived_log(50)).write_text("Mine\n", encoding="utf-8")
     (root / log_of(60)).write_text("Old\n", encoding="utf-8")
@@ -67,8 +65,7 @@ def test_no_application_takes_the_place_of_a_journal_that_could_not_be_followed(
 
 
 def test_a_plan_tells_nothing_where_another_application_just_ended(tmp_path: Path) -> None:
-    """It finished while one waited: nothing was interrupted."""
-    from contextasm.cli import recovery
+    from contextasm.cli import owner as recovery
     from contextasm.workspace.folder import Folder
 
     root = interrupted(tmp_path)
@@ -90,7 +87,6 @@ def test_a_plan_tells_nothing_where_another_application_just_ended(tmp_path: Pat
 
 
 def test_an_undo_after_an_interruption_takes_back_that_application_alone(tmp_path: Path) -> None:
-    """The finished one before it stays, for the next undo."""
     fill(tmp_path, {log_of(40): "Text\n"})
     first = tree(tmp_path)
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
@@ -112,7 +108,6 @@ def test_an_undo_after_an_interruption_takes_back_that_application_alone(tmp_pat
 def test_an_undo_that_finds_a_file_saved_meanwhile_says_so_and_keeps_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An editor saved between the look at the files and the first change."""
     root = os.path.realpath(fill(tmp_path, {FILE: b"- One\n", "b.md": b"Two\n"}))
     edits = (Edit(FILE, 2, b"One", b"1"), Edit("b.md", 0, b"Two", b"2"))
     apply_actions(root, [Action("test", (FILE,), "why", needs_approval=False, edits=edits)], DAY)
@@ -135,7 +130,6 @@ def test_an_undo_that_finds_a_file_saved_meanwhile_says_so_and_keeps_the_journal
 
 
 def test_a_journal_whose_mark_was_touched_is_told_from_none(tmp_path: Path) -> None:
-    """`chmod -R` changes the change time of `.tidy/.gitignore`."""
     fill(tmp_path / "none", {FILE: "- One\n"})
     assert "there is no application to take back" in inside("tidy", "-w", tmp_path / "none", "--undo").err
     root = interrupted(tmp_path / "a")
@@ -151,7 +145,6 @@ def test_a_journal_whose_mark_was_touched_is_told_from_none(tmp_path: Path) -> N
 
 
 def test_nothing_is_changed_where_no_journal_would_be_believed(tmp_path: Path) -> None:
-    """A journal needs a mark."""
     fill(tmp_path, {log_of(40): "Text\n"})
     (tmp_path / ".tidy/.gitignore").mkdir(parents=True)
     before = tree(tmp_path)
@@ -180,7 +173,6 @@ def forged(kept: bytes, key: str, value: object) -> bytes:
     ],
 )
 def test_a_journal_of_another_form_is_damaged(tmp_path: Path, key: str, value: object) -> None:
-    """No error of the program, whatever stands there."""
     root = interrupted(tmp_path)
     path = root / ".tidy/unfinished"
     path.write_bytes(forged(path.read_bytes(), key, value))
@@ -191,7 +183,6 @@ def test_a_journal_of_another_form_is_damaged(tmp_path: Path, key: str, value: o
 
 
 def test_the_digest_of_a_journal_covers_its_header(tmp_path: Path) -> None:
-    """A mode or a path that changed on the disk would be written."""
     root = interrupted(tmp_path)
     path = root / ".tidy/unfinished"
     path.write_bytes(path.read_bytes().replace(log_of(50).encode(), log_of(51).encode()))
@@ -203,7 +194,6 @@ def test_the_digest_of_a_journal_covers_its_header(tmp_path: Path) -> None:
 def test_a_journal_that_cant_be_saved_in_a_later_round_takes_back_the_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk, say."""
     root = os.path.realpath(fill(tmp_path, {FILE: b"- One\n", "b.md": b"Two\n"}))
     before = tree(tmp_path)
     first = Action("test", (FILE,), "why", needs_approval=False, edits=(Edit(FILE, 2, b"One", b"1"),))
@@ -225,7 +215,6 @@ def test_a_journal_that_cant_be_saved_in_a_later_round_takes_back_the_earlier_on
 def test_an_error_says_so_where_earlier_changes_could_not_be_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody saved one of the files in between; the journal stays."""
     root = os.path.realpath(fill(tmp_path, {FILE: b"- One\n", "b.md": b"Two\n"}))
     edits = (Edit(FILE, 2, b"One", b"1"), Edit("b.md", 0, b"Two", b"2"))
     real = atomic.write

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.settings import load_settings_file
-from contextasm.config.upkeep import parse_upkeep
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.settings import load_settings_file
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Problem, Summarizer
-from contextasm.upkeep.action import Action, Edit
-from contextasm.upkeep.retention import plan_retention
-from contextasm.upkeep.retention_shorten import SHORTENED_MARK
-from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.base.action import Action, Edit
+from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.retention.items import SHORTENED_MARK
+from contextasm.upkeep.retention.planner import plan_retention
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 from tests.workspaces import law
@@ -96,7 +96,6 @@ DOCS = "docs: {files: 'docs/**/*.md', compress: {}, evict: {max_kb: 1}}"
 
 
 def test_without_policies_there_is_no_action(tmp_path: Path) -> None:
-    """Also with records and files of any size."""
     root = workspace(tmp_path, "", {"docs/a.md": LONG * 9})
     record(root, "2025-03-12", "2025-03-13")
     assert plan(root) == []
@@ -111,7 +110,6 @@ def test_without_records_nothing_goes_for_lack_of_use(tmp_path: Path) -> None:
 
 
 def test_records_of_builds_before_a_file_was_there_tell_nothing_of_it(tmp_path: Path) -> None:
-    """Nor do those for another agent tell anything of this one's files."""
     policy = "docs: {files: ['docs/*.md', 'agents/*/notes/*.md'], evict: {max_kb: 0}}"
     root = workspace(tmp_path, policy, {"docs/a.md": LONG, "agents/b/notes/n.md": LONG}, age=3)
     record(root, "2025-03-01")
@@ -157,14 +155,12 @@ def test_a_file_that_builds_show_is_not_shortened(tmp_path: Path) -> None:
     ],
 )
 def test_some_files_have_no_shorter_form(tmp_path: Path, text: str) -> None:
-    """They stay as they are."""
     root = workspace(tmp_path, "docs: {files: docs/*.md, compress: {}}", {"docs/a.md": text})
     record(root, "2025-03-12", "2025-03-13")
     assert plan(root) == []
 
 
 def test_a_file_with_a_managed_block_is_not_shortened(tmp_path: Path) -> None:
-    """The block is a build's."""
     root = workspace(tmp_path, "docs: {files: docs/*.md, compress: {}}", {"docs/a.md": LONG})
     record(root, "2025-03-12", "2025-03-13")
     assert len(plan(root)) == 1
@@ -174,7 +170,6 @@ def test_a_file_with_a_managed_block_is_not_shortened(tmp_path: Path) -> None:
 
 
 def test_a_shorter_form_keeps_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
-    """And its secrets as they stand in the file."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     data = b"\xef\xbb\xbf" + (f"# {secret}\n\n{LONG}").replace("\n", "\r\n").encode()
     root = workspace(tmp_path, "docs: {files: docs/*.md, compress: {}}", {"docs/a.md": data})
@@ -187,7 +182,6 @@ def test_a_shorter_form_keeps_line_ends_and_byte_order_mark(tmp_path: Path) -> N
 
 
 def test_the_summarizer_words_the_shorter_form_if_the_policy_says_so(tmp_path: Path) -> None:
-    """It is given no secret; where it fails, the form is made of the text's own sentences."""
     policy = "docs: {files: docs/*.md, compress: {summarize: true}}"
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     root = workspace(tmp_path, policy, {"docs/a.md": f"{LONG}\n{secret}\n"})
@@ -220,7 +214,6 @@ def test_places_of_evicted_files(tmp_path: Path) -> None:
 
 
 def test_logs_are_evicted_to_the_archive_of_their_year_and_never_shortened(tmp_path: Path) -> None:
-    """A topic still finds all of them; those that are old enough for the archive are left to the planner of logs."""
     files = {f"agents/a/daily/{day}.md": LONG for day in ("2025-01-01", "2025-02-20", "2025-03-13")}
     root = workspace(tmp_path, "logs: {files: '*/*/daily/*.md', compress: {}, evict: {max_kb: 0.7}}", files)
     record(root, "2025-03-14", "2025-03-13")
@@ -254,7 +247,6 @@ def test_memories_go_one_by_one_by_type(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """The plan goes on with the others."""
     root = workspace(tmp_path, "docs: {files: docs/*.md, evict: {max_kb: 0}}", {"docs/a.md": LONG})
     record(root, "2025-03-12")
     (root / ".ctxasm/records/0000.json").write_text('{"schema": "ctxasm.record/1"', encoding="utf-8")
@@ -280,7 +272,6 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_settings_are_parsed_strictly(tmp_path: Path, policies: str, what: str, hint: str) -> None:
-    """Each slip is named with its line, and with what to write instead."""
     root = workspace(tmp_path, policies, {})
     with pytest.raises(ContextasmError) as caught:
         plan(root)
@@ -324,7 +315,6 @@ MEMORIES = "agents/a/memories/m.md"
 
 
 def test_an_evicted_memory_takes_along_what_would_be_shown_again_without_it(tmp_path: Path) -> None:
-    """The older one is no action of its own."""
     policy = "facts: {types: fact, evict: {max_kb: 0, lru: 0}}"
     text = "- [note] Port 80 {id=old}\n- [fact] Port 81 {id=new supersedes=old}\n- [note] Other\n"
     root = workspace(tmp_path, policy, {MEMORIES: text})
@@ -336,7 +326,6 @@ def test_an_evicted_memory_takes_along_what_would_be_shown_again_without_it(tmp_
 
 @pytest.mark.parametrize("first", ["old", "new"])
 def test_of_two_evicted_memories_the_newer_one_takes_the_older_one_along(tmp_path: Path, first: str) -> None:
-    """Whatever their scores are."""
     policy = "facts: {types: fact, evict: {max_kb: 0, lru: 0}}"
     importance = {"old": 0.9, "new": 0.9, first: 0.1}
     text = (
@@ -357,6 +346,5 @@ def test_of_two_evicted_memories_the_newer_one_takes_the_older_one_along(tmp_pat
     ids=["pinned-follower", "shared-id", "comment"],
 )
 def test_a_memory_that_may_not_leave_is_not_evicted(tmp_path: Path, text: str) -> None:
-    """By the rules that hold for every other action on memories."""
     root = workspace(tmp_path, "facts: {types: fact, evict: {max_kb: 0, lru: 0}}", {MEMORIES: text})
     assert plan(root) == []

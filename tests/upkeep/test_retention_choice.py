@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.retention import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy
+from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy
 from contextasm.records.uses import ItemUses
-from contextasm.upkeep.retention_choice import (
+from contextasm.upkeep.retention.items import (
     RetainedItem,
     choose_evictions,
     eviction_scores,
@@ -124,19 +124,16 @@ def test_the_score_is_that_of_the_formula() -> None:
 
 
 def test_a_policy_that_weighs_no_uses_needs_to_know_none() -> None:
-    """It goes by quality alone."""
     items = [item("a", quality=0.9, uses=UNKNOWN), item("b", quality=0.1, uses=UNKNOWN)]
     assert [choice.item.id for choice in choose_evictions(items, (), {}, EvictPolicy(1, 0, 1))] == ["b"]
 
 
 def test_the_first_pattern_of_a_pin_has_the_first_right_to_its_room() -> None:
-    """And what does not fit is skipped, not cut."""
     items = [item("a.md"), item("b.md", size=3 * KILOBYTE), item("z.md")]
     assert pinned_ids(items, PinPolicy(("z*", "*.md"), max_kb=2)) == {"z.md", "a.md"}
 
 
 def test_shortening_counts_before_eviction() -> None:
-    """Where shorter forms suffice, nothing is evicted."""
     items = [item("a"), item("b")]
     assert not choose_evictions(items, (), {"a": 10}, EvictPolicy(1.5))
     assert choose_evictions(items, (), {}, EvictPolicy(1.5))

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.settings import load_settings_file
-from contextasm.config.upkeep import parse_upkeep
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.settings import load_settings_file
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
 from contextasm.upkeep import tidy
-from contextasm.upkeep.action import Action, Edit
 from contextasm.upkeep.apply import Applied
+from contextasm.upkeep.base.action import Action, Edit
+from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.upkeep.plan import Plan
-from contextasm.upkeep.upkeep_input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 from tests.upkeep.trees import tree
@@ -50,7 +50,6 @@ def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action
 def test_what_one_round_left_out_is_settled_where_the_next_finds_nothing_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is left to do, so nothing was left out."""
     fill(tmp_path, {"a.md": b"One"})
     both = [action("a.md", b"One", b"1"), action("a.md", b"On", b"x")]
     done = applied(tmp_path, monkeypatch, both)
@@ -58,7 +57,6 @@ def test_what_one_round_left_out_is_settled_where_the_next_finds_nothing_to_do(
 
 
 def test_what_no_round_can_do_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told once."""
     fill(tmp_path, {"a.md": b"One"})
     stale = action("a.md", b"Two", b"2")
     done = applied(tmp_path, monkeypatch, [stale], [stale], [stale])
@@ -68,7 +66,6 @@ def test_what_no_round_can_do_is_left_out(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_plan_that_fails_in_a_later_round_takes_back_the_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A workspace is changed as a whole, or not at all."""
     fill(tmp_path, {"a.md": b"One"})
     before = tree(tmp_path)
     failed = ContextasmError("ctxasm.yaml", "can't be read", "make it readable")
@@ -78,7 +75,6 @@ def test_a_plan_that_fails_in_a_later_round_takes_back_the_earlier_ones(
 
 
 def test_policies_count_what_stays_after_the_memories_are_in_order(tmp_path: Path) -> None:
-    """A retired memory makes the room for the others, so that none of them is evicted."""
     long = "word " * 60
     memories = (
         f"- [fact] Alpha {long}\n- [fact] Beta {'harbor ' * 45}\n- [fact] Gone {'x' * 400} {{status=deprecated}}\n"
@@ -95,7 +91,6 @@ def test_policies_count_what_stays_after_the_memories_are_in_order(tmp_path: Pat
 
 @pytest.mark.parametrize("max_kb", [0.1, 0.5, 0.9, 1.4])
 def test_a_bare_plan_evicts_what_an_application_evicts(tmp_path: Path, max_kb: float) -> None:
-    """Whatever the memories' own actions archive before: a duplicate, a file of its own, what a successor leads."""
     files = {
         "agents/a/memories/m.md": "".join(f"- [fact] {name} {word * 30}\n" for name, word in _TEXTS)
         + f"- [fact] Alpha {'harbor ' * 30}{{created=2026-03-01}}\n- [fact] Gone {'x' * 200} {{status=deprecated}}\n",

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from contextasm.text.similarity import similarity
-from contextasm.upkeep import similar_texts
-from contextasm.upkeep.similar_texts import LIKE, similar_pairs
+from contextasm.upkeep.memories import duplicates as similar_texts
+from contextasm.upkeep.memories.duplicates import LIKE, similar_pairs
 
 
 def drawn_texts(count: int) -> list[str]:
@@ -27,7 +27,6 @@ def drawn_texts(count: int) -> list[str]:
 
 
 def test_every_pair_of_few_texts_is_found() -> None:
-    """All that are .80 alike by the measure of `remember`, each once, the earlier one first."""
     texts = [*dict.fromkeys(drawn_texts(200))]
     expected = {
         (one, two) for two in range(len(texts)) for one in range(two) if similarity(texts[one], texts[two]) >= LIKE
@@ -39,7 +38,6 @@ def test_every_pair_of_few_texts_is_found() -> None:
 
 
 def test_nearly_every_pair_of_many_texts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their rare parts: of those that say the same 99 in 100, and none that is not alike."""
     texts = [*dict.fromkeys(drawn_texts(480))]
     all_pairs = {(pair.earlier, pair.later): pair.share for pair in similar_pairs(texts)}
     monkeypatch.setattr(similar_texts, "MAX_COMPARED", 0)
@@ -51,12 +49,10 @@ def test_nearly_every_pair_of_many_texts_is_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_equal_texts_are_pairs_with_the_first_of_them() -> None:
-    """Also very long ones, which are not compared by their letters; empty ones are never alike."""
     long = "word " * 5000
     assert [tuple(pair) for pair in similar_pairs([long, "", long, "", long + "x"])] == [(0, 2, 1.0)]
 
 
 @pytest.mark.parametrize(("other", "is_alike"), [("abcdefghxx", True), ("abcdefgxxx", False)])
 def test_the_boundary_is_part_of_it(other: str, is_alike: bool) -> None:
-    """Eight letters of ten are .80."""
     assert bool([*similar_pairs(["abcdefghij", other])]) is is_alike

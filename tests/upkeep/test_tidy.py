@@ -62,7 +62,6 @@ def test_row_25_a_second_run_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_plan_changes_nothing_and_names_each_action(tmp_path: Path) -> None:
-    """In a pipe, a header and a line for each."""
     fill(tmp_path, {log_of(40): "Text\n", log_of(50): "Text\n"})
     before = tree(tmp_path)
     done = inside("tidy", "-w", tmp_path, *WORDS)
@@ -87,7 +86,6 @@ def test_contradictions_and_a_bare_apply_are_usage_errors(tmp_path: Path, words:
 
 
 def test_an_id_applies_one_action_and_an_unknown_one_none(tmp_path: Path) -> None:
-    """The others stay."""
     fill(tmp_path, {log_of(40): "Text\n", log_of(40, "teams/t"): "Text\n"})
     of_agent, _ = actions_of(tmp_path)
     before = tree(tmp_path)
@@ -104,7 +102,6 @@ def test_an_id_applies_one_action_and_an_unknown_one_none(tmp_path: Path) -> Non
 
 
 def test_settings_say_when_logs_are_archived_and_whether_they_are_compressed(tmp_path: Path) -> None:
-    """`check` tells of a value that can't be used, as every command does."""
     settings = "upkeep:\n  logs: {archive: 3, compress: true}\n"
     fill(tmp_path, {"ctxasm.yaml": settings, log_of(4): "Text\n", log_of(3): "Text\n"})
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
@@ -126,7 +123,6 @@ _LINES = st.sampled_from(["The harbor bell rang.", "Kenji fixed ticket 317.", "R
 @given(st.dictionaries(st.integers(-2, 90), st.lists(_LINES, min_size=1, max_size=4), min_size=1), st.booleans())
 @law(40)
 def test_a_topic_finds_in_logs_what_it_found_before(days: Mapping[int, list[str]], compress: bool) -> None:
-    """The same lines in the same order, and one undo later the same bytes."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -147,7 +143,6 @@ def test_a_topic_finds_in_logs_what_it_found_before(days: Mapping[int, list[str]
 
 
 def test_every_planner_keeps_the_law_of_undo_on_the_sample(tmp_path: Path) -> None:
-    """Apply all, apply again, undo: the second changes nothing, and after the third all bytes are as they were."""
     root = tmp_path / "sample"
     shutil.copytree(SAMPLE, root)
     before = tree(root)
@@ -161,7 +156,6 @@ def test_every_planner_keeps_the_law_of_undo_on_the_sample(tmp_path: Path) -> No
 
 
 def test_who_finds_the_lock_taken_is_told_by_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some patience; the plan alone needs no lock."""
     monkeypatch.setattr("contextasm.cli.commands.tidy.PATIENCE", 0.1)
     fill(tmp_path, {log_of(40): "Text\n", ".ctxasm/lock": ""})
     handle = os.open(tmp_path / ".ctxasm/lock", os.O_RDWR)
@@ -193,7 +187,6 @@ EDITORS = [
 
 @pytest.mark.parametrize("words", EDITORS, ids=lambda words: " ".join(word for word in words if word not in WORDS)[:20])
 def test_the_next_editor_takes_back_what_was_interrupted(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """It says so in one line, and then does its own work."""
     root = fill(tmp_path, {
         log_of(40): "Text\n", log_of(50): "More\n",
         "agents/a/memories/m.md": "- [fact] The bell rings {id=bell}\n",
@@ -211,7 +204,6 @@ def test_the_next_editor_takes_back_what_was_interrupted(tmp_path: Path, words: 
 
 
 def test_a_managed_block_holds_what_was_taken_back(tmp_path: Path) -> None:
-    """A build takes it back before it reads, so its block is as one of the next build."""
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [task] Light the lamp {created=2026-01-02}\n"})
     words = ("build", "-w", root, "-a", "a", *WORDS, "--into", "out.md")
     inside("tidy", "-w", root, *WORDS, "--apply", "--all")
@@ -222,7 +214,6 @@ def test_a_managed_block_holds_what_was_taken_back(tmp_path: Path) -> None:
 
 
 def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:
-    """No error, no loss."""
     logs = {log_of(age): f"Log {age}\n" for age in range(31, 150)}
     root = fill(tmp_path, {**logs, "agents/a/memories/m.md": "- [fact] One\n"})
     rest = ("-w", root, *WORDS)
@@ -247,7 +238,6 @@ def test_two_tidies_a_remember_and_a_build_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_no_output_replaces_an_archive_or_what_git_reads(tmp_path: Path, place: str) -> None:
-    """Whether it exists already or not, and whichever command writes."""
     fill(tmp_path, {**SMALL, place: "Kept\n"})
     file = tmp_path / place
     for name in (file, file.with_name("NEW" + file.name) if place != ".gitignore" else file):
@@ -261,7 +251,6 @@ def test_no_output_replaces_an_archive_or_what_git_reads(tmp_path: Path, place: 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "0001-01-08", "9999-12-31"])
 def test_the_first_and_the_last_days_of_the_calendar_are_days(tmp_path: Path, day: str) -> None:
-    """What counts days back or on stays within the calendar."""
     fill(tmp_path, {**SMALL, log_of(1, "agents/a"): "Text\n", "agents/a/memories/m.md": "- Bells ring.\n"})
     for words in (("tidy",), ("stats",), ("build", "-q", "-a", "a"), ("search", "-a", "a", "bells")):
         done = inside(*words, "-w", tmp_path, "--date", day)
@@ -269,7 +258,6 @@ def test_the_first_and_the_last_days_of_the_calendar_are_days(tmp_path: Path, da
 
 
 def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
-    """A person deletes the copy, or makes one log of two; nothing else waits for that."""
     same, other, free = (log_of(age) for age in (40, 41, 42))
     places = [f"agents/a/daily/archive/2026/{Path(path).name}" for path in (same, other)]
     fill(tmp_path, {same: "Text\n", places[0]: "Text\n", other: "Text\n", places[1]: "More\n", free: "Text\n"})
@@ -283,7 +271,6 @@ def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_is_a_link_has_no_actions_of_its_own(tmp_path: Path) -> None:
-    """The files are those of the folder that it leads to: a plan has them once, and applies them."""
     memories = "- [decision] We ring the harbor bell at noon (2025-01-01).\n" * 2
     fill(tmp_path, {log_of(40): "Text\n", "agents/a/memories/m.md": memories})
     (tmp_path / "agents/moon").symlink_to("a")
@@ -294,7 +281,6 @@ def test_an_agent_that_is_a_link_has_no_actions_of_its_own(tmp_path: Path) -> No
 
 
 def test_a_file_whose_name_builds_refuse_is_left_alone_and_told(tmp_path: Path) -> None:
-    """As builds tell it: one line, with the name escaped."""
     bad = f"{log_of(50).removesuffix('.md')}\nx.md"
     page = "docs/a\nb.txt"
     settings = "upkeep: {retention: {docs: {files: docs/*, evict: {max_kb: 0}}}}\n"
@@ -309,7 +295,6 @@ def test_a_file_whose_name_builds_refuse_is_left_alone_and_told(tmp_path: Path) 
 
 
 def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_path: Path) -> None:
-    """What `**` finds leaves out the folders `archive`."""
     fill(tmp_path, {**SMALL, "knowledge/p1.md": "Lamps\n", "knowledge/archive/p0.md": "Ropes\n"})
     for pattern, shown in (("knowledge/**/*.md", (True, False)), ("knowledge/archive/*.md", (False, True))):
         profile = "layers:\n- {id: pages, heading: Pages, source: document, path: ['" + pattern + "']}\n"
@@ -321,7 +306,6 @@ def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
 def test_files_keep_their_owner_and_new_ones_have_that_of_their_folder(tmp_path: Path) -> None:
-    """A person's files stay hers where root applies and takes back."""
     fill(tmp_path, {log_of(40): "Text\n", "agents/a/memories/m.md": "- We ring the harbor bell at noon.\n" * 2})
     for path in (tmp_path, *tmp_path.rglob("*")):
         os.chown(path, 1234, 1235)
@@ -333,7 +317,6 @@ def test_files_keep_their_owner_and_new_ones_have_that_of_their_folder(tmp_path:
 
 @pytest.mark.parametrize("locked", ["agents/a/daily", "agents/a/daily/archive"])
 def test_a_folder_that_cant_be_written_to_stops_its_own_actions_alone(tmp_path: Path, locked: str) -> None:
-    """The others are applied, and the exit code and a line tell of it; so does JSON."""
     other = log_of(40, "teams/t")
     fill(tmp_path, {log_of(40): "Text\n", other: "Text\n"})
     (tmp_path / locked).mkdir(exist_ok=True)

@@ -35,7 +35,6 @@ def test_file_is_written_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
 
 
 def test_path_of_a_file_is_taken_from_the_current_folder(tmp_path: Path) -> None:
-    """Not from the workspace."""
     (tmp_path / "here").mkdir()
     result = inside("build", "-w", fill(tmp_path / "w", {}), "-o", "out.md", cwd=tmp_path / "here")
     assert result.code == 0
@@ -118,7 +117,6 @@ def test_new_file_honours_the_umask(tmp_path: Path, mask: int) -> None:
 
 
 def test_target_of_a_link_is_written(tmp_path: Path) -> None:
-    """The link stays one, over two steps and into another folder."""
     (tmp_path / "there").mkdir()
     (tmp_path / "there/real.md").write_text("old")
     (tmp_path / "middle.md").symlink_to("there/real.md")
@@ -130,7 +128,6 @@ def test_target_of_a_link_is_written(tmp_path: Path) -> None:
 
 
 def test_target_that_a_link_only_promises_is_made(tmp_path: Path) -> None:
-    """A dangling link is a wish."""
     (tmp_path / "out.md").symlink_to("real.md")
     build(tmp_path, "-o", tmp_path / "out.md")
     assert os.readlink(tmp_path / "out.md") == "real.md"
@@ -149,7 +146,6 @@ def test_equal_file_is_not_written_again(tmp_path: Path) -> None:
 
 
 def test_file_of_equal_length_is_still_compared(tmp_path: Path) -> None:
-    """Length alone says nothing."""
     target = tmp_path / "out.md"
     target.write_text(SMALL_TEXT.swapcase())
     build(tmp_path, "-o", target)
@@ -157,20 +153,17 @@ def test_file_of_equal_length_is_still_compared(tmp_path: Path) -> None:
 
 
 def test_device_is_written_directly() -> None:
-    """And is one afterwards, too."""
     assert inside("build", "-q", *LUNA, "-o", "/dev/null") == (0, "", "")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 def test_standard_output_may_be_named_as_a_file(tmp_path: Path) -> None:
-    """`-` and `/dev/stdout`."""
     folder = fill(tmp_path, {})
     assert inside("build", "-q", "-o", "-", cwd=folder).out == SMALL_TEXT
     assert ctxasm("build", "-q", "-o", "/dev/stdout", cwd=folder).out == SMALL_TEXT
 
 
 def test_pipe_is_written_directly(tmp_path: Path) -> None:
-    """Every byte of it, however slowly it is read."""
     fill(tmp_path / "w", {"agents/a/KNOWLEDGE.md": "A line to fill the pipe.\n" * 3})
     os.mkfifo(tmp_path / "pipe")
     process = start("build", "-q", "-o", tmp_path / "pipe", cwd=tmp_path / "w", stdin=subprocess.DEVNULL)
@@ -183,27 +176,23 @@ def test_pipe_is_written_directly(tmp_path: Path) -> None:
 
 
 def test_folder_can_not_be_written(tmp_path: Path) -> None:
-    """Told as what it is."""
     refused(inside("build", "-q", "-o", tmp_path, cwd=fill(tmp_path / "w", {})), str(tmp_path), "is a folder")
 
 
 @pytest.mark.parametrize("path", ["no/out.md", "file/out.md"])
 def test_missing_folder_is_not_made(tmp_path: Path, path: str) -> None:
-    """A slip in a path should not grow a tree."""
     (tmp_path / "file").write_text("")
     refused(inside("build", "-q", "-o", tmp_path / path, cwd=fill(tmp_path / "w", {})), path, "make its folder first")
     assert not (tmp_path / "no").exists()
 
 
 def test_name_of_the_greatest_length_can_be_written(tmp_path: Path) -> None:
-    """The temporary file's name has to fit as well."""
     target = tmp_path / ("n" * 252 + ".md")
     build(tmp_path, "-o", target)
     assert target.read_text() == SMALL_TEXT
 
 
 def test_fresh_file_passes_the_check(tmp_path: Path) -> None:
-    """Code 0, and it is not touched."""
     target = tmp_path / "out.md"
     build(tmp_path, "-o", target)
     os.utime(target, (OLD, OLD))
@@ -212,7 +201,6 @@ def test_fresh_file_passes_the_check(tmp_path: Path) -> None:
 
 
 def test_stale_file_fails_the_check_with_the_difference(tmp_path: Path) -> None:
-    """As a unified diff on standard error; the file stays as it is."""
     target = tmp_path / "out.md"
     target.write_text(SMALL_TEXT.replace("Do it.", "Do nothing."))
     os.utime(target, (OLD, OLD))
@@ -227,19 +215,16 @@ def test_stale_file_fails_the_check_with_the_difference(tmp_path: Path) -> None:
 
 
 def test_missing_file_fails_the_check(tmp_path: Path) -> None:
-    """And is not made."""
     assert "+Do it." in build(tmp_path, "-o", tmp_path / "out.md", "--check", code=1)
     assert not (tmp_path / "out.md").exists()
 
 
 def test_difference_in_line_ends_alone_fails_the_check(tmp_path: Path) -> None:
-    """Bytes are compared."""
     (tmp_path / "out.md").write_bytes(SMALL_TEXT.replace("\n", "\r\n").encode())
     build(tmp_path, "-o", tmp_path / "out.md", "--check", code=1)
 
 
 def test_missing_newline_at_the_end_fails_the_check(tmp_path: Path) -> None:
-    """As an editor may leave it; the difference can be seen."""
     (tmp_path / "out.md").write_text(SMALL_TEXT.rstrip("\n"))
     err = build(tmp_path, "-q", "-o", tmp_path / "out.md", "--check", code=1)
     assert "-Do it." in err
@@ -248,24 +233,20 @@ def test_missing_newline_at_the_end_fails_the_check(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("--check",), ("--check", "-o", "-")])
 def test_check_without_a_file_is_refused(words: tuple[str, ...]) -> None:
-    """There is nothing to hold against."""
     refused(inside("build", *LUNA, *words), "--check", "-o FILE")
 
 
 def test_check_of_a_folder_is_refused(tmp_path: Path) -> None:
-    """It is neither fresh nor stale."""
     refused(inside("build", "-q", "-o", tmp_path, "--check", cwd=fill(tmp_path / "w", {})), str(tmp_path))
 
 
 def test_check_does_not_write_the_manifest(tmp_path: Path) -> None:
-    """`--check` writes nothing at all."""
     build(tmp_path, "-o", tmp_path / "out.md", "--check", "--manifest", tmp_path / "m.json", code=1)
     assert not (tmp_path / "m.json").exists()
 
 
 @pytest.mark.parametrize("form", ["{}", '"{}"', 'W/"{}"'])
 def test_same_etag_writes_nothing(tmp_path: Path, form: str) -> None:
-    """Code 3, in each form in which an etag is passed on."""
     etag = sha256(SMALL_TEXT.encode()).hexdigest()
     result = inside("build", "-q", "--if-none-match", form.format(etag), cwd=fill(tmp_path, {}))
     assert result == (3, "", "")
@@ -277,12 +258,10 @@ def test_same_etag_writes_nothing(tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("etag", ["", "0" * 64, "*"])
 def test_other_etag_writes_the_document(tmp_path: Path, etag: str) -> None:
-    """An empty one, too: the first build has none."""
     assert inside("build", "-q", "--if-none-match", etag, cwd=fill(tmp_path, {})) == (0, SMALL_TEXT, "")
 
 
 def test_manifest_names_what_the_context_was_made_of(tmp_path: Path) -> None:
-    """Every input with its hash, and the etag of what was emitted."""
     result = inside("build", *LUNA, "--manifest", tmp_path / "m.json")
     manifest = json.loads((tmp_path / "m.json").read_text())
     assert manifest["schema"] == "ctxasm.manifest/1"
@@ -298,7 +277,6 @@ def test_manifest_names_what_the_context_was_made_of(tmp_path: Path) -> None:
 
 
 def test_manifest_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
-    """No time, no host, no folder of the machine."""
     texts = []
     for name in ("one", "two"):
         inside(
@@ -309,7 +287,6 @@ def test_manifest_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
 
 
 def test_hash_in_the_manifest_is_of_the_bytes_on_the_disk(tmp_path: Path) -> None:
-    """Not of the text without BOM, CR and front matter."""
     data = b"\xef\xbb\xbf---\na: b\n---\r\nI am.\r\n"
     inside("build", "--manifest", tmp_path / "m.json", cwd=fill(tmp_path / "w", {"agents/a/IDENTITY.md": data}))
     first = json.loads((tmp_path / "m.json").read_text())["inputs"][0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.bundle import write_folder
+from contextasm.workspace.exchange_files import write_folder
 
 
 def failing() -> Iterator[tuple[str, bytes]]:
@@ -22,7 +22,6 @@ def failing() -> Iterator[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("empty", [True, False])
 def test_a_failure_leaves_nothing(tmp_path: Path, empty: bool) -> None:
-    """Neither a half-made folder nor the one beside it; an empty one stays empty."""
     target = tmp_path / "out"
     if empty:
         target.mkdir()
@@ -32,8 +31,6 @@ def test_a_failure_leaves_nothing(tmp_path: Path, empty: bool) -> None:
 
 
 def test_an_interrupted_one_leaves_nothing(tmp_path: Path) -> None:
-    """The interruption goes on."""
-
     def interrupted() -> Iterator[tuple[str, bytes]]:
         yield "a.md", b"A"
         raise KeyboardInterrupt
@@ -45,7 +42,6 @@ def test_an_interrupted_one_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("private", "mode"), [(True, 0o700), (False, 0o755)])
 def test_a_private_folder_is_for_its_owner_alone(tmp_path: Path, private: bool, mode: int) -> None:
-    """Another one is as any new folder."""
     old = os.umask(0o022)
     try:
         write_folder(str(tmp_path / "out"), [("a.md", b"A")], private=private)
@@ -56,7 +52,6 @@ def test_a_private_folder_is_for_its_owner_alone(tmp_path: Path, private: bool, 
 
 
 def test_a_filled_folder_and_a_file_are_refused(tmp_path: Path) -> None:
-    """And stay as they are."""
     (tmp_path / "file").write_bytes(b"x")
     for target, what in ((tmp_path, "files in it"), (tmp_path / "file", "can't be written")):
         with pytest.raises(ContextasmError, match=what):

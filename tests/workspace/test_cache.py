@@ -39,14 +39,12 @@ def file_of(folder: Path) -> Path:
 
 
 def test_counts_are_found_by_a_later_build(tmp_path: Path) -> None:
-    """The folder is made on the way."""
     folder = tmp_path / "cache" / "ctxasm"
     remember(folder, one=1, two=70_000)
     assert recall(folder, "one", "two", "three") == [1, 70_000, None]
 
 
 def test_counts_are_known_before_they_are_saved(tmp_path: Path) -> None:
-    """A text is counted once in a build; the disk sees it at its end."""
     cache = TokenCountCache(tmp_path, NAME)
     cache.put("one", 1)
     assert cache.get("one") == 1
@@ -54,7 +52,6 @@ def test_counts_are_known_before_they_are_saved(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
-    """Neither for a build that only looks, nor for a second save."""
     folder = tmp_path / "cache"
     cache = TokenCountCache(folder, NAME)
     assert cache.get("one") is None
@@ -68,7 +65,6 @@ def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
 
 
 def test_later_builds_append(tmp_path: Path) -> None:
-    """What is there stays as it is, byte for byte."""
     remember(tmp_path, one=1)
     before = file_of(tmp_path).read_bytes()
     remember(tmp_path, two=2)
@@ -80,7 +76,6 @@ def test_later_builds_append(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", range(1, 16))
 def test_torn_record_is_dropped_and_mended(tmp_path: Path, torn: int) -> None:
-    """The rest holds, and what the next build adds is found again."""
     remember(tmp_path, one=1, two=2)
     data = file_of(tmp_path).read_bytes()
     file_of(tmp_path).write_bytes(data[:-torn])
@@ -99,7 +94,6 @@ def test_torn_record_is_dropped_and_mended(tmp_path: Path, torn: int) -> None:
     ],
 )
 def test_foreign_file_is_not_believed_and_is_replaced(tmp_path: Path, change: tuple[int, int]) -> None:
-    """Counts by another table would let a context exceed its budget."""
     remember(tmp_path, one=1)
     data = bytearray(file_of(tmp_path).read_bytes())
     data[change[0]] ^= change[1]
@@ -110,7 +104,6 @@ def test_foreign_file_is_not_believed_and_is_replaced(tmp_path: Path, change: tu
 
 
 def test_counts_of_another_table_are_not_found_under_this_ones_header(tmp_path: Path) -> None:
-    """Should another version's build append while ours replaces the file."""
     other = TokenCountCache(tmp_path, "cl100k_base")
     other.put("one", 99)
     other.save()
@@ -123,7 +116,6 @@ def test_counts_of_another_table_are_not_found_under_this_ones_header(tmp_path: 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0" * 64, b"not ours at all, whatever it is"])
 def test_file_of_anything_else_is_as_no_file(tmp_path: Path, data: bytes) -> None:
-    """Empty, blanked by a crash, or somebody's text."""
     file_of(tmp_path).write_bytes(data)
     assert recall(tmp_path, "one", "") == [None, None]
     remember(tmp_path, one=1)
@@ -131,7 +123,6 @@ def test_file_of_anything_else_is_as_no_file(tmp_path: Path, data: bytes) -> Non
 
 
 def test_file_that_grew_too_large_is_started_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading it must stay cheaper than counting."""
     monkeypatch.setattr("contextasm.workspace.cache._LIMIT", 64)
     remember(tmp_path, one=1, two=2, three=3)
     assert recall(tmp_path, "one") == [1]
@@ -142,7 +133,6 @@ def test_file_that_grew_too_large_is_started_afresh(tmp_path: Path, monkeypatch:
 
 
 def test_folder_that_is_a_file_is_as_no_cache(tmp_path: Path) -> None:
-    """Neither looking nor saving complains."""
     folder = tmp_path / "cache"
     folder.write_text("in the way")
     remember(folder, one=1)
@@ -151,7 +141,6 @@ def test_folder_that_is_a_file_is_as_no_cache(tmp_path: Path) -> None:
 
 
 def test_file_that_is_a_folder_is_as_no_cache(tmp_path: Path) -> None:
-    """And no temporary file is left behind."""
     file_of(tmp_path).mkdir()
     remember(tmp_path, one=1)
     assert recall(tmp_path, "one") == [None]
@@ -159,8 +148,6 @@ def test_file_that_is_a_folder_is_as_no_cache(tmp_path: Path) -> None:
 
 
 def test_folder_that_refuses_writing_is_as_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a full or read-only disk; done by hand, since root may write anywhere."""
-
     def refuse(*_arguments: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -171,7 +158,6 @@ def test_folder_that_refuses_writing_is_as_no_cache(tmp_path: Path, monkeypatch:
 
 
 def test_write_cut_short_by_a_full_disk_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`write` may take fewer bytes than it is given, and says so in a figure only."""
     write = os.write
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda handle, data: write(handle, data[:-5]))
@@ -181,7 +167,6 @@ def test_write_cut_short_by_a_full_disk_is_mended(tmp_path: Path, monkeypatch: p
 
 
 def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
-    """Each read the folder before the other had saved."""
     first, second = TokenCountCache(tmp_path, NAME), TokenCountCache(tmp_path, NAME)
     for cache, text in ((first, "one"), (second, "two")):
         assert cache.get(text) is None
@@ -193,7 +178,6 @@ def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
 
 
 def test_builds_in_several_processes_never_spoil_the_file(tmp_path: Path) -> None:
-    """Every count that is found is the one that was put, and all are found."""
     script = (
         "import sys; from pathlib import Path; from contextasm.workspace.cache import TokenCountCache\n"
         "for i in range(50):\n"
@@ -216,14 +200,12 @@ def test_every_encoding_has_its_table(name: str) -> None:
 
 
 def test_missing_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Naming the file that ought to be there."""
     monkeypatch.setattr(tables, "_TOKEN_TABLES", tmp_path)
     with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read .*--tokenizer estimate"):
         load_token_table(NAME)
 
 
 def test_damaged_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A single bit is enough."""
     data = bytearray(load_token_table(NAME))
     data[1000] ^= 1
     (tmp_path / f"{NAME}.bin").write_bytes(data)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
 from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, refused, shell, start
 
 DAY = ("--date", "2025-03-14")
@@ -62,14 +62,12 @@ def texts(file: Path) -> list[str]:
     ],
 )
 def test_row_23_daily_append(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """Old text, a blank line, new text; no byte that was there is lost."""
     fill(tmp_path, {LOG: old})
     assert inside("log", "b", *DAY, "-w", tmp_path).out == ("appended to " if old else "made ") + LOG + "\n"
     assert (tmp_path / LOG).read_bytes() == new
 
 
 def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
-    """The agent's, or with -t the team's; from standard input too."""
     fill(tmp_path, {"teams/q1/GOALS.md": "Goals.\n"})
     assert inside("log", "An entry", *DAY, "-w", tmp_path).out == f"made {LOG}\n"
     assert inside("log", "-", *DAY, "-t", "q1", "-w", tmp_path, stdin="\n# One\r\ntwo\n\n").out.startswith(
@@ -80,7 +78,6 @@ def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_no_text_is_left_alone(tmp_path: Path) -> None:
-    """And so is one behind a link that leads out."""
     fill(tmp_path / "w", {LOG: b"caf\xe9"})
     refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), LOG, "byte 3")
     assert (tmp_path / "w" / LOG).read_bytes() == b"caf\xe9"
@@ -99,7 +96,6 @@ MEMORIES = {
 
 
 def test_row_38_touch(tmp_path: Path) -> None:
-    """A build writes nothing unless asked; with the flag only the memories shown change, and of them one field."""
     fill(tmp_path, MEMORIES)
     plain = inside("build", *DAY, "-w", tmp_path).out
     assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == MEMORIES
@@ -117,7 +113,6 @@ def test_row_38_touch(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", [".", "agents/a/memories"])
 def test_touch_that_cant_be_done_is_refused_before_anything_is_written(tmp_path: Path, closed: str) -> None:
-    """The whole document went to standard output before the error, and a record to its folder."""
     fill(tmp_path, MEMORIES)
     (tmp_path / closed).chmod(0o555)
     words = [*UNPRIVILEGED, *COMMAND, "build", *DAY, "--touch", "--record", "-w", str(tmp_path)]
@@ -131,7 +126,6 @@ def test_touch_that_cant_be_done_is_refused_before_anything_is_written(tmp_path:
 
 
 def test_touch_leaves_alone_what_was_not_shown(tmp_path: Path) -> None:
-    """A memory outside the best five, and all of them where the build is only checked."""
     fill(tmp_path, {LIST: "".join(f"- Memory {n} {{created=2025-03-0{n}}}\n" for n in range(1, 8))})
     inside("build", *DAY, "--touch", "-w", tmp_path)
     lines = (tmp_path / LIST).read_text().splitlines()
@@ -140,7 +134,6 @@ def test_touch_leaves_alone_what_was_not_shown(tmp_path: Path) -> None:
 
 
 def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
-    """Above, below, and with other attributes."""
     fill(tmp_path, {LIST: "- The one that is meant\n"})
     name = json.loads(inside("explain", "--json", *DAY, "-w", tmp_path).out)["decisions"][-1]["fragment"]
     (tmp_path / LIST).write_text("# March\n\n- One above\n- The one that is meant {importance=0.9}\n- One below\n")
@@ -153,7 +146,6 @@ def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
 
 
 def test_an_id_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) -> None:
-    """By show and by edit; with an owner, that one's."""
     fill(tmp_path, {LIST: "- a {id=lamp-order}\n", "teams/q1/memories/x.md": "- b {id=lamp-colour}\n"})
     for command in ("show", "edit"):
         refused(inside(command, "lamp-ordr", "-w", tmp_path), "no memory lamp-ordr", "did you mean lamp-order?")
@@ -179,7 +171,6 @@ def _editor(folder: Path, name: str) -> Path:
     ],
 )
 def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
-    """As the editor wants to be told; an unknown one is given the file. VISUAL beats EDITOR."""
     fill(tmp_path, {LIST: "# March\n\n- a {id=m1}\n"})
     env = {"VISUAL": f"'{_editor(tmp_path, editor)}' --wait", "EDITOR": "false"}
     assert inside("edit", "m1", "-w", tmp_path, env=env).code == 0
@@ -196,14 +187,12 @@ def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
     ],
 )
 def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what: str) -> None:
-    """With what to do."""
     fill(tmp_path, {LIST: "- a {id=m1}\n", "teams/q1/memories/x.md": "- b {id=m1}\n"})
     refused(inside("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
     refused(inside("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
 
 
 def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -> None:
-    """EDITOR="~/bin/ed" could not be started."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "ed").write_text(f"#!/bin/sh\necho edited > {tmp_path}/out\n")
@@ -214,7 +203,6 @@ def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -
 
 
 def test_log_entry_between_rules_is_shown(tmp_path: Path) -> None:
-    """As the first lines of a new log it was front matter, which no context shows."""
     fill(tmp_path, {})
     assert inside("log", "-", *DAY, "-w", tmp_path, stdin="---\nplan: pears\n---\nDone.").code == 0
     assert "plan: pears" in inside("build", *DAY, "-w", tmp_path).out
@@ -222,7 +210,6 @@ def test_log_entry_between_rules_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])
 def test_nothing_is_stored_where_standard_output_is_closed(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """It was stored, and then called an error: who tried again stored it twice."""
     folder = fill(tmp_path, {})
     before = sorted(folder.rglob("*.*"))
     done = shell('"$@" >&-', *words, "-w", folder)
@@ -234,7 +221,6 @@ def test_nothing_is_stored_where_standard_output_is_closed(tmp_path: Path, words
 
 @pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])
 def test_a_full_disk_behind_standard_output_is_told_with_what_is_stored(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """That can't be seen before."""
     done = shell('"$@" >/dev/full', *words, "-w", fill(tmp_path, {}))
     assert done.code == 2
     assert "do not run the command again: everything is stored" in done.err
@@ -242,7 +228,6 @@ def test_a_full_disk_behind_standard_output_is_told_with_what_is_stored(tmp_path
 
 @pytest.mark.parametrize("command", ["remember", "log"])
 def test_what_many_write_at_once_is_all_there(tmp_path: Path, command: str) -> None:
-    """Eight processes, twenty-five texts each, none torn."""
     fill(tmp_path, {})
     running = [worker(tmp_path, command, number, 25) for number in range(8)]
     for each in running:
@@ -257,7 +242,6 @@ def test_what_many_write_at_once_is_all_there(tmp_path: Path, command: str) -> N
 
 
 def test_commands_started_at_once_lose_nothing(tmp_path: Path) -> None:
-    """The real command, eight times over, while others log."""
     fill(tmp_path, {})
     words = (*DAY, "-q", "-w", str(tmp_path))
     running = [start("remember", f"Memory {number}", *words) for number in range(8)]
@@ -269,7 +253,6 @@ def test_commands_started_at_once_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["remember", "log"])
 def test_a_killed_process_loses_at_most_what_it_was_writing(tmp_path: Path, command: str) -> None:
-    """At any moment: what was acknowledged is there and whole, and nobody waits for the dead one's lock."""
     fill(tmp_path, {})
     chance = random.Random(3)
     kept: list[str] = []

@@ -48,7 +48,6 @@ PATTERNS = (
 @law(100)
 @given(trees)
 def test_workspace_in_memory_lists_and_reads_what_a_folder_does(tree: dict[str, bytes]) -> None:
-    """So whatever is tested in memory holds on the disk."""
     folders = {path.rpartition("/")[0] for path in tree}
     assume(not any(path == each or each.startswith(f"{path}/") for path in tree for each in folders))
     with TemporaryDirectory() as name:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError, Document
-from contextasm.workspace.git import GitWorkspace
-from contextasm.workspace.git_commands import changed_files
-from contextasm.workspace.git_index import IndexWorkspace
+from contextasm.workspace.git.commands import changed_files
+from contextasm.workspace.git.index import IndexWorkspace
+from contextasm.workspace.git.revision import GitWorkspace
 from tests.checks.test_checks import KNOWN, TOKEN
 from tests.command import clean, fill, inside, refused
 from tests.records.test_diff import GIT
@@ -49,19 +49,16 @@ def remove_object(root: Path, name: str) -> Path:
 
 
 def test_missing_object_is_an_error_and_no_blank_file(root: Path) -> None:
-    """The file was compared as if it had been empty, with exit code 0."""
     remove_object(root, f"HEAD:ws/{KNOWLEDGE}")
     refused(inside("diff", "-w", root, "HEAD"), f"HEAD: {KNOWLEDGE}: git can't read this file", "git fsck")
 
 
 def test_damaged_object_is_an_error_and_no_blank_file(root: Path) -> None:
-    """Git ends in the middle of its answers."""
     remove_object(root, f"HEAD:ws/{KNOWLEDGE}").write_bytes(b"x")
     refused(inside("diff", "-w", root, "HEAD"), f"HEAD: {KNOWLEDGE}: git can't read this file")
 
 
 def test_partial_clone_is_an_error_and_nothing_is_fetched(root: Path, tmp_path: Path) -> None:
-    """Its files come from the network, where a build never goes."""
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{root.parent}", str(clone))
     fill(clone / "ws", {"ctxasm.yaml": "date: 2025-03-14\n"})
@@ -69,7 +66,6 @@ def test_partial_clone_is_an_error_and_nothing_is_fetched(root: Path, tmp_path: 
 
 
 def test_damaged_repository_is_no_repository_without_changes(root: Path) -> None:
-    """A rule about changed files was told that there are none."""
     (root / KNOWLEDGE).write_text("Other.\n")
     remove_object(root, "HEAD^{tree}")
     with pytest.raises(ContextasmError, match="git diff"):
@@ -78,26 +74,22 @@ def test_damaged_repository_is_no_repository_without_changes(root: Path) -> None
 
 @pytest.mark.parametrize("name", ["@", "HEAD", "@{0}", ":/first", "@~0", "main"])
 def test_every_name_of_a_revision_is_understood(root: Path, name: str) -> None:
-    """`@` was a budget, and `:/text` searched for more than the text."""
     done = inside("diff", "-w", root, name)
     assert (done.code, done.out.startswith(f"{name}: ")) == (0, True), done.err
 
 
 def test_upstream_of_a_branch_is_a_revision(root: Path, tmp_path: Path) -> None:
-    """`@{u}` is no budget."""
     git(tmp_path, "clone", "-q", str(root.parent), "clone")
     assert inside("diff", "-w", tmp_path / "clone" / "ws", "@{u}").code == 0
 
 
 def test_repository_that_does_not_hold_the_workspace_is_told(root: Path) -> None:
-    """It was told that the agent is unknown, of none to choose from."""
     later = fill(root.parent / "later", {})
     refused(inside("diff", "-w", later, "HEAD"), "HEAD: holds no file of the workspace", "committed")
 
 
 @pytest.mark.parametrize("flags", [("-a", "b"), ()])
 def test_agent_renamed_since_is_found_under_its_name_of_then(root: Path, flags: tuple[str, ...]) -> None:
-    """And the note says so."""
     git(root, "mv", "agents/a", "agents/b")
     git(root, "commit", "-q", "-m", "two")
     done = inside("diff", "-w", root, *flags, "HEAD~1")
@@ -106,7 +98,6 @@ def test_agent_renamed_since_is_found_under_its_name_of_then(root: Path, flags: 
 
 
 def test_error_of_the_side_now_names_the_side(root: Path) -> None:
-    """With two sides nobody knows which one is meant."""
     fill(root, {"agents/c/IDENTITY.md": "C\n", "agents/c/INSTRUCTIONS.md": "C\n"}, base={})
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "two")
@@ -115,7 +106,6 @@ def test_error_of_the_side_now_names_the_side(root: Path) -> None:
 
 
 def test_changed_files_are_right_in_a_hook_of_a_linked_worktree(root: Path, tmp_path: Path) -> None:
-    """Git sets GIT_DIR there: every file was changed."""
     worktree = tmp_path / "linked"
     git(root, "worktree", "add", "-q", str(worktree))
     (worktree / "ws" / "code.py").write_text("new\n")
@@ -125,7 +115,6 @@ def test_changed_files_are_right_in_a_hook_of_a_linked_worktree(root: Path, tmp_
 
 
 def test_objects_of_another_repository_are_not_looked_up(root: Path, tmp_path: Path) -> None:
-    """A hook that receives a push sets GIT_OBJECT_DIRECTORY."""
     hook = {**ENVIRONMENT, "GIT_OBJECT_DIRECTORY": str(tmp_path / "none"), "GIT_DIR": str(tmp_path / "none")}
     workspace = GitWorkspace(str(root), "HEAD", hook)
     assert isinstance(workspace.read(KNOWLEDGE), Document)
@@ -133,7 +122,6 @@ def test_objects_of_another_repository_are_not_looked_up(root: Path, tmp_path: P
 
 
 def test_index_holds_what_the_next_commit_holds(root: Path) -> None:
-    """Neither the last commit nor the files on the disk."""
     (root / KNOWLEDGE).write_text("Staged.\n")
     git(root, "add", "-A")
     (root / KNOWLEDGE).write_text("Edited since.\n")
@@ -148,7 +136,6 @@ def test_index_holds_what_the_next_commit_holds(root: Path) -> None:
 
 @pytest.mark.parametrize("name", [None, "ws/../.git/other", ".git/other"])
 def test_index_of_a_hook_counts_in_its_own_repository(root: Path, name: str | None) -> None:
-    """`git commit -a` and `git commit FILE` commit from an index of their own."""
     other = root.parent / ".git" / "other"
     (root / KNOWLEDGE).write_text("Committed.\n")
     git(root, "add", "-A", GIT_INDEX_FILE=str(other))
@@ -161,7 +148,6 @@ def test_index_of_a_hook_counts_in_its_own_repository(root: Path, name: str | No
 
 
 def test_index_of_another_repository_does_not_count(root: Path, tmp_path: Path) -> None:
-    """A hook of a repository that has this one in it."""
     git(tmp_path, "init", "-q", "outer")
     hook = {**ENVIRONMENT, "GIT_INDEX_FILE": str(tmp_path / "outer" / ".git" / "index")}
     assert IndexWorkspace(str(root), hook, tmp_path).list("agents/a/*.md")
@@ -174,7 +160,6 @@ def staged(root: Path, *words: str | Path, env: Mapping[str, str] = ENVIRONMENT)
 
 
 def test_staged_secret_is_found_where_the_file_is_clean_again(root: Path) -> None:
-    """It was committed: the file was checked, and not what goes into the commit."""
     fill(root, {KNOWN: f"Key: {TOKEN}\n"}, base={})
     git(root, "add", "-A")
     fill(root, {KNOWN: "The key is in the vault.\n"}, base={})
@@ -185,14 +170,12 @@ def test_staged_secret_is_found_where_the_file_is_clean_again(root: Path) -> Non
 
 
 def test_secret_that_is_not_staged_does_not_refuse_the_commit(root: Path) -> None:
-    """The other way round."""
     fill(root, {KNOWN: f"Key: {TOKEN}\n"}, base={})
     assert inside("check", "-w", root).code == 1
     assert staged(root)[0] == 0
 
 
 def test_settings_and_outputs_are_those_of_the_index(root: Path) -> None:
-    """A stale output is one in the commit."""
     fill(root, {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: CONTEXT.md\n"}, base={})
     assert inside("build", "-q", "-w", root, "-o", root / "CONTEXT.md").code == 0
     git(root, "add", "ctxasm.yaml")
@@ -205,7 +188,6 @@ def test_settings_and_outputs_are_those_of_the_index(root: Path) -> None:
 
 
 def test_merge_conflict_in_the_index_is_one_line(root: Path) -> None:
-    """Nothing could be committed either."""
     git(root, "checkout", "-q", "-b", "other")
     (root / KNOWLEDGE).write_text("One.\n")
     git(root, "commit", "-q", "-a", "-m", "one")
@@ -217,13 +199,11 @@ def test_merge_conflict_in_the_index_is_one_line(root: Path) -> None:
 
 
 def test_staged_without_a_repository_is_one_line(tmp_path: Path) -> None:
-    """Which option, and what to do."""
     fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
     refused(inside("check", "-w", tmp_path, "--staged"), "--staged: ", "is in no git repository", "leave --staged out")
 
 
 def test_linked_folder_that_leads_out_is_told_below_two_stars(root: Path, tmp_path: Path) -> None:
-    """It was passed over without a word."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("hunter2\n")

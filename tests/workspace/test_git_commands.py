@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from contextasm.workspace.git_commands import changed_files, changed_paths, current_branch
+from contextasm.workspace.git.commands import changed_files, changed_paths, current_branch
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
@@ -38,7 +38,6 @@ def repository(root: Path) -> Path:
 
 
 def test_changed_files_are_those_that_are_worked_on(tmp_path: Path) -> None:
-    """Deleted files and those that make the workspace are changed paths only."""
     root = repository(tmp_path / "repository")
     assert changed_files(str(root), environment()) == ("one.py", "ünïcode.py")
     assert changed_paths(str(root), environment()) == ("PROJECT.md", "one.py", "two.py", "ünïcode.py")
@@ -46,7 +45,6 @@ def test_changed_files_are_those_that_are_worked_on(tmp_path: Path) -> None:
 
 
 def test_variables_of_a_hook_do_not_lead_to_another_repository(tmp_path: Path) -> None:
-    """A hook of another repository runs the build: the workspace is in its own."""
     root = repository(tmp_path / "repository")
     other = tmp_path / "other"
     other.mkdir()
@@ -57,7 +55,6 @@ def test_variables_of_a_hook_do_not_lead_to_another_repository(tmp_path: Path) -
 
 
 def test_fsmonitor_program_of_a_repository_is_not_started(tmp_path: Path) -> None:
-    """A repository that somebody else made can name any program."""
     root = repository(tmp_path / "repository")
     program = tmp_path / "monitor"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n", encoding="utf-8")
@@ -68,7 +65,6 @@ def test_fsmonitor_program_of_a_repository_is_not_started(tmp_path: Path) -> Non
 
 
 def test_without_repository_or_git_nothing_has_changed(tmp_path: Path) -> None:
-    """Layers and rules that ask get nothing, and the build goes on."""
     assert changed_files(str(tmp_path), environment()) == ()
     assert current_branch(str(tmp_path), environment()) == ""
     assert changed_files(str(tmp_path), {**environment(), "PATH": str(tmp_path)}) == ()

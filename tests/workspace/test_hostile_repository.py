@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.workspace.git_commands import changed_paths
+from contextasm.workspace.git.commands import changed_paths
 from tests.command import clean, ends, fill, inside, start
 from tests.records.test_diff import GIT
 
@@ -126,7 +126,6 @@ COMMANDS = (
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_program_that_a_copied_repository_names_is_run(copied: Path, words: Sequence[str]) -> None:
-    """And git's own files keep their bytes."""
     index = (copied / ".git/index").read_bytes()
     result = inside(*words, cwd=copied, env=GIT)
     assert result.code in {0, 1}, result.err
@@ -135,7 +134,6 @@ def test_no_program_that_a_copied_repository_names_is_run(copied: Path, words: S
 
 
 def test_changes_and_branch_of_a_copied_repository_are_right(copied: Path) -> None:
-    """Without the programs, and although every time of the folder is another one."""
     assert changed_paths(str(copied), ENVIRONMENT) == ("code.py",)
     out = inside("build", "-a", "a", cwd=copied, env=GIT).out
     assert "I am a." in out
@@ -144,7 +142,6 @@ def test_changes_and_branch_of_a_copied_repository_are_right(copied: Path) -> No
 
 
 def test_watch_runs_no_program_of_a_copied_repository(copied: Path) -> None:
-    """It builds, and ends when it is told to."""
     process = start("watch", "-w", copied, "-a", "a", "-o", copied.parent / "out.md", stderr=subprocess.DEVNULL)
     for _ in range(300):
         if (copied.parent / "out.md").exists():
@@ -158,7 +155,6 @@ def test_watch_runs_no_program_of_a_copied_repository(copied: Path) -> None:
 
 
 def test_settings_are_hostile_enough_to_be_worth_a_test(copied: Path) -> None:
-    """Plain git runs filters, hooks and the watch program, in the submodule as well."""
     subprocess.run(["git", "-C", str(copied), "diff", "HEAD"], env=ENVIRONMENT, capture_output=True, check=False)
     for folder in (copied, copied / "module"):
         git(folder, "config", "--unset", "filter.evil.process")  # git has ended at its wrong answer
@@ -168,7 +164,6 @@ def test_settings_are_hostile_enough_to_be_worth_a_test(copied: Path) -> None:
 
 
 def test_lack_of_a_partial_clone_is_fetched_by_no_program(copied: Path) -> None:
-    """The repository names the program of its remote, and allows the protocol."""
     for key, value in (
         ("remote.origin.url", str(copied.parent / "made")),
         ("remote.origin.promisor", "true"),
@@ -194,7 +189,6 @@ def test_lack_of_a_partial_clone_is_fetched_by_no_program(copied: Path) -> None:
 
 
 def test_filter_that_cannot_be_turned_off_is_an_error(copied: Path) -> None:
-    """No option of git takes a key with `=` in it."""
     with (copied / ".git/config").open("a", encoding="utf-8") as config:
         config.write(f'[filter "a=b"]\n\tclean = {program(copied.parent, "equals")}\n')
     result = inside("build", "-a", "a", cwd=copied, env=GIT)

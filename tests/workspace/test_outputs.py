@@ -54,7 +54,6 @@ def build(folder: Path, *words: str | Path) -> Result:
 def test_bug_1_no_input_is_replaced_whether_it_was_opened_or_not(
     tmp_path: Path, files: dict[str, str | bytes], words: tuple[str, ...], path: str
 ) -> None:
-    """`-o` and `--manifest` replaced each of these with exit code 0."""
     fill(tmp_path, files)
     before = (tmp_path / path).read_bytes()
     refused(build(tmp_path, *words), path)
@@ -62,7 +61,6 @@ def test_bug_1_no_input_is_replaced_whether_it_was_opened_or_not(
 
 
 def test_bug_1_indexed_pool_is_not_replaced_by_the_second_build(tmp_path: Path) -> None:
-    """The first build refused; the second one, which only asked the index, replaced the memories."""
     path = "agents/a/memories/many.md"
     text = "".join(f"- [fact] Fact number {n}\n" for n in range(1200))
     fill(tmp_path, {path: text})
@@ -73,7 +71,6 @@ def test_bug_1_indexed_pool_is_not_replaced_by_the_second_build(tmp_path: Path) 
 
 @pytest.mark.parametrize("path", ["agents/a/KNOWLEDGE.md", "agents/a/memories/new.md", "rules/new.yaml"])
 def test_bug_1_file_that_a_build_would_read_is_not_made(tmp_path: Path, path: str) -> None:
-    """It was written once and refused ever after."""
     fill(tmp_path, {"agents/a/memories/x.md": "", "rules/a.yaml": "[]\n"})
     refused(build(tmp_path, "-o", path), path)
     assert not (tmp_path / path).exists()
@@ -81,7 +78,6 @@ def test_bug_1_file_that_a_build_would_read_is_not_made(tmp_path: Path, path: st
 
 @pytest.mark.parametrize("option", ["-o", "--manifest"])
 def test_bug_1_links_and_spellings_of_an_input_are_refused(tmp_path: Path, option: str) -> None:
-    """A link, a hard link, `./` and a link to a folder all mean the same file."""
     root = fill(tmp_path / "ws", {})
     (tmp_path / "link.md").symlink_to(root / "agents/a/IDENTITY.md")
     os.link(root / "agents/a/IDENTITY.md", tmp_path / "hard.md")
@@ -93,7 +89,6 @@ def test_bug_1_links_and_spellings_of_an_input_are_refused(tmp_path: Path, optio
 
 
 def test_bug_1_link_inside_the_workspace_protects_its_target(tmp_path: Path) -> None:
-    """A layer reads the target through the link."""
     fill(tmp_path, {"shared/k.md": "K\n"})
     (tmp_path / "agents/a/KNOWLEDGE.md").symlink_to("../../shared/k.md")
     refused(build(tmp_path, "-o", "shared/k.md"), "shared/k.md", "L7")
@@ -102,7 +97,6 @@ def test_bug_1_link_inside_the_workspace_protects_its_target(tmp_path: Path) -> 
 def test_bug_1_case_does_not_hide_an_input_where_the_disk_ignores_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a Mac; the disk here is told to be one."""
     monkeypatch.setattr("contextasm.workspace.outputs._ignores_case", lambda _folder: True)
     refused(build(fill(tmp_path, {}), "-o", "agents/a/knowledge.md"), "agents/a/knowledge.md")
 
@@ -117,7 +111,6 @@ def test_bug_1_case_does_not_hide_an_input_where_the_disk_ignores_it(
     ],
 )
 def test_bug_1_two_outputs_that_are_one_file_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """The context was lost: the manifest replaced it."""
     fill(tmp_path, {"A.md": "mine\n"})
     (tmp_path / "LINK.md").symlink_to("OUT.md")
     refused(build(tmp_path, *words), "name two files")
@@ -126,7 +119,6 @@ def test_bug_1_two_outputs_that_are_one_file_are_refused(tmp_path: Path, words: 
 
 
 def test_outputs_of_other_builds_are_no_manifest(tmp_path: Path) -> None:
-    """The file is written with `-o`, as `check` says, and with nothing else; what its own build reads is safe."""
     fill(tmp_path, {**OPENCLAW, "ctxasm.yaml": "outputs:\n  - {file: OUT.md}\n  - {file: C.md, profile: openclaw}\n"})
     assert build(tmp_path, "-o", "OUT.md").code == 0
     refused(build(tmp_path, "--manifest", "OUT.md"), "output of a build")
@@ -135,7 +127,6 @@ def test_outputs_of_other_builds_are_no_manifest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("-o", ".git/HEAD"), ("--into", ".git/new.md"), ("--manifest", "../.git/config")])
 def test_what_git_stores_is_no_output(tmp_path: Path, words: tuple[str, str]) -> None:
-    """The repository was lost: no command of git worked any longer."""
     own = fill(tmp_path / "w", {".git/HEAD": "ref: refs/heads/main\n"})
     fill(tmp_path, {".git/config": "[core]\n"}, base={})
     refused(build(own, *words), "git stores data of its own here")
@@ -144,7 +135,6 @@ def test_what_git_stores_is_no_output(tmp_path: Path, words: tuple[str, str]) ->
 
 
 def test_row_122_one_missing_folder_writes_nothing(tmp_path: Path) -> None:
-    """Earlier targets were written, later ones not; so was the output before a manifest in a missing folder."""
     fill(tmp_path, {})
     for words in (("--into", "A.md", "--into", "no/B.md"), ("-o", "A.md", "--manifest", "no/m.json", "--record")):
         refused(build(tmp_path, *words), "no/", "make its folder first")
@@ -153,7 +143,6 @@ def test_row_122_one_missing_folder_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_edited_block_leaves_no_record(tmp_path: Path) -> None:
-    """The refusal comes before the record, which used to be written first."""
     fill(tmp_path, {})
     build(tmp_path, "--into", "A.md")
     (tmp_path / "A.md").write_text((tmp_path / "A.md").read_text().replace("I am a.", "Mine."))
@@ -162,7 +151,6 @@ def test_edited_block_leaves_no_record(tmp_path: Path) -> None:
 
 
 def test_row_116_same_etag_writes_a_file_that_is_missing(tmp_path: Path) -> None:
-    """It exited with 3 and left no file at all."""
     fill(tmp_path, {})
     assert build(tmp_path, "--if-none-match", ETAG, "-o", "OUT.md").code == 0
     assert (tmp_path / "OUT.md").read_text() == SMALL_TEXT
@@ -173,12 +161,10 @@ def test_row_116_same_etag_writes_a_file_that_is_missing(tmp_path: Path) -> None
 
 
 def test_row_116_verbose_prints_the_etag(tmp_path: Path) -> None:
-    """No plain build did; `--if-none-match` needs it."""
     assert f"etag: {ETAG}\n" in inside("build", "-v", cwd=fill(tmp_path, {})).err
 
 
 def test_manifest_on_standard_output(tmp_path: Path) -> None:
-    """`-` made a file called `-`."""
     fill(tmp_path, {})
     assert json.loads(build(tmp_path, "-o", "OUT.md", "--manifest", "-").out)["etag"] == ETAG
     refused(build(tmp_path, "--manifest", "-"), "--manifest", "standard output")
@@ -190,13 +176,11 @@ def test_manifest_on_standard_output(tmp_path: Path) -> None:
     "words", [("-o", ""), ("--into", ""), ("--manifest", ""), ("-o", "OUT.md", "--manifest", ""), ("--into", "-")]
 )
 def test_empty_name_and_dash_are_no_file(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """An unset variable printed the context with exit code 0; `--into -` made a file called `-`."""
     refused(build(fill(tmp_path, {}), *words), "name a file" if words[-1] else "is empty")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agents"]
 
 
 def test_full_device_has_no_old_content(tmp_path: Path) -> None:
-    """The message spoke of old content that still stood."""
     result = build(fill(tmp_path, {}), "-o", "/dev/full")
     refused(result, "/dev/full", "free some space")
     assert "old content" not in result.err
@@ -211,7 +195,6 @@ def openclaw(folder: Path, *words: str | Path) -> Result:
 
 
 def test_block_goes_into_a_file_that_the_profile_reads(tmp_path: Path) -> None:
-    """It was refused; now the block is taken out on reading, so that the second build changes nothing."""
     fill(tmp_path, OPENCLAW, base={})
     before = openclaw(tmp_path).out
     assert openclaw(tmp_path, "--into", "AGENTS.md").code == 0
@@ -222,7 +205,6 @@ def test_block_goes_into_a_file_that_the_profile_reads(tmp_path: Path) -> None:
 
 
 def test_lines_around_a_block_keep_their_numbers(tmp_path: Path) -> None:
-    """`explain --line` says of each line what became of it; the block's own lines are never shown."""
     fill(tmp_path, OPENCLAW, base={})
     openclaw(tmp_path, "--into", "AGENTS.md")
     block = (tmp_path / "AGENTS.md").read_text().split("Below.\n\n")[1]
@@ -239,7 +221,6 @@ def test_lines_around_a_block_keep_their_numbers(tmp_path: Path) -> None:
 
 
 def test_length_of_a_block_changes_no_context(tmp_path: Path) -> None:
-    """Also where the file is cut; only the line number in the marker is that of the file."""
     text = "# Rules\n\n{}\n" + "".join(f"- rule {n} is one of many rules\n" for n in range(200))
     digest = "0123456789abcdef"
     outs = set()
@@ -252,7 +233,6 @@ def test_length_of_a_block_changes_no_context(tmp_path: Path) -> None:
 
 
 def test_block_is_refused_where_it_would_break_the_format(tmp_path: Path) -> None:
-    """Settings, rules, memories and other data are no place for one."""
     fill(tmp_path, {"rules/a.yaml": "[]\n", "agents/a/memories/m.md": "- [fact] x\n", "ctxasm.yaml": ""})
     for path in ("ctxasm.yaml", "rules/a.yaml", "agents/a/memories/m.md"):
         refused(build(tmp_path, "--into", path), path)
@@ -262,7 +242,6 @@ def test_block_is_refused_where_it_would_break_the_format(tmp_path: Path) -> Non
 
 
 def test_bug_18_number_of_many_digits_in_a_baseline_is_refused(tmp_path: Path) -> None:
-    """It ended with exit code 70, as a bug."""
     fill(tmp_path, {"b.json": f'{{"schema": "ctxasm.baseline/1", "findings": [{"9" * 5000}]}}'})
     refused(inside("check", "--baseline", "b.json", cwd=tmp_path), "b.json", "number")
     assert inside("check", "--baseline", "b.json", "--update-baseline", cwd=tmp_path).code == 0
@@ -270,7 +249,6 @@ def test_bug_18_number_of_many_digits_in_a_baseline_is_refused(tmp_path: Path) -
 
 
 def test_numbers_of_many_digits_are_no_crash_elsewhere(tmp_path: Path) -> None:
-    """A JSON file of tools, a deadline and a line number did the same."""
     digits = "9" * 5000
     profile = "extends: default\nlayers:\n  - {id: T, source: tools, heading: Tools, path: 'tools/*.json'}\n"
     fill(tmp_path, {"p.yaml": profile, "tools/t.json": digits})
@@ -282,7 +260,6 @@ def test_numbers_of_many_digits_are_no_crash_elsewhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["agents/a/IDENTITY.md", "NOTES.txt", "ctxasm.yaml", "PROJECT.md", "knowledge/k.md"])
 def test_bug_18_update_replaces_nothing_but_a_baseline(tmp_path: Path, path: str) -> None:
-    """`--update-baseline` replaced any file with exit code 0."""
     fill(tmp_path, {"NOTES.txt": "mine\n", "ctxasm.yaml": "date: 2025-03-14\n", "knowledge/k.md": "", "PROJECT.md": ""})
     before = (tmp_path / path).read_bytes()
     refused(inside("check", "--baseline", path, "--update-baseline", cwd=tmp_path), path)
@@ -291,7 +268,6 @@ def test_bug_18_update_replaces_nothing_but_a_baseline(tmp_path: Path, path: str
 
 @pytest.mark.parametrize("text", ["", BASELINE, f"<<<<<<< ours\n{BASELINE}"], ids=["empty", "sound", "conflict"])
 def test_baseline_itself_is_replaced(tmp_path: Path, text: str) -> None:
-    """Also where it is empty, or a merge has left its marks in it."""
     fill(tmp_path, {"b.json": text})
     assert inside("check", "--baseline", "b.json", "--update-baseline", cwd=tmp_path).code == 0
     assert json.loads((tmp_path / "b.json").read_text())["schema"] == "ctxasm.baseline/1"
@@ -299,12 +275,10 @@ def test_baseline_itself_is_replaced(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "-"])
 def test_baseline_has_to_be_a_file(tmp_path: Path, name: str) -> None:
-    """An empty name was taken for none."""
     refused(inside("check", "--baseline", name, cwd=fill(tmp_path, {})), "--baseline")
 
 
 def test_outputs_that_are_inputs_or_one_file_are_findings(tmp_path: Path) -> None:
-    """`check` told to overwrite a source."""
     outputs = "  - file: agents/a/IDENTITY.md\n  - file: OUT.md\n  - file: LINK.md\n"
     fill(tmp_path, {"ctxasm.yaml": f"date: 2025-03-14\noutputs:\n{outputs}", "OUT.md": SMALL_TEXT})
     (tmp_path / "LINK.md").symlink_to("OUT.md")
@@ -317,7 +291,6 @@ def test_outputs_that_are_inputs_or_one_file_are_findings(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["CONTEXT.md", "out/CONTEXT.md"])
 @pytest.mark.parametrize("exists", [True, False])
 def test_link_in_the_workspace_does_not_lead_an_output_out_of_it(tmp_path: Path, name: str, *, exists: bool) -> None:
-    """A clone can hold such a link; who means the other file names it."""
     root = fill(tmp_path / "w", {})
     other = tmp_path / "other"
     other.mkdir()
@@ -333,7 +306,6 @@ def test_link_in_the_workspace_does_not_lead_an_output_out_of_it(tmp_path: Path,
 
 
 def test_outputs_of_the_settings_are_written_by_no_command(tmp_path: Path) -> None:
-    """A person names the files of a build; the list is what `check` compares."""
     root = fill(tmp_path, {"ctxasm.yaml": "outputs:\n  - {file: CONTEXT.md, agent: a}\n"})
     for words in (("build",), ("check",), ("explain",), ("config",)):
         inside(*words, cwd=root)

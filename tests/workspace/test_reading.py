@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from contextasm.config.yaml_loader import MAX_CONFIG
+from contextasm.config.input.yaml_loader import MAX_CONFIG
 from contextasm.model import MAX_FILE
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
@@ -36,7 +36,6 @@ def test_file_is_read_whole_up_to_the_limit(tmp_path: Path, size: int) -> None:
 
 
 def test_file_without_a_size_is_read() -> None:
-    """Files of the system say that they hold nothing."""
     if not os.path.exists("/proc/self/status"):
         pytest.skip("this system has no /proc")
     data = file_bytes("/proc/self/status")

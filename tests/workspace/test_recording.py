@@ -19,7 +19,6 @@ sys.stderr.write("".join(f"{{n}} {{path}}\\n" for path, n in opened.items() if p
 
 
 def test_build_opens_each_file_of_the_workspace_once(tmp_path: Path) -> None:
-    """Resolving the agent, and each layer that reads a file, share one answer."""
     words = ("build", "-q", "-w", str(SAMPLE), "-a", "luna", "-t", "q1", "--topic", "lantern", "-o", tmp_path / "out")
     done = subprocess.run([sys.executable, "-c", OPENED, *words], capture_output=True, text=True, check=True)
     counts = {path: int(count) for count, _, path in (line.partition(" ") for line in done.stderr.splitlines())}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
 from contextasm.retrieval.memory_index.file_facts import folder_facts
-from contextasm.text.memory_ids import id_root
+from contextasm.text.memories.fields import id_root
 from contextasm.workspace.editing import known_ids, memories
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
@@ -79,7 +79,6 @@ STEP = st.tuples(
 def test_law_stored_texts_change_no_outcome(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
 ) -> None:
-    """Outcomes and files are the same with and without, whatever is edited in between."""
     one, other = (tmp_path_factory.mktemp("w") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memories, "MANY", 0)
@@ -112,7 +111,6 @@ NAMES = ("x1", "x2", "x1~2", "x2~3", "x3")
 def test_law_stored_ids_change_nothing_that_is_found(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
 ) -> None:
-    """Memories, their places and messages are the same with and without, whatever is edited in between."""
     root = tmp_path_factory.mktemp("w")
     (root / FOLDER).mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -131,7 +129,6 @@ def test_law_stored_ids_change_nothing_that_is_found(
 
 
 def test_many_names_are_looked_up_in_one_pass_over_the_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each id is taken apart once, however many are looked up."""
     taken: list[str] = []
 
     def counted(name: str) -> str:
@@ -177,7 +174,6 @@ def opened_by(monkeypatch: pytest.MonkeyPatch, call: Callable[[], object]) -> li
 
 
 def test_files_that_did_not_change_are_not_opened(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A changed one is, that of the month, and that of a memory that says the same."""
     assert len(opened_by(monkeypatch, lambda: remember(large, "the first lantern is lit"))) == 16
     assert opened_by(monkeypatch, lambda: remember(large, "a second bell rings")) == ["2025-03.md"]
     (large / FOLDER / "03.md").write_text("- the quay is painted green\n")
@@ -189,7 +185,6 @@ def test_files_that_did_not_change_are_not_opened(large: Path, monkeypatch: pyte
 
 
 def test_a_memory_is_found_in_the_one_file_that_has_it(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once the ids are stored. A file that changed is opened, too, and one that changes while it is looked up."""
     page = large / FOLDER / "07.md"
     page.write_text(page.read_text() + "- the quay is green {id=quay}\n")
     assert len(opened_by(monkeypatch, lambda: found(large, "quay"))) == 15
@@ -212,7 +207,6 @@ def test_a_memory_is_found_in_the_one_file_that_has_it(large: Path, monkeypatch:
 
 @pytest.mark.parametrize("with_texts", [True, False])
 def test_of_a_large_folder_its_texts_alone_are_held(tmp_path: Path, *, with_texts: bool) -> None:
-    """Not the files as well, and no second form of all texts."""
     (tmp_path / FOLDER).mkdir(parents=True)
     for number in range(12):
         lines = "".join(f"- {'harbor lantern ' * 20}{line}\n" for line in range(2000))
@@ -229,7 +223,6 @@ def test_of_a_large_folder_its_texts_alone_are_held(tmp_path: Path, *, with_text
 
 
 def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:
-    """The copy has other inodes: texts that came with it hide no memory."""
     remember(large, "the first lantern is lit")
     copy = Path(shutil.copytree(large, tmp_path / "copy", ignore=shutil.ignore_patterns("copy")))
     page = copy / FOLDER / "03.md"
@@ -242,7 +235,6 @@ def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:
 
 
 def test_texts_with_another_schema_are_not_read(large: Path) -> None:
-    """A view that never ends would be evaluated by whoever reads it."""
     remember(large, "the first lantern is lit")
     (path,) = stored(large)
     with sqlite3.connect(path) as texts_file:
@@ -259,7 +251,6 @@ def test_texts_with_another_schema_are_not_read(large: Path) -> None:
 def test_damaged_texts_are_stored_again(
     large: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[bytes], bytes]
 ) -> None:
-    """Without a word, and with the same outcome."""
     remember(large, "the first lantern is lit")
     (path,) = stored(large)
     path.write_bytes(spoil(path.read_bytes()))
@@ -270,7 +261,6 @@ def test_damaged_texts_are_stored_again(
 
 
 def test_nothing_is_stored_where_that_is_not_wanted(large: Path) -> None:
-    """`CTXASM_NO_CACHE`, and a folder that can't be made."""
     line = ("remember", "-q", "-w", str(large), "-a", "a", "--date", str(DAY))
     (large / "agents/a/IDENTITY.md").write_text("I am a.\n")
     assert inside(*line, "the first lantern is lit", env={"CTXASM_NO_CACHE": "1"}).code == 0

@@ -236,7 +236,6 @@ def test_p10_build_needs_no_write_access_no_home_and_no_cache(used: Path) -> Non
 
 
 def test_state_folder_is_made_once_and_left_alone_by_git(tmp_path: Path) -> None:
-    """A `.gitignore` that is there stays; a file in place of the folder is told."""
     assert state_folder(tmp_path, "records") == tmp_path.resolve() / ".ctxasm/records"
     (tmp_path / ".ctxasm/.gitignore").write_text("mine\n")
     assert state_folder(tmp_path, "records").is_dir()
@@ -248,7 +247,6 @@ def test_state_folder_is_made_once_and_left_alone_by_git(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "open to all", "missing"])
 def test_a_private_file_is_its_owners_alone_whatever_was_in_its_place(tmp_path: Path, kind: str) -> None:
-    """Nothing is written through it; equal content is no change, and the rights are taken all the same."""
     victim, path = tmp_path / "victim", private_folder(tmp_path, "store", "teams") / "state.json"
     victim.write_bytes(b"mine")
     if kind == "link":
@@ -265,7 +263,6 @@ def test_a_private_file_is_its_owners_alone_whatever_was_in_its_place(tmp_path: 
 
 
 def test_folders_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
-    """Each on the way, but for the state itself, where a `.gitignore` and records lie, too."""
     names = ("store", "teams", "q1")
     folder = private_folder(tmp_path, *names)
     for path in (folder, folder.parent, folder.parent.parent):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Data, Document
-from contextasm.text.decode import decode_document, parse_data
-from contextasm.text.task_stack import TaskStack, block, park, parse_task_stack, pop, push, resume
+from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.data.task_stack import TaskStack, block, park, parse_task_stack, pop, push, resume
 from contextasm.workspace.editing.tasks import change_task_stack
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside, refused, start
@@ -39,7 +39,6 @@ def after(folder: Path, text: str, *words: str) -> str:
 
 
 def test_tasks_that_many_push_at_once_are_all_there(tmp_path: Path) -> None:
-    """Most of them were lost: `task` took no lock."""
     folder = fill(tmp_path, {})
     running = [start("task", "push", f"goal {number}", "-q", "-w", folder) for number in range(12)]
     assert [process.wait(60) for process in running] == [0] * 12
@@ -49,7 +48,6 @@ def test_tasks_that_many_push_at_once_are_all_there(tmp_path: Path) -> None:
 
 
 def test_a_push_waits_for_the_lock(tmp_path: Path) -> None:
-    """That `remember` and `log` take, too."""
     from contextasm.workspace.editing.files import locked
 
     folder = fill(tmp_path, {})
@@ -110,7 +108,6 @@ def test_a_push_waits_for_the_lock(tmp_path: Path) -> None:
     ids=["flow", "comments", "block-scalar", "unblock", "list", "comment", "empty", "null", "json"],
 )
 def test_a_change_of_tasks_leaves_every_other_byte(tmp_path: Path, old: str, words: tuple[str, ...], new: str) -> None:
-    """Comments, the owner of a task and keys of the user's were gone after one push."""
     assert after(tmp_path, old, *words) == new
 
 
@@ -118,7 +115,6 @@ def test_a_change_of_tasks_leaves_every_other_byte(tmp_path: Path, old: str, wor
     "text", ["owner: hana\n", "{owner: hana}\n", "tasks: {a: 1}\n", "plain text\n", "tasks: []\n...\n---\na: 1\n"]
 )
 def test_a_file_that_would_lose_content_is_refused(tmp_path: Path, text: str) -> None:
-    """And it is left as it was."""
     fill(tmp_path, {FILE: text})
     refused(inside("task", "push", "x", "-w", tmp_path), FILE)
     assert (tmp_path / FILE).read_text() == text
@@ -136,7 +132,6 @@ CHANGES = {"push": push, "pop": pop, "block": block, "park": park}
 def test_law_changes_of_the_file_are_the_changes_of_the_stack(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]], end: str, flow: bool
 ) -> None:
-    """Whatever is done, in whichever order: no comment, no unknown key and no task is lost."""
     folder = tmp_path_factory.mktemp("w")
     one = ["- {id: t1, goal: x, owner: hana} # one"] if flow else ["- id: t1 # one", "  goal: x", "  owner: hana # two"]
     lines = ["# top", "notes: {a: 1} # side", "tasks:", *one, "  # below", "", "# end", ""]
@@ -164,7 +159,6 @@ def test_law_changes_of_the_file_are_the_changes_of_the_stack(
 
 
 def test_work_goes_on_beside_a_task_that_is_blocked(tmp_path: Path) -> None:
-    """Only a task below it could be pushed, or it had to be called complete."""
     fill(tmp_path, {})
     for words in (("push", "Ship"), ("push", "Get access"), ("park", "waits for Bo"), ("push", "Write notes")):
         assert inside("task", *words, "-q", "-w", tmp_path).code == 0
@@ -179,7 +173,6 @@ def test_work_goes_on_beside_a_task_that_is_blocked(tmp_path: Path) -> None:
 
 
 def test_a_root_is_parked_too(tmp_path: Path) -> None:
-    """The next goal is a root of its own, and the parked task is shown with the id to resume it by."""
     fill(tmp_path, {})
     for words in (("push", "One"), ("park",), ("push", "Two")):
         assert inside("task", *words, "-q", "-w", tmp_path).code == 0
@@ -190,7 +183,6 @@ def test_a_root_is_parked_too(tmp_path: Path) -> None:
 
 
 def test_a_blocked_sibling_that_is_written_by_hand_is_shown(tmp_path: Path) -> None:
-    """It showed in neither `task show` nor a build."""
     rows = "- {id: a, goal: A}\n- {id: b, goal: B, parent: a}\n- {id: c, goal: C, parent: a, status: blocked}\n"
     fill(tmp_path, {FILE: f"current: b\ntasks:\n{rows}"})
     assert "  ! C (blocked: no reason given) [c]\n" in inside("task", "-w", tmp_path).out

@@ -48,7 +48,6 @@ def spellings(root: Path, path: str, folder: str) -> Sequence[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_spelling_of_a_path_means_the_file(root: Path, folder: str) -> None:
-    """`./`, `//`, `..`, absolute, through a link, from a subfolder and from outside."""
     with chdir(root / folder):
         for typed in spellings(root, KNOWLEDGE, folder):
             assert Folder(root).relative(typed) == KNOWLEDGE, typed
@@ -56,7 +55,6 @@ def test_every_spelling_of_a_path_means_the_file(root: Path, folder: str) -> Non
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_line_of_a_file_is_found_by_every_spelling(root: Path, folder: str) -> None:
-    """It was told that no layer reads the file."""
     for typed in spellings(root, KNOWLEDGE, folder):
         done = inside("explain", "-w", root, "--line", f"{typed}:1", cwd=root / folder)
         assert done.out == "in L7 included: it fits\n", typed
@@ -66,7 +64,6 @@ def test_line_of_a_file_is_found_by_every_spelling(root: Path, folder: str) -> N
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_exclusion_leaves_out_what_every_spelling_means(root: Path, folder: str) -> None:
-    """Files, patterns and folders; what was to be left out stayed in, without a word."""
     relative = os.path.relpath(root / "agents/a", root / folder)
     typed_patterns = (
         f"./{relative}/KNOW*",
@@ -80,7 +77,6 @@ def test_exclusion_leaves_out_what_every_spelling_means(root: Path, folder: str)
 
 
 def test_id_is_no_path_wherever_it_is_typed(root: Path) -> None:
-    """In a subfolder, too."""
     fill(root, {"agents/a/memories/m.md": "- one {id=m1}\n- two {id=m2}\n"}, base={})
     done = inside("build", "-q", "--exclude", "m1", cwd=root / "agents/a/memories")
     assert "two" in done.out
@@ -88,14 +84,12 @@ def test_id_is_no_path_wherever_it_is_typed(root: Path) -> None:
 
 
 def test_open_file_is_found_by_every_spelling(root: Path) -> None:
-    """Its path decides on memories that name it."""
     for typed in spellings(root, KNOWLEDGE, "agents"):
         words = ("build", "-q", "-w", root, "-f", "json", "--open", typed)
         assert f'"open": [\n      "{KNOWLEDGE}"\n    ]' in inside(*words, cwd=root / "agents").out
 
 
 def test_check_shows_the_findings_of_every_spelling(root: Path) -> None:
-    """Files and folders."""
     fill(root, {KNOWLEDGE: "[x](GONE.md)\n"}, base={})
     for typed in (*spellings(root, KNOWLEDGE, "agents/a"), str(root / "agents"), "..", "."):
         done = inside("check", "-w", root, typed, cwd=root / "agents/a")
@@ -103,7 +97,6 @@ def test_check_shows_the_findings_of_every_spelling(root: Path) -> None:
 
 
 def test_memory_goes_into_the_file_of_every_spelling(root: Path) -> None:
-    """A file that is not there yet, by the folder that is."""
     fill(root, {"agents/a/memories/old.md": "- [fact] first\n"}, base={})
     path = "agents/a/memories/new.md"
     for number, typed in enumerate(spellings(root, path, "agents/a")):
@@ -112,7 +105,6 @@ def test_memory_goes_into_the_file_of_every_spelling(root: Path) -> None:
 
 
 def test_line_of_a_record_is_found_by_every_spelling(root: Path) -> None:
-    """As that of a build."""
     assert inside("build", "-q", "-w", root, "--record").code == 0
     [record] = (root / ".ctxasm" / "records").iterdir()
     for typed in spellings(root, KNOWLEDGE, "agents"):
@@ -121,13 +113,11 @@ def test_line_of_a_record_is_found_by_every_spelling(root: Path) -> None:
 
 
 def test_line_is_found_through_a_linked_folder(root: Path) -> None:
-    """Inside the workspace: the layer reads the file under another name."""
     (root / "alias").symlink_to("agents/a")
     assert inside("explain", "--line", "alias/KNOWLEDGE.md:1", cwd=root).out == "in L7 included: it fits\n"
 
 
 def test_path_outside_stays_as_typed(root: Path) -> None:
-    """So that the message names it."""
     refused(inside("explain", "--line", "../link/../x.md:1", cwd=root), "../link/../x.md: is outside the workspace")
     assert Folder(root).relative("/etc/passwd") == "/etc/passwd"
 
@@ -138,7 +128,6 @@ steps = st.lists(st.sampled_from((".", "..", "agents", "a", "daily", "KNOWLEDGE.
 @law(100)
 @given(steps, st.sampled_from(FOLDERS[:-1]))
 def test_law_typed_path_is_that_of_the_file_the_system_opens(parts: list[str], folder: str) -> None:
-    """An existing path of the current folder becomes the one path of the workspace that means the same file."""
     with TemporaryDirectory() as name:
         root = Path(os.path.realpath(name)) / "in"
         fill(root, {**DAY, KNOWLEDGE: "Known.\n", "agents/a/daily/2025-03-14.md": "Did.\n"})

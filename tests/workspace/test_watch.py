@@ -114,7 +114,6 @@ def watching(
 
 
 def test_builds_first_and_again_on_change(tmp_path: Path) -> None:
-    """One line a build; the same bytes as `build` writes."""
     with watching(tmp_path, *DAY) as watch:
         assert watch.out.read_text() == SMALL_TEXT
         assert watch.builds == 1
@@ -126,7 +125,6 @@ def test_builds_first_and_again_on_change(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_tidy_is_taken_back_and_told(tmp_path: Path) -> None:
-    """By the first build that holds the lock, in one line."""
     log = "agents/a/daily/2025-01-10.md"
     fill(tmp_path / "ws", {log: "Text\n"})
     assert inside("tidy", "-w", tmp_path / "ws", *DAY, "--apply", "--safe").code == 0
@@ -141,7 +139,6 @@ def test_an_interrupted_tidy_is_taken_back_and_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_it_quietly(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """Nothing more is told, and nothing is left behind."""
     with watching(tmp_path) as watch:
         told = watch.log
         assert watch.end(number) == code
@@ -182,7 +179,6 @@ def _same_size_and_time(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("save", [_in_place, _by_rename, _like_vim, _truncated, _same_size_and_time])
 def test_each_way_of_saving_is_one_build(tmp_path: Path, save: Callable[[Path, str], None]) -> None:
-    """However an editor goes about it."""
     with watching(tmp_path, *DAY) as watch:
         for number in range(3):
             save(watch.workspace / "agents/a/IDENTITY.md", f"I am {number}.\n")
@@ -191,7 +187,6 @@ def test_each_way_of_saving_is_one_build(tmp_path: Path, save: Callable[[Path, s
 
 
 def test_a_burst_of_writes_is_at_most_two_builds(tmp_path: Path) -> None:
-    """Five hundred files that all count, written by one process."""
     with watching(tmp_path, *DAY) as watch:
         files = {f"agents/a/memories/{number}.md": f"- [fact] {number}\n" for number in range(500)}
         fill(watch.workspace, files, base={})
@@ -200,7 +195,6 @@ def test_a_burst_of_writes_is_at_most_two_builds(tmp_path: Path) -> None:
 
 
 def test_reading_touching_and_ignored_files_make_no_build(tmp_path: Path) -> None:
-    """Neither does what git and we ourselves keep, nor a file that no layer reads."""
     with watching(tmp_path, *DAY, files={f"agents/a/memories/{n}.md": f"- [fact] {n}\n" for n in range(50)}) as watch:
         for path in watch.workspace.rglob("*.md"):
             path.read_bytes()
@@ -213,7 +207,6 @@ def test_reading_touching_and_ignored_files_make_no_build(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("out", ["ws/CONTEXT.md", "ws/agents/a/daily/context.txt", "ws/knowledge/out.md"])
 def test_output_inside_the_workspace_does_not_loop(tmp_path: Path, out: str) -> None:
-    """Its own files never wake it."""
     (tmp_path / "ws/knowledge").mkdir(parents=True)
     (tmp_path / "ws/agents/a/daily").mkdir(parents=True)
     fill(tmp_path / "ws", {})
@@ -224,7 +217,6 @@ def test_output_inside_the_workspace_does_not_loop(tmp_path: Path, out: str) -> 
 
 
 def test_block_in_an_input_is_no_part_of_the_context(tmp_path: Path) -> None:
-    """The block goes into a file that the build reads, and an edit beside the block is one more build."""
     with watching(tmp_path, *DAY, "--into", "ws/agents/a/IDENTITY.md") as watch:
         assert watch.out.read_text() == SMALL_TEXT
         identity = watch.workspace / "agents/a/IDENTITY.md"
@@ -235,7 +227,6 @@ def test_block_in_an_input_is_no_part_of_the_context(tmp_path: Path) -> None:
 
 
 def test_profile_that_begins_to_read_the_output_is_told_of(tmp_path: Path) -> None:
-    """The output stays as it is, and the watch goes on."""
     with watching(tmp_path, *DAY, "-o", "ws/agents/a/NOTES.md") as watch:
         watch.out = watch.workspace / "agents/a/NOTES.md"
         settings = "layers:\n  - {id: L7, path: 'agents/{agent}/NOTES.md'}\n"
@@ -247,7 +238,6 @@ def test_profile_that_begins_to_read_the_output_is_told_of(tmp_path: Path) -> No
 
 
 def test_output_that_was_deleted_comes_back(tmp_path: Path) -> None:
-    """Without any other change; in the workspace and beside it."""
     with watching(tmp_path, *DAY, "--into", "ws/BLOCK.md") as watch:
         watch.out.unlink()
         watch.shows("I am a.")
@@ -256,7 +246,6 @@ def test_output_that_was_deleted_comes_back(tmp_path: Path) -> None:
 
 
 def test_working_folder_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
-    """A relative output means the same path as at the start."""
     folder = tmp_path / "ws"
     fill(folder, {})
     log = tmp_path / "log"
@@ -277,7 +266,6 @@ def test_working_folder_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_new_moved_and_removed_folders_count(tmp_path: Path) -> None:
-    """Two hundred files in twenty nested folders, made at once; a folder moved in, moved on and deleted."""
     profile = "extends: default\nlayers:\n  - {id: L7, path: 'knowledge/**/*.md', top: 0, max_tokens: 9000}\n"
     with watching(tmp_path, *DAY, "-p", "ws/all.yaml", files={"all.yaml": profile, "knowledge/a.md": "a"}) as watch:
         deep = {f"knowledge/{f}/{f}/{f}/{n}.md": f"Page <{f}.{n}>" for f in range(20) for n in range(10)}
@@ -295,7 +283,6 @@ def test_new_moved_and_removed_folders_count(tmp_path: Path) -> None:
 
 
 def test_workspace_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
-    """It is told once that it has gone, the output stays, and changes count as before."""
     with watching(tmp_path, *DAY) as watch:
         watch.workspace.rename(tmp_path / "away")
         watch.tells("does not exist")
@@ -312,7 +299,6 @@ def test_workspace_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_failed_build_is_told_and_the_output_stays(tmp_path: Path) -> None:
-    """One line each; the next good state is built."""
     with watching(tmp_path, *DAY, files={"ctxasm.yaml": "budget: 8k\n"}) as watch:
         fill(watch.workspace, {"ctxasm.yaml": "budget: [\n"}, base={})
         watch.tells("ctxasm: error: ctxasm.yaml:")
@@ -326,7 +312,6 @@ def test_failed_build_is_told_and_the_output_stays(tmp_path: Path) -> None:
 
 
 def test_locked_watch_waits_for_the_approval_of_a_change(tmp_path: Path) -> None:
-    """The output stays as it was approved, and `ctxasm lock` is a change that lets the next build through."""
     workspace = fill(tmp_path / "ws", {})
     assert inside("lock", "-w", workspace).code == 0
     with watching(tmp_path, *DAY, "--locked") as watch:
@@ -338,7 +323,6 @@ def test_locked_watch_waits_for_the_approval_of_a_change(tmp_path: Path) -> None
 
 
 def test_config_profile_and_what_it_extends_count(tmp_path: Path) -> None:
-    """The profile's files may lie outside of the workspace."""
     (tmp_path / "base.yaml").write_text("extends: default\nbudget: 7000\n")
     (tmp_path / "own").mkdir()
     (tmp_path / "own/mine.yaml").write_text("extends: ../base.yaml\n")
@@ -355,7 +339,6 @@ def test_config_profile_and_what_it_extends_count(tmp_path: Path) -> None:
 
 
 def test_reader_never_sees_a_part_of_the_output(tmp_path: Path) -> None:
-    """Whenever it is read, it is one whole document."""
     with watching(tmp_path, *DAY) as watch:
         for number in range(10):
             fill(watch.workspace, {"agents/a/IDENTITY.md": f"<{number}>" + "\nline" * 5_000 + f"\n<{number}>"}, base={})
@@ -378,7 +361,6 @@ main()
 
 
 def test_date_that_rolls_over_is_one_build(tmp_path: Path) -> None:
-    """The day is what the clock says in the time zone, unless it is named."""
     (tmp_path / "clock").touch()
     script = tmp_path / "clock.py"
     script.write_text(CLOCK)
@@ -394,7 +376,6 @@ def test_date_that_rolls_over_is_one_build(tmp_path: Path) -> None:
 
 
 def test_blocks_are_kept_up_to_date(tmp_path: Path) -> None:
-    """Beside the output; text outside stays, and a block that was edited by hand is left alone and told of."""
     (tmp_path / "AGENTS.md").write_text("# Mine\n")
     with watching(tmp_path, *DAY, "--into", "AGENTS.md") as watch:
         agents = tmp_path / "AGENTS.md"
@@ -413,7 +394,6 @@ def test_blocks_are_kept_up_to_date(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blocked", ["", "no/"], ids=["edited", "no folder"])
 def test_file_that_cannot_be_written_leaves_the_others_to_be(tmp_path: Path, blocked: str) -> None:
-    """Whatever its place among them; it is told of by name, and once."""
     (tmp_path / "A.md").write_text("<!-- ctxasm:begin -->\nMine.\n<!-- ctxasm:end -->\n")
     with watching(tmp_path, *DAY, "--into", f"{blocked}A.md", "--into", "B.md") as watch:
         fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
@@ -427,7 +407,6 @@ def test_file_that_cannot_be_written_leaves_the_others_to_be(tmp_path: Path, blo
 
 
 def test_block_waits_for_the_lock_and_the_output_does_not(tmp_path: Path) -> None:
-    """The watch goes on, and the block follows as soon as the lock is free."""
     with watching(tmp_path, *DAY, "--into", "AGENTS.md") as watch:
         with locked(Folder(watch.workspace)):
             fill(watch.workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
@@ -439,7 +418,6 @@ def test_block_waits_for_the_lock_and_the_output_does_not(tmp_path: Path) -> Non
 
 
 def test_command_runs_after_each_change_never_two_at_once(tmp_path: Path) -> None:
-    """What changes while it runs makes it run once more; it is ended with the watch."""
     script = "echo begin; cat out.md; while test ! -e go; do sleep 0.02; done; echo end; test ! -e stay || sleep 60"
     with watching(tmp_path, *DAY, "--exec", script) as watch:
         for number in range(3):
@@ -458,14 +436,12 @@ def test_command_runs_after_each_change_never_two_at_once(tmp_path: Path) -> Non
 
 
 def test_command_that_fails_is_told(tmp_path: Path) -> None:
-    """And the watch goes on."""
     with watching(tmp_path, *DAY, "--exec", "exit 3") as watch:
         watch.tells("ctxasm: warning: --exec: exit 3: exit code 3\n")
         assert watch.settled() == 1
 
 
 def test_metrics_are_written_with_each_build_and_start_no_command(tmp_path: Path) -> None:
-    """The errors of sources add up over the builds: the file that can't be read is met in each."""
     fill(tmp_path / "ws", {"agents/a/KNOWLEDGE.md": b"\xff"})
     metrics = tmp_path / "m.prom"
 
@@ -483,7 +459,6 @@ def test_metrics_are_written_with_each_build_and_start_no_command(tmp_path: Path
 
 
 def test_polling_on_request(tmp_path: Path) -> None:
-    """Without a hint from anyone."""
     with watching(tmp_path, *DAY, "--poll", "0.05") as watch:
         _by_rename(watch.workspace / "agents/a/IDENTITY.md", "I am another.\n")
         watch.shows("I am another.")
@@ -505,7 +480,6 @@ def _limited(limit: str) -> Sequence[str]:
 
 @pytest.mark.parametrize("limit", ["max_inotify_instances=0", "max_inotify_watches=0", "max_inotify_watches=3"])
 def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) -> None:
-    """Told once; also where only the folders deeper down could not be watched."""
     with watching(tmp_path, *DAY, command=_limited(limit)) as watch:
         assert watch.log.count("can't be watched natively: inotify ") == 1
         for number in range(2):
@@ -534,7 +508,6 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
 def test_what_the_command_line_gets_wrong_ends_it_at_once(
     tmp_path: Path, words: Sequence[str], parts: Sequence[str]
 ) -> None:
-    """No change of a file would put it right."""
     done = subprocess.run(
         [*COMMAND, "watch", *words],
         cwd=fill(tmp_path, {}),
@@ -573,7 +546,6 @@ def interrupted(process: subprocess.Popen[bytes], outer: int) -> bytes:
 
 
 def test_terminal_has_one_line_that_is_kept_current(tmp_path: Path) -> None:
-    """Nothing scrolls by while all is well, and the cursor is there again at the end."""
     process, outer = start_on_terminal(tmp_path)
     seen = b""
     while READY.strip().encode() not in seen:
@@ -589,7 +561,6 @@ def test_terminal_has_one_line_that_is_kept_current(tmp_path: Path) -> None:
 
 
 def test_message_on_a_terminal_stands_above_the_line_that_is_kept(tmp_path: Path) -> None:
-    """The line is erased first and shown again behind the message: an error does not run into it."""
     process, outer = start_on_terminal(tmp_path)
     seen = b""
     while b"tokens" not in seen or READY.strip().encode() not in seen:
@@ -604,7 +575,6 @@ def test_message_on_a_terminal_stands_above_the_line_that_is_kept(tmp_path: Path
 
 
 def test_it_grows_by_nothing_from_turn_to_turn(tmp_path: Path) -> None:
-    """Documents and counts of former builds are let go: memory and open files stay where they are."""
     with watching(tmp_path, *DAY) as watch:
         proc = Path(f"/proc/{watch.process.pid}")
         if not proc.exists():

@@ -11,14 +11,14 @@ import typer
 from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stderr_lines, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 from contextasm.model import SHARED
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.config.build_timer import BuildTimer
     from contextasm.model import Build, Context
-    from contextasm.records.answers import RecordingServices
+    from contextasm.records.record import RecordingServices
     from contextasm.workspace.recording import Read, RecordingWorkspace
 
 
@@ -137,8 +137,8 @@ def _refuse_contradictions(flags: BuildFlags) -> None:
 
 def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
+    from contextasm.cli.owner import recover_first
     from contextasm.cli.progress import progress_line
-    from contextasm.cli.recovery import recover_first
     from contextasm.workspace.folder import Folder
 
     assert isinstance(job.workspace, Folder)
@@ -186,7 +186,7 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
         write_stdout(built.reports[kind]())
     if flags.touch:
-        from contextasm.config.owner_memories import touch_shown
+        from contextasm.memories.additions import touch_shown
 
         if problem := touch_shown(workspace, built.context):
             show_problems([problem])
@@ -195,8 +195,8 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
 
 def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
-    from contextasm.rendering.receipt import receipt
     from contextasm.rendering.tables import decision_table, format_columns, rule_trace_table, section_rows
+    from contextasm.rendering.wording import receipt
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)
@@ -244,7 +244,7 @@ class _Recording(NamedTuple):
 
 
 def _start_recording(build: Build) -> _Recording:
-    from contextasm.records.answers import RecordingServices
+    from contextasm.records.record import RecordingServices
     from contextasm.workspace.recording import RecordingWorkspace
 
     return _Recording(RecordingWorkspace(build.workspace), RecordingServices(build))
@@ -274,7 +274,7 @@ def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]
 def _show_left_out(built: _Built, recording: _Recording, stored: Mapping[str, Read]) -> None:
     """Say which files are not stored with a record: without them a replay elsewhere can't be the same."""
     from contextasm.model import Document
-    from contextasm.text.matching import list_names
+    from contextasm.text.names.matching import list_names
 
     reads = recording.workspace.reads.copy()
     missing = [path for path, read in sorted(reads.items()) if isinstance(read, Document) and path not in stored]

@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from io import StringIO
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from contextasm.checks.formats import FORMATS
+from contextasm.checks.finding import Finding, sort_findings
+from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
 from contextasm.cli.options import all_but, takes_options
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.checks.finding import Finding
     from contextasm.checks.inspection import Inspection
-    from contextasm.config.options import ProcessEnvironment
+    from contextasm.config.input.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
 
     FormatName = str
 else:
@@ -99,7 +102,7 @@ run = takes_options(check, all_but("format"))
 
 def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str] | None) -> int:
     """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
-    from contextasm.checks.host import check_host
+    from contextasm.checks.hosts.report import check_host
     from contextasm.model import ContextasmError
 
     own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline, "--staged": flags.staged}
@@ -157,7 +160,7 @@ def _shown_findings(inspected: _Inspected, flags: CheckFlags) -> Sequence[Findin
 @contextmanager
 def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
     """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
-    from contextasm.workspace.git_index import IndexWorkspace
+    from contextasm.workspace.git.index import IndexWorkspace
 
     workspace = IndexWorkspace(folder.root, process.environment, process.folder)
     try:
@@ -186,7 +189,7 @@ def _inspection(
 
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
-    from contextasm.checks.baseline import refuse_other_text
+    from contextasm.checks.finding import refuse_other_text
     from contextasm.checks.inspection import inspected_files
     from contextasm.workspace.inputs import refuse_inputs
     from contextasm.workspace.outputs import OutputFile, current_bytes
@@ -204,8 +207,6 @@ def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> 
     from contextasm import __version__
 
     if form == "text" and is_rich_terminal():
-        from contextasm.cli.findings_view import terminal_findings
-
         return terminal_findings(findings)
     if form in {"github", "sarif"}:
         findings = [_from_repository(finding, root) for finding in findings]
@@ -243,7 +244,7 @@ def _as_error(finding: Finding) -> Finding:
 
 def _write_baseline(path: Path, findings: Sequence[Finding]) -> None:
     """Write the findings to the baseline as accepted."""
-    from contextasm.checks.baseline import baseline_text
+    from contextasm.checks.finding import baseline_text
     from contextasm.workspace.atomic import write
 
     changed = write(path, baseline_text(findings).encode())
@@ -252,7 +253,7 @@ def _write_baseline(path: Path, findings: Sequence[Finding]) -> None:
 
 def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Finding]:
     """The findings that the baseline does not accept. Raises `ContextasmError` for a file that can't be read."""
-    from contextasm.checks.baseline import split_accepted
+    from contextasm.checks.finding import split_accepted
     from contextasm.model import ContextasmError
     from contextasm.workspace.reading import file_bytes
 
@@ -275,3 +276,30 @@ def _from_repository(finding: Finding, root: str) -> Finding:
 
     prefix = os.path.relpath(root, repository_top(Path(root)) or root)
     return finding if prefix == "." or not finding.path else finding._replace(path=f"{prefix}/{finding.path}")
+
+
+STYLES: Mapping[str, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def terminal_findings(findings: Sequence[Finding]) -> str:
+    """The findings under a heading for each file, wrapped to the width of the terminal, and a summary."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    out = StringIO()
+    console = Console(file=out, width=Console().width, force_terminal=True, highlight=False)
+    for path, group in groupby(sort_findings(findings), lambda finding: finding.path):
+        console.print(Text(escape_unprintable(path or "workspace"), "bold"))
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(justify="right", width=5)
+        grid.add_column(width=max(map(len, STYLES)))
+        grid.add_column(overflow="fold")
+        for finding in group:
+            text = Text(f"{escape_unprintable(finding.message)} [{finding.id}]")
+            text.append(f"\n{escape_unprintable(finding.hint)}" if finding.hint else "", "dim")
+            grid.add_row(str(finding.line or "-"), Text(finding.severity, STYLES[finding.severity]), text)
+        console.print(grid)
+        console.print()
+    console.print(Text(summary_line(findings), "bold"))
+    return out.getvalue()

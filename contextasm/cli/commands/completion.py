@@ -57,9 +57,9 @@ def known_values(field: str, workspace: str | None) -> Sequence[str]:
     from os.path import expanduser
     from pathlib import Path
 
-    from contextasm.config.options import Options
+    from contextasm.config.input.options import Options
     from contextasm.config.owners import owner_names
-    from contextasm.config.profile_loader import shipped
+    from contextasm.config.profiles.loader import shipped
     from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import AUDIENCES

@@ -8,7 +8,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 
 def config(

@@ -9,16 +9,16 @@ import typer
 
 from contextasm.cli.options import record_argument, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.cli.build_options import BuildOptions
     from contextasm.cli.commands.replay import OpenedRecord
     from contextasm.cli.page_file import PageFile
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import ProcessEnvironment
+    from contextasm.config.input.options import ProcessEnvironment
     from contextasm.records.diff import Difference, Side
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -87,7 +87,7 @@ def _page_file(html: str, records: Sequence[OpenedRecord], options: Options) -> 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
     """The difference as JSON, as the lines that differ, or as a table and a line of figures."""
-    from contextasm.records.diff_report import diff_data, shift_table, summary
+    from contextasm.records.diff import diff_data, shift_table, summary
 
     if as_json:
         return format_json(diff_data(difference))
@@ -115,7 +115,7 @@ class _BuiltSide(NamedTuple):
 def _find_record(name: str, options: Options, process: ProcessEnvironment) -> OpenedRecord | None:
     """The record that a side names; None for a day, a budget or a revision."""
     from contextasm.cli.commands.replay import find_opened_record
-    from contextasm.text.dates import is_date_form
+    from contextasm.text.names.dates import is_date_form
 
     if _is_budget(name) or is_date_form(name):
         return None
@@ -131,9 +131,9 @@ def _is_budget(name: str) -> bool:
 
 def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
-    from contextasm.config.values import parse_day, parse_tokens
+    from contextasm.config.input.values import parse_day, parse_tokens
     from contextasm.records.diff import Side
-    from contextasm.text.dates import is_date_form
+    from contextasm.text.names.dates import is_date_form
 
     if opened:
         return _BuiltSide(Side(opened.path.stem, opened.record.context, opened.record.hashes), None)
@@ -150,7 +150,7 @@ def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
 
     revision = GitWorkspace(open_workspace(base.options, process).root, name, process.environment)
     try:

@@ -10,7 +10,7 @@ import typer
 from contextasm.cli.options import takes_options
 from contextasm.cli.output import show_problems
 from contextasm.cli.owner import OWNER
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 AT_PLUS = ("+{line}", "{file}")
 AT_GOTO = ("--goto", "{file}:{line}")
@@ -30,10 +30,10 @@ def edit(
     name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
-    from contextasm.config.editable_owner import find_owner, ids_of_folders
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.owner import find_owner, ids_of_folders
     from contextasm.model import ContextasmError
-    from contextasm.text.matching import list_names
+    from contextasm.text.names.matching import list_names
     from contextasm.workspace.editing.files import refuse_store
     from contextasm.workspace.editing.known_ids import WorkspaceIds
 

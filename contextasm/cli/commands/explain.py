@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from contextasm.cli.commands.replay import replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
 from contextasm.cli.output import (
@@ -19,7 +21,11 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.options import Options
+from contextasm.cli.page_file import PageFile, load_style, refuse_personal
+from contextasm.config.input.options import Options
+from contextasm.config.input.values import parse_budgets
+from contextasm.model import Context, ContextasmError
+from contextasm.rendering.context_page import context_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.model import Context, Decision, Layer, Workspace
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git import GitWorkspace
+    from contextasm.workspace.git.revision import GitWorkspace
 
 
 class ExplainFlags(NamedTuple):
@@ -129,8 +135,6 @@ def _refuse_beside_page(flags: ExplainFlags) -> None:
 
 def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
     """Write the page of a build under one or more budgets, or of a record; returns the exit code."""
-    from contextasm.cli.explain_page import write_build_page, write_record_page
-
     if record is None:
         write_build_page(options, flags.html or "", flags.budgets, locked=flags.locked)
         return 0
@@ -141,8 +145,8 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
     from contextasm.rendering.formats import context_data, decision_data
-    from contextasm.rendering.receipt import receipt
     from contextasm.rendering.tables import decision_table, rule_trace_table
+    from contextasm.rendering.wording import receipt
 
     if as_json or fragment is not None:
         show_taken(taken)
@@ -174,7 +178,7 @@ def _beginnings(context: Context) -> Callable[[Decision], str] | None:
     columns = terminal_columns()
     if columns < MIN_COLUMNS_FOR_TEXT:
         return None
-    from contextasm.rendering.fragment_texts import FragmentTexts
+    from contextasm.rendering.page_fragments import FragmentTexts
 
     texts = FragmentTexts([context])
     return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
@@ -238,7 +242,7 @@ def _open_record(name: str, options: Options, budgets: str | None = None, *, loc
 def _only_fragment(context: Context, fragment: str) -> Context:
     """A context with the decisions on one fragment alone. Raises `ContextasmError` if there are none."""
     from contextasm.model import ContextasmError
-    from contextasm.text.matching import nearest
+    from contextasm.text.names.matching import nearest
 
     decisions = tuple(decision for decision in context.decisions if fragment in {decision.fragment, decision.path})
     if not decisions:
@@ -263,9 +267,9 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
 
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
     """Layers of the profile, with those that are switched off or outside the scope."""
-    from contextasm.config.overrides import resolve_all_layers
+    from contextasm.config.input.settings import load_settings_file
+    from contextasm.config.profiles.overrides import resolve_all_layers
     from contextasm.config.resolve import process_environment
-    from contextasm.config.settings import load_settings_file
 
     settings_file = load_settings_file(job.workspace)
     return resolve_all_layers(job.settings, settings_file, job.workspace, process_environment(), {}).layers
@@ -293,3 +297,49 @@ def _line_text(
     if as_json:
         return format_json({"schema": "ctxasm.line/1", "in": trace.shown, "layer": trace.layer, "reason": reason})
     return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
+
+
+if TYPE_CHECKING:
+    from contextasm.cli.commands.replay import OpenedRecord
+
+MAX_BUDGETS = 6
+"""Number of budgets that a page shows side by side."""
+
+
+def write_build_page(options: Options, path: str, budgets: str | None, *, locked: bool) -> None:
+    """Write the page of a build under the budgets as typed, in ascending order; for None, under that of the request."""
+    file = PageFile.named(path)
+    sizes = _page_budgets(budgets)
+    job = prepare_context(options, [file.target], locked=locked)
+    file.refuse_inputs([job])
+    show_taken(job.taken)
+    requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
+    _write(file, [run_build(job, job.in_full._replace(request=request)) for request in requests])
+
+
+def write_record_page(opened: OpenedRecord, options: Options, path: str) -> int:
+    """Write the page of a record, which is built again; returns the exit code, 1 where it gives other bytes.
+
+    Raises `ContextasmError` for a personal record, and for a file that a build could read.
+    """
+    file = PageFile.named(path)
+    refuse_personal([opened], options)
+    file.refuse_inputs([], [opened])
+    result = replay_record(opened)
+    if not result.context or not result.same:
+        return show_differences(opened, result)
+    _write(file, [result.context])
+    return 0
+
+
+def _write(file: PageFile, contexts: Sequence[Context]) -> None:
+    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    file.write(context_page(contexts, load_style()))
+
+
+def _page_budgets(budgets: str | None) -> Sequence[int]:
+    """The budgets in ascending order, each once; empty for that of the request."""
+    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
+    if len(sizes) > MAX_BUDGETS:
+        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
+    return sizes

@@ -11,11 +11,11 @@ import typer
 from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import READ_OWNER
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
-    from contextasm.config.editable_owner import Owner
-    from contextasm.config.memory_export import ExportedMemories
+    from contextasm.memories.export import ExportedMemories
+    from contextasm.memories.owner import Owner
     from contextasm.model import Memory
 
 
@@ -39,10 +39,10 @@ def export_memories(options: Options, *, flags: ExportFlags) -> int:
     What leaves is for others: private memories stay, unless --audience personal asks for them. Hidden characters are
     removed and secrets masked, and both are named with their places.
     """
-    from contextasm.config.editable_owner import find_owner
-    from contextasm.config.memory_export import exported_memories
+    from contextasm.config.input.values import one_of
     from contextasm.config.resolve import process_environment
-    from contextasm.config.values import one_of
+    from contextasm.memories.export import exported_memories
+    from contextasm.memories.owner import find_owner
     from contextasm.model import AUDIENCES, SHARED
 
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
@@ -79,7 +79,7 @@ def _write_bundle(
     from contextasm.model import ContextasmError
     from contextasm.text.exchange.okf import write_okf
     from contextasm.workspace.atomic import as_bytes
-    from contextasm.workspace.bundle import refuse_filled_folder, write_folder
+    from contextasm.workspace.exchange_files import refuse_filled_folder, write_folder
 
     if output in {None, "", "-"}:
         raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")

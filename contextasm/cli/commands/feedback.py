@@ -9,9 +9,8 @@ import typer
 from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import JsonOption, QuietOption, record_argument, takes_options
 from contextasm.cli.output import format_json, require_stdout, write_receipt
-from contextasm.cli.owner import typed_text
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import recover_first, typed_text
+from contextasm.config.input.options import Options
 
 
 class FeedbackFlags(NamedTuple):
@@ -41,10 +40,10 @@ def add_feedback(
     that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
     settings where the feedback calls for them.
     """
-    from contextasm.config.editable_owner import find_owner
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.owner import find_owner
     from contextasm.records.feedback import feedback_on
-    from contextasm.text.feedback import feedback_line
+    from contextasm.text.data.feedback import feedback_line
     from contextasm.workspace.editing.files import append_line
 
     if flags.json or not flags.quiet:

@@ -11,8 +11,8 @@ import typer
 
 from contextasm.cli.options import takes_options
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
-from contextasm.config.host_loader import host_names
-from contextasm.config.options import Options, ProcessEnvironment
+from contextasm.config.hosts.loader import host_names
+from contextasm.config.input.options import Options, ProcessEnvironment
 
 _HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
 
@@ -44,7 +44,7 @@ def hook(
     else:
         call = hook_call(print_config, options, limit, part, "--print-config")
     if print_config is not None:
-        from contextasm.integrations.hook_config import config_text
+        from contextasm.integrations.hook import config_text
 
         write_stdout(config_text(call.hosts[0], call))
         write_stderr(f"paste this into {call.rules[0].settings}, beside what is there")

@@ -10,11 +10,10 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
-from contextasm.cli.owner import OWNER
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import OWNER, recover_first
+from contextasm.config.input.options import Options
 from contextasm.text.exchange.formats import IMPORT_FORMATS
-from contextasm.text.matching import list_names
+from contextasm.text.names.matching import list_names
 
 if TYPE_CHECKING:
     from contextasm.model import Problem
@@ -63,9 +62,9 @@ def import_memories(
     where it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
     are named with their places.
     """
-    from contextasm.config.editable_owner import find_owner, place_for_memories
-    from contextasm.config.owner_memories import import_for_owner
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.additions import import_for_owner
+    from contextasm.memories.owner import find_owner, place_for_memories
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -98,11 +97,11 @@ def _show_first_problems(problems: Sequence[Problem]) -> None:
 
 def _read_entries(source: str, path: str) -> CheckedEntries:
     """The entries of a file or folder, checked. Raises `ContextasmError` for an unknown format and broken input."""
-    from contextasm.config.values import require_known
-    from contextasm.config.yaml_loader import load_yaml
+    from contextasm.config.input.values import require_known
+    from contextasm.config.input.yaml_loader import load_yaml
     from contextasm.model import ContextasmError
     from contextasm.text.exchange.checked import checked_entries
-    from contextasm.workspace.import_files import read_import_files, source_file
+    from contextasm.workspace.exchange_files import read_import_files, source_file
 
     form = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
     if path == "-":

@@ -37,7 +37,7 @@ def run(
 
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once.
     """
-    from contextasm.text.templates import one_line
+    from contextasm.text.names.templates import one_line
     from contextasm.workspace.scaffold import create_file
 
     agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
@@ -57,7 +57,7 @@ def run(
 
 
 def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
-    from contextasm.config.values import parse_name
+    from contextasm.config.input.values import parse_name
 
     return [parse_name(name, flag) for name in names or ()]
 
@@ -66,7 +66,7 @@ def _root(folder: str | None, *, named: bool) -> Path:
     """The folder to create files in, relative to the current folder where it was found upwards."""
     import os
 
-    from contextasm.config.options import Options
+    from contextasm.config.input.options import Options
     from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.workspace.folder import find_workspace

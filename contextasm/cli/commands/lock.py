@@ -9,13 +9,13 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, show_taken, write_receipt, write_stderr
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import recover_first
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.model import Document
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.snapshot import ChangedInput
+    from contextasm.workspace.recording import ChangedInput
 
 
 def lock(
@@ -30,10 +30,10 @@ def lock(
     Prints each file that changed, came or went since the last time. A file with hidden characters is refused.
     """
     from contextasm.config.approval import drift, instructing_files, load_approved
+    from contextasm.config.input.settings import LOCK_FILE
     from contextasm.config.resolve import process_environment
-    from contextasm.config.settings import LOCK_FILE
     from contextasm.config.workspace_folder import open_workspace
-    from contextasm.text.lock_file import format_lock
+    from contextasm.text.data.lock_file import format_lock
     from contextasm.workspace.editing.files import locked, open_file, save_file
 
     if json or not quiet:
@@ -65,7 +65,7 @@ run = takes_options(lock, ("profile", "workspace"))
 def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
     """The files at these paths. Raises `ContextasmError` for one that can't be read."""
     from contextasm.model import ContextasmError, Problem
-    from contextasm.text.lock_file import quoted_path
+    from contextasm.text.data.lock_file import quoted_path
 
     documents: list[Document] = []
     for path in paths:
@@ -79,8 +79,8 @@ def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
 
 def _show_hidden_characters(documents: Sequence[Document]) -> bool:
     """Write each run of hidden characters to standard error; returns whether there is one."""
-    from contextasm.text.cleaning import hidden_words
-    from contextasm.text.lock_file import quoted_path
+    from contextasm.text.cleaning.clean import hidden_words
+    from contextasm.text.data.lock_file import quoted_path
 
     runs = [(quoted_path(document.path), run) for document in documents for run in document.hidden]
     for path, run in runs:
@@ -89,7 +89,7 @@ def _show_hidden_characters(documents: Sequence[Document]) -> bool:
 
 
 def _refuse_hidden_characters() -> int:
-    from contextasm.config.settings import LOCK_FILE
+    from contextasm.config.input.settings import LOCK_FILE
 
     what = "nothing has been approved, because no reviewer can see these characters"
     write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
@@ -109,8 +109,8 @@ def _lock_json(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, i
 
 
 def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
-    from contextasm.config.settings import LOCK_FILE
-    from contextasm.text.lock_file import quoted_path
+    from contextasm.config.input.settings import LOCK_FILE
+    from contextasm.text.data.lock_file import quoted_path
 
     words = {"added": "new", "changed": "changed", "gone": "gone"}
     lines = [f"{words[change.kind]} {quoted_path(change.path)}" for change in changes]

@@ -8,9 +8,8 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
-from contextasm.cli.owner import OWNER_AND_DAY, typed_text
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
+from contextasm.config.input.options import Options
 
 
 def append_entry(
@@ -21,8 +20,8 @@ def append_entry(
     quiet: QuietOption = False,
 ) -> int:
     """Append an entry to the log of the day, after a blank line; a missing log is created."""
-    from contextasm.config.editable_owner import find_owner
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.owner import find_owner
     from contextasm.workspace.editing.files import append_log
 
     if json or not quiet:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contextasm.cli.options import takes_options
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
@@ -25,7 +25,7 @@ def mcp(
     """
     import os
 
-    from contextasm.config.values import one_of
+    from contextasm.config.input.values import one_of
     from contextasm.model import AUDIENCES, SHARED, ContextasmError
 
     folder = _refuse_bad_names(options)
@@ -52,10 +52,10 @@ run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))
 
 def _refuse_bad_names(options: Options) -> Folder:
     """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
-    from contextasm.config.overrides import resolve_profile
+    from contextasm.config.input.settings import load_settings_file, resolve_settings
     from contextasm.config.owners import owner_folder
+    from contextasm.config.profiles.overrides import resolve_profile
     from contextasm.config.resolve import process_environment
-    from contextasm.config.settings import load_settings_file, resolve_settings
     from contextasm.config.workspace_folder import open_workspace
 
     process = process_environment()

@@ -8,12 +8,11 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, show_problems, write_receipt
-from contextasm.cli.owner import OWNER
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import OWNER, recover_first
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
-    from contextasm.upkeep.memory_status import StatusChange
+    from contextasm.memories.status import StatusChange
 
 ACTIONS = ("approve", "deprecate", "complete")
 """What can be done with a memory."""
@@ -38,10 +37,10 @@ def memory(
 
     Only active and approved memories are shown. All memories change, or none; the rest of their files stays as it is.
     """
-    from contextasm.config.editable_owner import find_owner, ids_of_folders
+    from contextasm.config.input.values import require_known
     from contextasm.config.resolve import process_environment
-    from contextasm.config.values import require_known
-    from contextasm.upkeep.memory_status import change_status
+    from contextasm.memories.owner import find_owner, ids_of_folders
+    from contextasm.memories.status import change_status
 
     require_known(action, ACTIONS, "memory", "action")
     if json or not quiet:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from io import StringIO
 from typing import Annotated
 
 import typer
 
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, is_rich_terminal, show_problems, show_taken, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
+from contextasm.model import Context
 
 
 def plan(
@@ -19,7 +22,7 @@ def plan(
     json: JsonOption = False,
 ) -> int:
     """Show the tokens of each layer under several budgets."""
-    from contextasm.config.values import parse_budgets
+    from contextasm.config.input.values import parse_budgets
     from contextasm.rendering.formats import plan_data
     from contextasm.rendering.tables import plan_table
 
@@ -33,11 +36,44 @@ def plan(
     else:
         write_stdout(format_table(*plan_table(contexts)))
         if is_rich_terminal():
-            from contextasm.cli.plan_bars import terminal_bars
-
             write_stdout(terminal_bars(contexts))
         show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
     return 0
 
 
 run = takes_options(plan, all_but("format", "budget"))
+
+
+COLOURS = ("blue", "yellow", "red", "cyan", "green", "magenta", "bright_blue", "bright_yellow", "bright_red", "white")
+"""Colours of the layers in their order, used again from the first on."""
+
+_CELL = "█"
+
+
+def terminal_bars(contexts: Sequence[Context]) -> str:
+    """The tokens of each document as a bar, all in one scale: the longest document has the width of the terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    out = Console(file=(written := StringIO()), width=console.width, force_terminal=True, highlight=False)
+    labels = [f"{context.request.budget:,}" for context in contexts]
+    width = max(map(len, labels))
+    longest = max(context.tokens for context in contexts) or 1
+    room = max(console.width - width - 2 - len(f"  {longest:,}"), 10)
+    for label, context in zip(labels, contexts, strict=True):
+        line = Text(f"{label.rjust(width)}  ")
+        at = tokens = 0
+        for number, usage in enumerate(context.allowances):
+            tokens += usage.used
+            stop = round(tokens * room / longest)
+            line.append(_CELL * (stop - at), COLOURS[number % len(COLOURS)])
+            at = stop
+        line.append(f"  {context.tokens:,}")
+        out.print(line, no_wrap=True, overflow="crop")
+    legend = Text(" " * (width + 2))
+    for number, usage in enumerate(contexts[-1].allowances):
+        legend.append(_CELL, COLOURS[number % len(COLOURS)])
+        legend.append(f" {usage.layer}   ")
+    out.print(legend)
+    return written.getvalue()

@@ -20,8 +20,8 @@ def run(
     """List the profiles, or print the file of one, to start a profile from."""
     from pathlib import Path
 
-    from contextasm.config.profile_loader import SHIPPED, load_profile, shipped
-    from contextasm.config.values import require_known
+    from contextasm.config.input.values import require_known
+    from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
     from contextasm.model import ContextasmError
 
     if name is not None and json:

@@ -9,9 +9,8 @@ import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt
-from contextasm.cli.owner import OWNER_AND_DAY
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import OWNER_AND_DAY, recover_first
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.workspace.editing.remember import NewMemory, RememberOutcome
@@ -59,10 +58,9 @@ def add_memories(
     up by 0.1, and it gets the new tags, key and type where it has none of its own. Standard output gets one line for
     each memory.
     """
-    from contextasm.config.editable_owner import find_owner, place_for_memories
-    from contextasm.config.new_memories import NewMemoryReader
-    from contextasm.config.owner_memories import remember_for_owner
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.additions import NewMemoryReader, remember_for_owner
+    from contextasm.memories.owner import find_owner, place_for_memories
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -110,7 +108,7 @@ def _outcome_data(outcome: RememberOutcome) -> Mapping[str, object]:
 
 def _shared_fields(flags: MemoryFlags) -> NewMemory:
     """The fields that the flags give to each memory, with an empty text."""
-    from contextasm.text.memory_values import parse_importance, parse_items, parse_type, parse_value
+    from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value
     from contextasm.workspace.editing.remember import NewMemory
 
     return NewMemory(

@@ -15,7 +15,7 @@ from contextasm.cli.options import JsonOption, QuietOption, record_argument
 from contextasm.cli.output import format_json, write_stderr, write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.config.options import ProcessEnvironment
+    from contextasm.config.input.options import ProcessEnvironment
     from contextasm.records.record import Record
     from contextasm.records.replay import Replay
 
@@ -92,7 +92,7 @@ def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -
 
 def find_opened_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord | None:
     """The record of a path, or of the first digits of an id; None if there is none."""
-    from contextasm.config.options import Options
+    from contextasm.config.input.options import Options
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.records.replay import find_record, load_record
@@ -120,7 +120,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
     from contextasm.config.workspace_folder import open_mirrored_folder
     from contextasm.model import ContextasmError
     from contextasm.records.replay import replay, stored_inputs
-    from contextasm.workspace.snapshot import SnapshotWorkspace
+    from contextasm.workspace.recording import SnapshotWorkspace
 
     record, process = opened.record, process_environment()
     counter, counts = load_counter(record.request.tokenizer, process.environment)

@@ -9,7 +9,7 @@ import typer
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 from contextasm.model import Rule, Target
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def rules(
     json: JsonOption = False,
 ) -> int:
     """List the rules, or show which of them fire for a request, without a build."""
-    from contextasm.config.values import require_known
+    from contextasm.config.input.values import require_known
 
     if require_known(action, ACTIONS, "rules", "action") == "list":
         text = _rule_list(options, as_json=json)

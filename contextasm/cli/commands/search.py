@@ -19,7 +19,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.options import UNUSED_IN_SEARCH, Options
+from contextasm.config.input.options import UNUSED_IN_SEARCH, Options
 
 if TYPE_CHECKING:
     from contextasm.model import Memory, Score
@@ -44,8 +44,8 @@ def show_hits(
     search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
     """
     from contextasm.cli.progress import build_progress
-    from contextasm.config.memory_search import best_memories, searched_topic
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.search import best_memories, searched_topic
 
     typed = read_stdin("search -", "text") if text == "-" else text
     if archive:
@@ -74,8 +74,8 @@ Hit = tuple["Memory", "Score"]
 def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
     from contextasm.config.owners import OwnerKind, owner_folder
     from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.retrieval.audience import for_audience
-    from contextasm.upkeep.archive_search import EVERY_OWNER, search_archives
+    from contextasm.retrieval.reading.audience import for_audience
+    from contextasm.upkeep.archives.search import EVERY_OWNER, search_archives
 
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build

@@ -9,7 +9,7 @@ import typer
 from contextasm.cli.options import JsonOption, takes_options
 from contextasm.cli.output import format_json, show_problems, shown, write_stdout
 from contextasm.cli.owner import READ_OWNER
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.model import Memory
@@ -22,8 +22,8 @@ def show(
     json: JsonOption = False,
 ) -> int:
     """Print a memory: its place, fields and text. Where several owners use the id, the memory of each is printed."""
-    from contextasm.config.editable_owner import find_owner, ids_of_folders
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.owner import find_owner, ids_of_folders
     from contextasm.workspace.editing.known_ids import WorkspaceIds
 
     process = process_environment()

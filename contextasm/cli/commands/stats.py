@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, run_build, takes_options
-from contextasm.cli.output import format_json, show_problems, show_taken, write_stderr, write_stdout
-from contextasm.config.options import Options
+from contextasm.cli.output import (
+    format_json,
+    format_plain_table,
+    format_table,
+    is_rich_terminal,
+    show_problems,
+    show_taken,
+    shown,
+    write_stderr,
+    write_stdout,
+)
+from contextasm.config.input.options import Options
+from contextasm.text.names.templates import one_line
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
-    from contextasm.config.options import ProcessEnvironment
+    from contextasm.config.input.options import ProcessEnvironment
     from contextasm.model import Document, Problem, TokenCounter
     from contextasm.workspace.folder import Folder
 
@@ -34,12 +48,10 @@ def stats(
 
     The layers are those of a build with the same options. Growth goes by the dates in names of logs and in memories.
     """
-    from contextasm.cli.stats_view import stats_text
+    from contextasm.config.input.settings import load_settings_file
     from contextasm.config.resolve import process_environment
-    from contextasm.config.settings import load_settings_file
     from contextasm.config.workspace_folder import attach_store, open_workspace
-    from contextasm.upkeep.stats import workspace_stats
-    from contextasm.upkeep.stats_data import stats_data
+    from contextasm.upkeep.stats import stats_data, workspace_stats
 
     process = process_environment()
     workspace = open_workspace(options, process)
@@ -87,8 +99,8 @@ def _day_and_counter(
     if job:
         return job.build.request.date, job.build.counter
     from contextasm.config.build import load_counter
+    from contextasm.config.input.settings import load_settings_file, resolve_settings
     from contextasm.config.resolve import resolve_date
-    from contextasm.config.settings import load_settings_file, resolve_settings
 
     flags = {"date": options.date, "tz": options.tz, "tokenizer": options.tokenizer}
     settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
@@ -112,3 +124,208 @@ def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[
 
 _COMPRESSED = ("agents/**/*.md.gz", "teams/**/*.md.gz")
 """Archived logs."""
+
+
+if TYPE_CHECKING:
+    from contextasm.model import Context
+    from contextasm.upkeep.stats import Contributor, Duplicate, Growth, OwnerSize, WorkspaceStats
+
+_BAR = 20
+"""Columns of the longest bar."""
+
+_LEAST_COLUMNS = 60
+"""Columns of a terminal below which there are no bars: the figures need the room."""
+
+_LONGEST_TEXT = 60
+"""Characters of a memory's text in a table."""
+
+
+class _Bars(NamedTuple):
+    """The form of bars; a width of 0 draws none."""
+
+    width: int
+    full: str
+    rest: str
+
+    def draw(self, value: int, most: int, whole: int | None = None) -> str:
+        """A bar for `value` where `most` has the whole width; `whole` draws the rest of the bar up to it, fainter."""
+        longest = max(most, 1)
+        full = _columns(value, longest, self.width)
+        rest = max(0, _columns(whole, longest, self.width) - full) if whole is not None else 0
+        return self.full * full + self.rest * rest
+
+
+def _columns(value: int, most: int, width: int) -> int:
+    """Columns for a value, at least one for any that is above 0."""
+    return min(width, max(round(value * width / most), 1)) if value > 0 and width else 0
+
+
+def stats_text(stats: WorkspaceStats, context: Context | None, top: int) -> str:
+    """All tables, each under its title; of contributors and duplicates, `top` at most."""
+    bars = _bars()
+    return "\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in _tables(stats, context, top, bars))
+
+
+def _title(title: str) -> str:
+    from textwrap import fill
+
+    line = shown(one_line(title))
+    return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line
+
+
+_Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]
+"""Header, rows, and columns that are aligned to the right."""
+
+
+def _tables(stats: WorkspaceStats, context: Context | None, top: int, bars: _Bars) -> Iterator[tuple[str, _Table]]:
+    yield "Sizes by owner", _owner_table(stats.owners, bars)
+    yield f"Growth a week{_growth_words(stats.growth)}", _growth_table(stats.growth, bars)
+    yield _first("Largest files", stats.files, top), _contributor_table("file", stats.files[:top], bars)
+    if stats.types:
+        yield _first("Types of memories", stats.types, top), _contributor_table("type", stats.types[:top], bars)
+    if stats.authors:
+        yield _first("Authors of memories", stats.authors, top), _contributor_table("author", stats.authors[:top], bars)
+    if stats.duplicates:
+        yield _duplicates_title(stats.duplicates, top), _duplicate_table(stats.duplicates[:top])
+    if context:
+        yield _layers_title(context), _layer_table(context, bars)
+
+
+def _first(title: str, contributors: Sequence[Contributor], top: int) -> str:
+    return f"{title}: {top:,} of {len(contributors):,}" if len(contributors) > top else title
+
+
+def _owner_table(owners: Sequence[OwnerSize], bars: _Bars) -> _Table:
+    most = max((owner.tokens for owner in owners), default=0)
+    header = ("owner", "files", "logs", "memories", "active", "bytes", "tokens", "")
+    rows = [
+        (
+            owner.owner,
+            *(f"{number:,}" for number in (owner.files, owner.logs, owner.memories, owner.active_memories)),
+            *(f"{number:,}" for number in (owner.bytes, owner.tokens)),
+            bars.draw(owner.tokens, most),
+        )
+        for owner in owners
+    ]
+    return header, rows, range(1, 7)
+
+
+def _growth_words(growth: Growth) -> str:
+    counts = (("older", growth.earlier), ("in the future", growth.later), ("without a date", growth.undated))
+    words = ", ".join(f"{count:,} {what}" for what, count in counts if count)
+    return f" (logs and memories that are not shown: {words})" if words else ""
+
+
+def _growth_table(growth: Growth, bars: _Bars) -> _Table:
+    most = max(week.tokens for week in growth.weeks)
+    rows = [
+        (
+            str(week.monday),
+            f"{week.logs:,}",
+            f"{week.memories:,}",
+            f"+{week.tokens:,}" if week.tokens else "0",
+            bars.draw(week.tokens, most),
+        )
+        for week in growth.weeks
+    ]
+    return ("week of", "logs", "memories", "tokens", ""), rows, range(1, 4)
+
+
+def _contributor_table(noun: str, contributors: Sequence[Contributor], bars: _Bars) -> _Table:
+    most = max((each.tokens for each in contributors), default=0)
+    rows = [
+        (each.name, f"{each.memories:,}", f"{each.tokens:,}", bars.draw(each.tokens, most)) for each in contributors
+    ]
+    return (noun, "memories", "tokens", ""), rows, (1, 2)
+
+
+def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
+    count, tokens = len(duplicates), sum(each.tokens for each in duplicates)
+    shown = f", the {top:,} largest" if count > top else ""
+    return f"Duplicates: {count:,} memor{'y' if count == 1 else 'ies'}, {tokens:,} tokens{shown}"
+
+
+def _duplicate_table(duplicates: Sequence[Duplicate]) -> _Table:
+    rows = [
+        (
+            f"{each.memory.path}:{each.memory.line}",
+            f"{each.same_as.path}:{each.same_as.line}",
+            f"{int(each.share * 100)} %",
+            f"{each.tokens:,}",
+            _shortened(" ".join(each.memory.text.split()), _LONGEST_TEXT),
+        )
+        for each in duplicates
+    ]
+    return ("memory", "says the same as", "alike", "tokens", "text"), rows, (2, 3)
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def _layers_title(context: Context) -> str:
+    request = context.request
+    owners = " and ".join(filter(None, (request.agent, request.team)))
+    return (
+        f"Layers of a build{f' for {owners}' if owners else ''}: {context.tokens:,} of {request.budget:,} tokens"
+        f" (profile {context.profile})"
+    )
+
+
+def _layer_table(context: Context, bars: _Bars) -> _Table:
+    most = max((usage.wanted for usage in context.allowances), default=0)
+    rows = [
+        (
+            usage.layer,
+            "-" if usage.limit is None else f"{usage.limit:,}",
+            f"{usage.wanted:,}",
+            f"{usage.used:,}",
+            f"{max(0, usage.wanted - usage.used):,}",
+            bars.draw(usage.used, most, usage.wanted),
+        )
+        for usage in context.allowances
+    ]
+    return ("layer", "limit", "needs", "gets", "lacks", ""), rows, range(1, 5)
+
+
+def _bars() -> _Bars:
+    """Blocks on a terminal that takes them, else ASCII; none on a narrow terminal."""
+    width = 0 if _is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
+    return _Bars(width, "█", "░") if is_rich_terminal() and _takes_utf8() else _Bars(width, "#", ".")
+
+
+def _is_terminal() -> bool:
+    return bool(sys.stdout and sys.stdout.isatty())
+
+
+def _takes_utf8() -> bool:
+    """Whether the person's locale, and the stream, have letters beyond ASCII."""
+    named = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    return "utf" in named.casefold() and "utf" in (sys.stdout.encoding or "").casefold()
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+    """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
+    if not any(row[-1] for row in rows):  # no bars
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    if not _is_terminal():
+        return format_table(header, rows, right)
+    if is_rich_terminal() and _takes_utf8():
+        return format_table(header, rows, right)
+    return _fitting(header, rows, right, get_terminal_size().columns)
+
+
+def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], columns: int) -> str:
+    """Plain columns that are no wider than a terminal: the longest cells are shortened."""
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(len(row[number]) for row in (header, *rows)) for number in range(len(header))]
+    if not header[-1] and sum(widths) + 2 * (len(widths) - 1) > columns:  # bars give way first
+        header, rows, widths = header[:-1], [row[:-1] for row in rows], widths[:-1]
+    while sum(widths) + 2 * (len(widths) - 1) > columns and max(widths) > 4:
+        widths[widths.index(max(widths))] -= 1
+    cut = [[_shortened(cell, width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]
+    lines = format_plain_table(cut[0], cut[1:], right).splitlines()
+    # Letters of some scripts take two columns.
+    fit = (line if cell_len(line) <= columns else set_cell_size(line, columns).rstrip() for line in lines)
+    return "".join(f"{line}\n" for line in fit)

@@ -18,7 +18,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.options import Options
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.workspace.store.overlay import StoreOverlay
@@ -82,7 +82,7 @@ run = takes_options(store, ("offline", "workspace"))
 
 def _refuse_odd(action: str, home: str | None, target: str | None) -> None:
     """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
-    from contextasm.config.values import require_known
+    from contextasm.config.input.values import require_known
     from contextasm.model import ContextasmError
 
     require_known(action, ACTIONS, "store", "action")
@@ -99,8 +99,8 @@ _Result = tuple[Mapping[str, object], Sequence[str], int]
 
 def _open_store(options: Options) -> StoreOverlay:
     """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
+    from contextasm.config.input.settings import FILE, load_settings_file
     from contextasm.config.resolve import process_environment
-    from contextasm.config.settings import FILE, load_settings_file
     from contextasm.config.workspace_folder import attach_store, open_workspace
     from contextasm.model import ContextasmError
     from contextasm.workspace.store.overlay import StoreOverlay
@@ -115,7 +115,7 @@ def _open_store(options: Options) -> StoreOverlay:
 
 
 def _homes(overlay: StoreOverlay, home: str | None) -> Sequence[str]:
-    from contextasm.config.values import require_known
+    from contextasm.config.input.values import require_known
 
     if home is None:
         return overlay.config.homes
@@ -163,8 +163,8 @@ def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> 
 
 
 def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.config.memory_export import private_line_finder
     from contextasm.config.resolve import process_environment
+    from contextasm.memories.export import private_line_finder
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.store.importing import import_files
 

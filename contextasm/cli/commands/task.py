@@ -17,12 +17,11 @@ from contextasm.cli.output import (
     write_stderr_lines,
     write_stdout,
 )
-from contextasm.cli.owner import typed_text
-from contextasm.cli.recovery import recover_first
-from contextasm.config.options import Options
+from contextasm.cli.owner import recover_first, typed_text
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
-    from contextasm.text.task_stack import TaskStack
+    from contextasm.text.data.task_stack import TaskStack
 
 
 ACTIONS: Sequence[str] = ("push", "pop", "block", "park", "resume", "show")
@@ -58,7 +57,7 @@ def task(
     A parked task stays unfinished while its parent is current again; resume takes it up by its id. The stack is stored
     in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic names one.
     """
-    from contextasm.config.values import require_known
+    from contextasm.config.input.values import require_known
 
     require_known(action, ACTIONS, "task", "action")
     if json and action != "show":
@@ -80,11 +79,11 @@ run = takes_options(task, ("workspace",))
 
 def _resulting_stack(options: Options, action: str, text: str | None) -> TaskStack:
     """The stack in the file, after the action has changed it."""
+    from contextasm.config.input.yaml_loader import load_yaml
     from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import open_workspace
-    from contextasm.config.yaml_loader import load_yaml
     from contextasm.model import Document
-    from contextasm.text.decode import parse_data
+    from contextasm.text.cleaning.decode import parse_data
     from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
     folder = open_workspace(options, process_environment())
@@ -98,7 +97,7 @@ def _resulting_stack(options: Options, action: str, text: str | None) -> TaskSta
 
 def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
     """The changes of a stack by the name of their action."""
-    from contextasm.text.task_stack import block, park, pop, push, resume
+    from contextasm.text.data.task_stack import block, park, pop, push, resume
 
     return {"push": push, "pop": pop, "block": block, "park": park, "resume": resume}
 
@@ -119,7 +118,7 @@ def _argument(action: str, text: str | None) -> str:
 def _task_stack(data: object) -> TaskStack:
     """The stack that the file holds; empty where there is no file. Raises `ContextasmError` for an unreadable file."""
     from contextasm.model import ContextasmError, Data, Problem
-    from contextasm.text.task_stack import TaskStack, parse_task_stack
+    from contextasm.text.data.task_stack import TaskStack, parse_task_stack
 
     if isinstance(data, Problem):
         raise ContextasmError(f"{data.path}:{data.line}", data.message, "correct the file")
@@ -133,8 +132,8 @@ def _task_stack(data: object) -> TaskStack:
 
 def _stack_text(stack: TaskStack) -> str:
     """One line for each task, those that serve it below it; an unfinished task that is not current has its id."""
-    from contextasm.text.task_stack import list_tasks, task_line
-    from contextasm.text.templates import one_line
+    from contextasm.text.data.task_stack import list_tasks, task_line
+    from contextasm.text.names.templates import one_line
 
     marks = {"active": "-", "complete": "x", "blocked": "!"}
     chain = {frame.id for frame in stack.path()}

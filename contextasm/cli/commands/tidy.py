@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -17,13 +18,13 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.cli.recovery import recover_first, require_recovered
-from contextasm.config.options import Options
+from contextasm.cli.owner import recover_first, require_recovered
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
-    from contextasm.upkeep.action import Action
     from contextasm.upkeep.apply import Applied
-    from contextasm.upkeep.upkeep_input import UpkeepInput
+    from contextasm.upkeep.base.action import Action
+    from contextasm.upkeep.base.upkeep_input import UpkeepInput
     from contextasm.workspace.outputs import OutputFile
 
 PATIENCE = 5.0
@@ -63,7 +64,7 @@ def tidy(
     it. Exits 1 if an action that was named could not be done.
     """
     from contextasm.config.resolve import process_environment
-    from contextasm.upkeep.prepare import prepare_upkeep
+    from contextasm.upkeep.plan import prepare_upkeep
 
     names = ids or []
     _refuse_contradictions(names, flags)
@@ -73,8 +74,6 @@ def tidy(
         return _take_back(upkeep, flags)
     target = None
     if flags.metrics is not None:
-        from contextasm.cli.metrics_file import settle_metrics
-
         target = settle_metrics(flags.metrics, upkeep.workspace, options, process)
     if flags.apply:
         return _apply(upkeep, names, flags, target)
@@ -105,7 +104,6 @@ def _write_metrics(
     """Write the metrics of a plan, if there is a file for them, and of those of its actions that were applied."""
     if not target:
         return
-    from contextasm.cli.metrics_file import write_metrics
     from contextasm.upkeep.metrics import upkeep_series
 
     write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
@@ -234,3 +232,61 @@ def _action_data(action: Action) -> Mapping[str, object]:
         "tokens_saved": action.tokens_saved,
         "bytes_saved": action.bytes_saved,
     }
+
+
+if TYPE_CHECKING:
+    from contextasm.config.input.options import Options, ProcessEnvironment
+    from contextasm.rendering.prometheus import Series
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.inputs import InputFiles
+    from contextasm.workspace.outputs import OutputFile
+
+
+def settle_metrics(path: str, workspace: Folder, options: Options, process: ProcessEnvironment) -> OutputFile:
+    """The file that `--metrics` names.
+
+    Raises `ContextasmError` for standard output, for a file that a build or a check could read, whichever agent it is
+    for, and for one that can't be written.
+    """
+    from contextasm.model import ContextasmError
+    from contextasm.workspace.atomic import refuse_unwritable
+    from contextasm.workspace.inputs import refuse_inputs
+    from contextasm.workspace.outputs import OutputFile
+
+    if path == "-":
+        raise ContextasmError("--metrics", "- is standard output, and the actions go there", "name a file")
+    target = OutputFile.named("metrics", path)
+    refuse_inputs([target], _inputs(workspace, options, process))
+    refuse_unwritable(target.path)
+    return target
+
+
+def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folder) -> None:
+    """Write the series, with the name of the workspace's folder as a label."""
+    from contextasm.rendering.prometheus import exposition
+    from contextasm.workspace.atomic import as_bytes, write
+
+    write(target.path, as_bytes(exposition(series, {"workspace": Path(workspace.root).name})))
+
+
+def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
+    """The files that builds and checks could read; those of checks alone where nothing can be built."""
+    from contextasm.checks.inspection import WORKSPACE_PATTERNS
+    from contextasm.config.inputs import build_inputs
+    from contextasm.config.owners import owner_names
+    from contextasm.config.resolve import prepare_build
+    from contextasm.model import ContextasmError
+    from contextasm.workspace.inputs import InputFiles, InputPattern
+
+    own = tuple(
+        (f"{workspace.root}/{name}", f"{tool} stores data of its own here")
+        for name, tool in ((".ctxasm", "ctxasm"), (".git", "git"))
+    )
+    files = InputFiles(workspace, (), own, ())
+    try:
+        agent = next(iter(owner_names(workspace, "agent")), None)
+        files = build_inputs(prepare_build(options._replace(agent=agent), process, workspace), process.folder)
+    except ContextasmError:  # the settings are wrong, or there is no agent: the patterns below hold all the same
+        pass
+    read = tuple(InputPattern(pattern, "ctxasm reads this file") for pattern in WORKSPACE_PATTERNS)
+    return files._replace(patterns=(*files.patterns, *read), others=(*files.others, *own))

@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from contextasm.cli.options import LockedOption, QuietOption, takes_options
-from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_stderr
-from contextasm.config.options import Options
+from contextasm.cli.output import (
+    format_json,
+    has_live_line,
+    show_problems,
+    show_taken,
+    shown_line,
+    write_stderr,
+    write_stdout,
+)
+from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
-    from contextasm.config.options import ProcessEnvironment
+    from contextasm.config.input.options import ProcessEnvironment
     from contextasm.model import Context, Problem
     from contextasm.workspace.folder import Overlay
     from contextasm.workspace.outputs import OutputFile
@@ -61,8 +69,6 @@ def watch(
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
     if json:
-        from contextasm.cli.watch_events import WatchEvents
-
         return watch_workspace(spec, WatchEvents(spec.root).reporter(), command or "", poll)
     with _status_line(quiet=quiet) as lines:
         messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
@@ -100,7 +106,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
 
     Each build puts into `taken` what it tells of the profile of a folder without settings.
     """
-    from contextasm.config.profile_loader import profile_files
+    from contextasm.config.profiles.loader import profile_files
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.config.workspace_folder import open_mirrored_folder, workspace_folder
     from contextasm.workspace.watch.rebuild import WatchSpec
@@ -166,7 +172,7 @@ def _build_once(
 ) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.inputs import build_inputs
-    from contextasm.config.profile_loader import profile_files
+    from contextasm.config.profiles.loader import profile_files
     from contextasm.rendering.formats import FORMATS
     from contextasm.workspace.watch.rebuild import BuildResult
 
@@ -286,3 +292,54 @@ class _LiveLines:
 
         text = Text(f"{time.strftime('%H:%M:%S')} {shown_line(line)}", no_wrap=True, overflow="ellipsis")
         self._live.update(text, refresh=True)
+
+
+if TYPE_CHECKING:
+    from contextasm.workspace.watch.loop import WatchReporter
+    from contextasm.workspace.watch.rebuild import Rebuild
+
+
+class WatchEvents:
+    """Writes each event of a watch to standard output as soon as it happens."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def reporter(self) -> WatchReporter:
+        """The functions that a watch calls."""
+        from contextasm.workspace.watch.loop import WatchReporter
+
+        return WatchReporter(self.ready, self.report, self.warn)
+
+    def ready(self) -> None:
+        """The first build is done, and changes are seen from now on."""
+        _write_event("watching", workspace=str(self._root))
+
+    def report(self, rebuild: Rebuild) -> None:
+        """A build was made or failed; its problems and errors belong to it."""
+        context = rebuild.context
+        figures = {
+            "tokens": context.tokens if context else None,
+            "budget": context.request.budget if context else None,
+            "etag": context.etag if context else None,
+        }
+        _write_event(
+            "build",
+            why=list(rebuild.why),
+            written=[*map(str, rebuild.files.written)],
+            unchanged=[*map(str, rebuild.files.unchanged)],
+            **figures,
+            errors=list(rebuild.errors),
+            problems=[
+                {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.advice}
+                for problem in (context.problems if context else ())
+            ],
+        )
+
+    def warn(self, message: str) -> None:
+        """A warning that belongs to no build."""
+        _write_event("warning", message=message)
+
+
+def _write_event(kind: str, **values: object) -> None:
+    write_stdout(format_json({"schema": "ctxasm.watch/1", "event": kind, **values}, indent=None))

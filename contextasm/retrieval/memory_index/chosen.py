@@ -9,13 +9,13 @@ import sqlite3
 from collections.abc import Iterator
 
 from contextasm.model import ChosenEntry, EntryChoice
-from contextasm.retrieval.entry_choice import means_entry
 from contextasm.retrieval.memory_index.kinds import EntryKind
 from contextasm.retrieval.memory_index.postings import label_term, read_postings
 from contextasm.retrieval.memory_index.schema import load_blob
 from contextasm.retrieval.memory_index.states import stored_exclusion
-from contextasm.text.archived_paths import known_paths
-from contextasm.text.memory_ids import id_root
+from contextasm.retrieval.pools.memory_pool import means_entry
+from contextasm.text.memories.fields import id_root
+from contextasm.text.names.archived_paths import known_paths
 
 _LIVING = "SELECT row FROM current_rows WHERE row >= ? AND row < ?"
 

@@ -34,7 +34,7 @@ from contextasm.retrieval.memory_index.replacement import remove_abandoned, repl
 from contextasm.retrieval.memory_index.schema import UNUSABLE, DamagedIndex, create_tables
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.memory_index.updater import is_small_change, update_index
-from contextasm.text.cleaning import hidden_problems
+from contextasm.text.cleaning.clean import hidden_problems
 
 _YOUNG = 2
 """Seconds in which a changed file may change again without new times."""

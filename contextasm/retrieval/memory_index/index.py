@@ -15,7 +15,7 @@ from typing import Any
 
 from contextasm.model import ContextasmError, EntryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_index.steps import IndexingSteps
-from contextasm.retrieval.memory_pool import MANY
+from contextasm.retrieval.pools.memory_pool import MANY
 
 INDEX_FOLDER = ".ctxasm/memories"
 """Folder of the index files, relative to the workspace."""

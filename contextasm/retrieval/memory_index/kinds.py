@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from contextasm.model import Document, Label, Location, Memory, Problem, ScoreInputs
-from contextasm.retrieval.entry_choice import memory_labels
-from contextasm.retrieval.log_pool import line_entry, line_inputs, log_day, parse_lines
-from contextasm.retrieval.memory_pool import index_entry, score_inputs
+from contextasm.retrieval.pools.log_pool import line_entry, line_inputs, log_day, parse_lines
+from contextasm.retrieval.pools.memory_pool import index_entry, memory_labels, score_inputs
 from contextasm.retrieval.search.inverted_index import IndexEntry
-from contextasm.text.log_parser import LogLine
-from contextasm.text.memory_ids import is_given_by_hand
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.markdown.logs import LogLine
+from contextasm.text.memories.fields import is_given_by_hand
+from contextasm.text.memories.parser import parse_memories
 
 
 class EntryState(NamedTuple):

@@ -27,8 +27,8 @@ from contextasm.retrieval.memory_index.schema import (
     select_among,
 )
 from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
-from contextasm.retrieval.read_entries import is_later
-from contextasm.text.cleaning import HIDDEN_TEXT
+from contextasm.retrieval.pools.memory_pool import is_later
+from contextasm.text.cleaning.clean import HIDDEN_TEXT
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from contextasm import __version__
 from contextasm.model import LABEL_KINDS, Location, Memory
-from contextasm.text.log_parser import LogLine
+from contextasm.text.markdown.logs import LogLine
 
 _FORM = 14
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""

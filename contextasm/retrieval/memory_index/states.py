@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from contextasm.model import Reason
 from contextasm.retrieval.memory_index.kinds import EntryState
 from contextasm.retrieval.memory_index.schema import blob_of_any, load_blob, select_among
-from contextasm.retrieval.memory_pool import exclusion_reason
-from contextasm.text.memory_ids import id_root, unique_ids
-from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.retrieval.pools.memory_pool import exclusion_reason
+from contextasm.text.memories.fields import id_root, unique_ids
+from contextasm.text.memories.parser import ACTIVE_STATUSES
 
 
 class DecidedState(NamedTuple):

@@ -18,11 +18,11 @@ from contextasm.retrieval.memory_index.postings import AddedPostings, label_term
 from contextasm.retrieval.memory_index.schema import as_blob, blob_of_any, load_blob, load_list, save_list
 from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide
 from contextasm.retrieval.memory_index.steps import IndexingSteps
-from contextasm.retrieval.memory_pool import count_reasons
+from contextasm.retrieval.pools.memory_pool import count_reasons
 from contextasm.retrieval.search.dates import day_number
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, text_words
-from contextasm.text.memory_ids import duplicate_id_problem, id_root
-from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.text.memories.fields import duplicate_id_problem, id_root
+from contextasm.text.memories.parser import ACTIVE_STATUSES
 
 _LEAST_UNIT = 32
 """Rows that a unit has at least, but for the last one of a file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextasm.model import Fragment, FragmentDisplay, Location, RetrievalResult, SourceQuery
-from contextasm.text.markdown import trimmed
+from contextasm.text.markdown.blocks import trimmed
 
 PATH = "--additional"
 

@@ -15,10 +15,9 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
-from contextasm.text.markdown import trimmed
-from contextasm.text.passage import passage
-from contextasm.text.templates import fill_template
+from contextasm.retrieval.reading.dated_logs import DatedLog, logs_in_display_order
+from contextasm.text.markdown.blocks import passage, trimmed
+from contextasm.text.names.templates import fill_template
 
 
 def daily_logs(query: SourceQuery) -> RetrievalResult:

@@ -16,9 +16,8 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading import template_paths
-from contextasm.text.markdown import trimmed
-from contextasm.text.passage import passage
+from contextasm.retrieval.reading.files import template_paths
+from contextasm.text.markdown.blocks import passage, trimmed
 
 
 def documents(query: SourceQuery) -> RetrievalResult:

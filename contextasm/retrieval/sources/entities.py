@@ -17,10 +17,10 @@ from contextasm.model import (
     RetrievalResult,
     SourceQuery,
 )
-from contextasm.retrieval.reading import read_data
-from contextasm.text.matching import mentions
-from contextasm.text.rows import Row, parse_rows
-from contextasm.text.templates import fill_item
+from contextasm.retrieval.reading.files import read_data
+from contextasm.text.data.rows import Row, parse_rows
+from contextasm.text.names.matching import mentions
+from contextasm.text.names.templates import fill_item
 
 LINE = "**{type}**: {name}{fields}"
 """Template of an entity where the layer has no `item` (digest 2.1)."""

@@ -22,10 +22,10 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.query_signals import half_life
-from contextasm.retrieval.reading import read_documents
-from contextasm.text.session_events import Event, event_text, parse_events
-from contextasm.text.templates import fill_item, fill_template
+from contextasm.retrieval.reading.files import read_documents
+from contextasm.retrieval.reading.query_signals import half_life
+from contextasm.text.data.session_events import Event, event_text, parse_events
+from contextasm.text.names.templates import fill_item, fill_template
 
 OTHERS = 5
 """Number of other sessions that show their highlights, the latest first."""

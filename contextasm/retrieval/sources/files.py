@@ -14,10 +14,10 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading import query_paths
-from contextasm.text.matching import mentions
-from contextasm.text.passage import passage
-from contextasm.text.templates import fill_template
+from contextasm.retrieval.reading.files import query_paths
+from contextasm.text.markdown.blocks import passage
+from contextasm.text.names.matching import mentions
+from contextasm.text.names.templates import fill_template
 
 LANGUAGES = {
     "bash": "bash",

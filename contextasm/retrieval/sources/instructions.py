@@ -6,10 +6,9 @@ Each file, an imported one too, is a fragment of its own.
 from __future__ import annotations
 
 from contextasm.model import Fragment, FragmentDisplay, Layer, Reason, RetrievalResult, SourceQuery, Verdict
-from contextasm.retrieval.instruction_files import InstructionFile, read_instruction_files
-from contextasm.text.markdown import trimmed
-from contextasm.text.passage import passage
-from contextasm.text.templates import fill_template, one_line
+from contextasm.retrieval.reading.instruction_files import InstructionFile, read_instruction_files
+from contextasm.text.markdown.blocks import passage, trimmed
+from contextasm.text.names.templates import fill_template, one_line
 
 
 def instructions(query: SourceQuery) -> RetrievalResult:

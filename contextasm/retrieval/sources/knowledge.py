@@ -11,12 +11,11 @@ from math import inf
 from typing import NamedTuple
 
 from contextasm.model import Document, Fragment, FragmentDisplay, Labels, Location, Reason, RetrievalResult, SourceQuery
-from contextasm.retrieval.query_signals import boosted, keywords
-from contextasm.retrieval.reading import read_documents
-from contextasm.text.dates import leading_iso_day
-from contextasm.text.markdown import blocks, heading, trimmed
-from contextasm.text.passage import passage
-from contextasm.text.templates import fill_template
+from contextasm.retrieval.reading.files import read_documents
+from contextasm.retrieval.reading.query_signals import boosted, keywords
+from contextasm.text.markdown.blocks import blocks, heading, passage, trimmed
+from contextasm.text.names.dates import leading_iso_day
+from contextasm.text.names.templates import fill_template
 
 
 class _Page(NamedTuple):

@@ -22,13 +22,12 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.dated_logs import DatedLog, logs_in_display_order
-from contextasm.retrieval.indexed_pools import query_pool
-from contextasm.retrieval.log_pool import line_entry, read_logs_up_to
-from contextasm.retrieval.memory_pool import MANY, pool_patterns
-from contextasm.retrieval.read_entries import first_rows
-from contextasm.text.log_parser import LogLine
-from contextasm.text.templates import fill_item, fill_template
+from contextasm.retrieval.pools.log_pool import line_entry, read_logs_up_to
+from contextasm.retrieval.pools.memory_pool import MANY, first_rows, pool_patterns
+from contextasm.retrieval.pools.memory_search import query_pool
+from contextasm.retrieval.reading.dated_logs import DatedLog, logs_in_display_order
+from contextasm.text.markdown.logs import LogLine
+from contextasm.text.names.templates import fill_item, fill_template
 
 BESIDE = "beside"
 """Note of a line that was found by a line beside it."""

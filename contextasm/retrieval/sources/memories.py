@@ -26,15 +26,15 @@ from contextasm.model import (
     Verdict,
     memory_score,
 )
-from contextasm.retrieval.memory_groups import GroupedMemory, group_memories, group_name, memory_key
-from contextasm.retrieval.memory_pool import ReadMemories, future_reason, index_entry, read_pool, score_inputs
-from contextasm.retrieval.memory_search import all_rows, search_pool, topic_scores
-from contextasm.retrieval.reading import query_paths
-from contextasm.text.matching import mentions
-from contextasm.text.templates import fill_item, fill_template
+from contextasm.retrieval.pools.memory_groups import GroupedMemory, group_memories, group_name, memory_key
+from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool, score_inputs
+from contextasm.retrieval.pools.memory_search import all_rows, search_pool, topic_scores
+from contextasm.retrieval.reading.files import query_paths
+from contextasm.text.names.matching import mentions
+from contextasm.text.names.templates import fill_item, fill_template
 
 if TYPE_CHECKING:
-    from contextasm.retrieval.feedback import WorkspaceFeedback
+    from contextasm.retrieval.reading.feedback import WorkspaceFeedback
     from contextasm.retrieval.search.hybrid import HybridHit
 
 
@@ -105,7 +105,7 @@ def _feedback(query: SourceQuery) -> WorkspaceFeedback | None:
     """The feedback up to the day of the request; None, and nothing read, where the layer does not weigh credibility."""
     if "credibility" not in dict(query.layer.ranking.weights):
         return None
-    from contextasm.retrieval.feedback import read_feedback  # here: most layers do not weigh it
+    from contextasm.retrieval.reading.feedback import read_feedback  # here: most layers do not weigh it
 
     return read_feedback(query.build.workspace, query.build.request.date)
 

@@ -19,10 +19,10 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.query_signals import intent, keywords
-from contextasm.retrieval.reading import read_data
-from contextasm.text.rows import parse_rows
-from contextasm.text.templates import fill_item
+from contextasm.retrieval.reading.files import read_data
+from contextasm.retrieval.reading.query_signals import intent, keywords
+from contextasm.text.data.rows import parse_rows
+from contextasm.text.names.templates import fill_item
 
 LINE = "**{name}**: {text}"
 """Template of a pattern where the layer has no `item`."""

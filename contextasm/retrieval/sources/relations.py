@@ -20,9 +20,9 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading import read_data
-from contextasm.text.rows import parse_rows
-from contextasm.text.templates import fill_item
+from contextasm.retrieval.reading.files import read_data
+from contextasm.text.data.rows import parse_rows
+from contextasm.text.names.templates import fill_item
 
 LINE = "{source} --[{type}]--> {target}"
 """Template of a relation where the layer has no `item` (digest 2.1)."""

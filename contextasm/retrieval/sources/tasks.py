@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from contextasm.model import Fragment, FragmentDisplay, Location, RetrievalResult, SourceQuery
-from contextasm.retrieval.reading import read_data
-from contextasm.text.task_stack import Task, TaskStack, parse_task_stack, task_line
+from contextasm.retrieval.reading.files import read_data
+from contextasm.text.data.task_stack import Task, TaskStack, parse_task_stack, task_line
 
 
 def root_goal(query: SourceQuery) -> RetrievalResult:

@@ -15,11 +15,10 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading import read_documents
-from contextasm.text.dates import leading_iso_day
-from contextasm.text.markdown import trimmed
-from contextasm.text.passage import passage
-from contextasm.text.templates import fill_template
+from contextasm.retrieval.reading.files import read_documents
+from contextasm.text.markdown.blocks import passage, trimmed
+from contextasm.text.names.dates import leading_iso_day
+from contextasm.text.names.templates import fill_template
 
 
 def threads(query: SourceQuery) -> RetrievalResult:

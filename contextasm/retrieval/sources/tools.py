@@ -20,8 +20,8 @@ from contextasm.model import (
     RetrievalResult,
     SourceQuery,
 )
-from contextasm.retrieval.reading import read_data
-from contextasm.text.templates import fill_item
+from contextasm.retrieval.reading.files import read_data
+from contextasm.text.names.templates import fill_item
 
 LINE = "**{name}**: {text}{arguments}"
 """Template of a tool where the layer has no `item`."""

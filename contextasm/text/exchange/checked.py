@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError, Problem
-from contextasm.text.cleaning import clean_text, hidden_problem
-from contextasm.text.dates import parse_leading_date
+from contextasm.text.cleaning.clean import clean_text, hidden_problem
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry
-from contextasm.text.memory_values import (
+from contextasm.text.memories.writer import (
     parse_confidence,
     parse_importance,
     parse_items,
     parse_type,
     parse_value,
     quoted_value,
+    secret_problem,
+    storable_text,
 )
-from contextasm.text.storable import secret_problem, storable_text
+from contextasm.text.names.dates import parse_leading_date
 
 
 class CheckedEntry(NamedTuple):

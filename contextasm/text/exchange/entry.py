@@ -8,11 +8,10 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Parse
-from contextasm.text.cleaning import clean_text
-from contextasm.text.dates import parse_leading_date
+from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.json_reader import load_json
-from contextasm.text.memory_values import quoted_value
-from contextasm.text.memory_writer import is_type
+from contextasm.text.memories.writer import is_type, quoted_value
+from contextasm.text.names.dates import parse_leading_date
 
 
 class SourceFile(NamedTuple):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from contextasm.text.exchange.claude_code import read_claude_code
-from contextasm.text.exchange.claude_export import read_claude_export
+from contextasm.text.exchange.claude import read_claude_code, read_claude_export
 from contextasm.text.exchange.entry import Read
 from contextasm.text.exchange.json_lines import read_json_lines
 from contextasm.text.exchange.mem0 import read_mem0

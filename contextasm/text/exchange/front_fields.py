@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, fitting_type, unread_keys
-from contextasm.text.front_matter import Value, front_matter
-from contextasm.text.memory_fields import FIELDS, YES
-from contextasm.text.private_parts import KEY, says_private_in_front
+from contextasm.text.markdown.front_matter import Value, front_matter
+from contextasm.text.memories.fields import FIELDS, YES
 
 FRONT_FIELDS = frozenset(FIELDS) - {"id"}
 """Fields that front matter states for all memories of a file; an id is that of one memory."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.model import ContextasmError, Memory, Parse
 from contextasm.text.exchange.entry import SourceEntry, SourceFile, derived_id, json_lines, required_text
-from contextasm.text.matching import nearest
-from contextasm.text.memory_fields import FIELDS
+from contextasm.text.memories.fields import FIELDS
+from contextasm.text.names.matching import nearest
 
 _KEYS = ("text", *FIELDS, "source")
 

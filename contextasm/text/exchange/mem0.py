@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from contextasm.model import Parse
+from contextasm.text.cleaning.private_parts import is_private_mapping
 from contextasm.text.exchange.entry import (
     LeftOutPart,
     SourceEntry,
@@ -25,7 +26,6 @@ from contextasm.text.exchange.entry import (
     unread_keys,
 )
 from contextasm.text.json_reader import load_json
-from contextasm.text.private_parts import is_private_mapping
 
 _KEYS = ("id", "memory", "created_at", "updated_at", "expiration_date", "categories")
 

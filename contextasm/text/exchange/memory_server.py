@@ -24,7 +24,7 @@ from contextasm.text.exchange.entry import (
     stated,
     unread_keys,
 )
-from contextasm.text.memory_values import quoted_value
+from contextasm.text.memories.writer import quoted_value
 
 _PREFIX = "memory-server"
 _KEYS = ("type", "name", "observations")

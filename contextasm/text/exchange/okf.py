@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from contextasm.model import Memory
-from contextasm.text.dates import parse_date
-from contextasm.text.memory_parser import ACTIVE_STATUSES
-from contextasm.text.templates import one_line
+from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.names.dates import parse_date
+from contextasm.text.names.templates import one_line
 
 _OWN_FIELDS = (
     "id",

@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.model import ContextasmError, Parse
-from contextasm.text.comments import comments, without_comments
-from contextasm.text.dates import parse_leading_date
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, derived_id, fitting_words, stated
 from contextasm.text.exchange.front_fields import unread_front, with_front_fields
 from contextasm.text.exchange.paragraphs import text_parts
-from contextasm.text.front_matter import front_matter
-from contextasm.text.memory_parser import ACTIVE_STATUSES
-from contextasm.text.memory_values import quoted_value
+from contextasm.text.markdown.blocks import comments, without_comments
+from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.writer import quoted_value
+from contextasm.text.names.dates import parse_leading_date
 
 _OBSERVED = re.compile(r"\s*<!--\s*observed:([^|>]*?)(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
 _BOOKKEEPING = "comment"

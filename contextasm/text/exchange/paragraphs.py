@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.text.literals import fence_opening, literal_at
-from contextasm.text.markdown import heading, is_rule
-from contextasm.text.memory_parser import begins_bullet, bullet_end, line_behind_fence
+from contextasm.text.markdown.blocks import heading, is_rule
+from contextasm.text.markdown.literals import fence_opening, literal_at
+from contextasm.text.memories.parser import begins_bullet, bullet_end, line_behind_fence
 
 _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")
 """A whole line in bold type stands for a heading."""

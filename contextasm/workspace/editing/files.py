@@ -65,7 +65,7 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
     """Wait for the workspace's lock and hold it. The system releases it however the process ends.
 
     What an interrupted application of upkeep has changed is taken back first (`workspace/editing/journal.py`), and the
-    value of the context says what became of it: a command tells a person (`cli/recovery.py`). Without
+    value of the context says what became of it: a command tells a person (`cli/owner.py`). Without
     `edits`, for who writes into files that may lie outside of the workspace, it is not held where the workspace can't
     be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting for
     `patience` seconds; None is for any time.

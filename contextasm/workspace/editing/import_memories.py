@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memory_writer import append_bullets, memory_bullet, with_bullets
+from contextasm.text.memories.writer import append_bullets, memory_bullet, with_bullets
 from contextasm.text.similarity import find_similar, fold_text, is_same
 from contextasm.workspace.editing.files import locked, save_file
 from contextasm.workspace.editing.memories import MemoryEditor

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
-from contextasm.retrieval.memory_pool import MANY
-from contextasm.text.matching import nearest
-from contextasm.text.memory_ids import id_root, unique_ids
-from contextasm.text.memory_parser import parse_memories
+from contextasm.retrieval.pools.memory_pool import MANY
+from contextasm.text.memories.fields import id_root, unique_ids
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.names.matching import nearest
 from contextasm.workspace.folder import Folder
 
 MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")

@@ -19,11 +19,11 @@ from contextasm.model import (
     FolderFacts,
     Memory,
 )
-from contextasm.retrieval.memory_pool import MANY
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_ids import distinct_memories
-from contextasm.text.memory_parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
-from contextasm.text.memory_writer import with_fields
+from contextasm.retrieval.pools.memory_pool import MANY
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.fields import distinct_memories
+from contextasm.text.memories.parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
+from contextasm.text.memories.writer import with_fields
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
 from contextasm.workspace.editing.files import EditableFiles, locked, save_file, writable_path

@@ -10,8 +10,8 @@ from datetime import date
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
-from contextasm.text.memory_parser import ACTIVE_STATUSES
-from contextasm.text.memory_writer import append_bullets, ends_under, field_text, format_bullet
+from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.writer import append_bullets, ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
 from contextasm.workspace.editing.files import locked, save_file
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines

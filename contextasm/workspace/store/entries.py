@@ -8,7 +8,7 @@ from functools import partial
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memory_ids import unique_ids
+from contextasm.text.memories.fields import unique_ids
 from contextasm.workspace.editing.import_memories import (
     ImportOutcome,
     alike_memories,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import CLEAN, ContextasmError, Document, Memory
-from contextasm.text.decode import decode_document
+from contextasm.text.cleaning.decode import decode_document
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import Session

@@ -14,15 +14,13 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning import clean_text, clean_value, shown_name
-from contextasm.text.decode import decode_document
-from contextasm.text.hidden_characters import strip_hidden
-from contextasm.text.memory_ids import STORE_PAGE, id_root
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.memory_values import LONGEST_VALUE
-from contextasm.text.memory_writer import clean_lines, is_type, is_value, memory_bullet
-from contextasm.text.private_parts import private_lines
-from contextasm.text.storable import LONGEST_TEXT
+from contextasm.text.cleaning.clean import clean_text, clean_value, shown_name
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.hidden_characters import strip_hidden
+from contextasm.text.cleaning.private_parts import private_lines
+from contextasm.text.memories.fields import STORE_PAGE, id_root
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, clean_lines, is_type, is_value, memory_bullet
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
 """Fields of a memory that are columns of its row, of the same names."""

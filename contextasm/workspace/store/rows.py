@@ -12,7 +12,7 @@ from datetime import date
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Document, Memory
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import Session, open_session
 from contextasm.workspace.store.errors import TransactionLostError

@@ -1,4 +1,4 @@
-"""The settings of a shared store, as values. They are checked in `config/store.py`."""
+"""The settings of a shared store, as values. They are checked in `config/keys/store.py`."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from datetime import date
 from hashlib import md5
 
 from contextasm.model import ContextasmError, FolderFacts, Memory
-from contextasm.text.memory_fields import FieldReport, memory_of_fields
-from contextasm.text.memory_parser import ACTIVE_STATUSES
+from contextasm.text.memories.fields import FieldReport, memory_of_fields
+from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.editing.remember import (
     AmongNew,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import Document
-from contextasm.text.passage import passage
+from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.folder import Folder, Overlay
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read, RecordingWorkspace

@@ -53,7 +53,6 @@ def root(database: Database, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_setting_of_the_role_changes_nothing(database: Database, root: Path, tmp_path: Path, name: str) -> None:
-    """The mirror has the bytes that it has on every machine, and equal texts are found."""
     other = database.workspace(tmp_path / "other")
     database.run(f"ALTER ROLE luna IN DATABASE {database.name} SET {name} = {HOSTILE[name]}")
     stored = database.ctxasm(root, "remember", "-t", "q1", "b\\new '\u00fc\u20ac'")
@@ -70,7 +69,6 @@ def test_a_setting_of_the_role_changes_nothing(database: Database, root: Path, t
 
 
 def test_a_store_is_made_whatever_the_role_says(server: Server, tmp_path: Path) -> None:
-    """The patterns of its checks have backslashes."""
     database = new_database(server, migrated=False)
     database.run(
         *(f"ALTER ROLE luna IN DATABASE {database.name} SET {name} = {value}" for name, value in HOSTILE.items())
@@ -86,7 +84,6 @@ def test_a_store_is_made_whatever_the_role_says(server: Server, tmp_path: Path) 
 def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role_says(
     database: Database, root: Path, tmp_path: Path
 ) -> None:
-    """A serializable transaction would not see the text that it waited for."""
     for role in ("luna", "kenji"):
         database.run(f"ALTER ROLE {role} IN DATABASE {database.name} SET default_transaction_isolation = serializable")
     database.run(
@@ -129,7 +126,6 @@ def failing_commits(database: Database, state: str, times: int) -> None:
 
 @pytest.mark.parametrize("state", ["40001", "40P01"])
 def test_a_commit_that_the_server_undoes_for_another_is_tried_again(database: Database, root: Path, state: str) -> None:
-    """The server has said that nothing is stored."""
     failing_commits(database, state, 2)
     result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
     assert (result.code, result.err) == (0, "")
@@ -138,7 +134,6 @@ def test_a_commit_that_the_server_undoes_for_another_is_tried_again(database: Da
 
 @pytest.mark.parametrize("state", ["23514", "53100"])
 def test_a_commit_that_the_server_refuses_is_told_as_that(database: Database, root: Path, state: str) -> None:
-    """No word that it may have been stored: that of a server without room on its disk is no broken connection."""
     failing_commits(database, state, 1)
     result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
     assert (result.code, "not now" in result.err, "may have been stored" in result.err) == (2, True, False)
@@ -146,14 +141,12 @@ def test_a_commit_that_the_server_refuses_is_told_as_that(database: Database, ro
 
 
 def test_a_pull_reads_no_script(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their number says which version is the newest."""
     monkeypatch.setattr(migrations, "file_bytes", lambda *_: pytest.fail("a script is read"))
     assert database.ctxasm(root, "store", "pull").code == 0
 
 
 @pytest.mark.parametrize("name", ["PGOPTIONS", "PGUSER"])
 def test_an_environment_that_is_no_utf8_is_one_line(database: Database, root: Path, name: str) -> None:
-    """The mirror is read, with a problem; what writes is refused."""
     written = database.ctxasm(root, "remember", "-t", "q1", "x", **{name: "\udcff"})
     assert (written.code, written.err.count("\n")) == (2, 1), written.err
     read = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", **{name: "\udcff"})

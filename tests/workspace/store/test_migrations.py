@@ -30,7 +30,6 @@ def applied(database: Database) -> list[tuple[int, str]]:
 
 
 def test_migrations_that_race_are_applied_once(empty: Database) -> None:
-    """Eight at once, each told of those that it applied itself."""
     with ThreadPoolExecutor(8) as pool:
         results = [*pool.map(lambda _: migrate_store(empty.config("postgres")), range(8))]
     expected = [(each.number, each.name) for each in load_migrations()]
@@ -40,7 +39,6 @@ def test_migrations_that_race_are_applied_once(empty: Database) -> None:
 
 
 def test_no_other_role_keeps_a_migration_waiting(empty: Database, tmp_path: Path) -> None:
-    """Neither by a lock with a number that anybody knows, nor by the table of migrations."""
     shutil.copytree(SCRIPTS, tmp_path, dirs_exist_ok=True)
     migrate_store(empty.config("postgres"))
     (tmp_path / f"{len(load_migrations()) + 1:03}_more.sql").write_text("CREATE TABLE ctxasm.more (x int);")
@@ -57,7 +55,6 @@ def test_no_other_role_keeps_a_migration_waiting(empty: Database, tmp_path: Path
 
 
 def test_an_older_store_gets_what_it_lacks(empty: Database, tmp_path: Path) -> None:
-    """And a script that fails leaves the store as it was before that script."""
     shutil.copytree(SCRIPTS, tmp_path, dirs_exist_ok=True)
     last = len(load_migrations())
     migrate_store(empty.config("postgres"))
@@ -72,7 +69,6 @@ def test_an_older_store_gets_what_it_lacks(empty: Database, tmp_path: Path) -> N
 
 
 def test_a_newer_store_is_refused(database: Database, tmp_path: Path) -> None:
-    """By migrations, reads and writes."""
     database.run("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')")
     with pytest.raises(ContextasmError, match="is of version 99") as failure:
         migrate_store(database.config("postgres"))
@@ -95,7 +91,6 @@ def test_a_newer_store_is_refused(database: Database, tmp_path: Path) -> None:
     ],
 )
 def test_nothing_is_written_into_a_newer_store(database: Database, tmp_path: Path, words: tuple[str, ...]) -> None:
-    """What its columns mean is not known; a build is printed, and a problem tells that no access was set."""
     root = database.workspace(tmp_path)
     database.add("One thing to know.", id="'m-one'")
     assert database.ctxasm(root, "store", "pull").code == 0
@@ -113,7 +108,6 @@ def test_nothing_is_written_into_a_newer_store(database: Database, tmp_path: Pat
 
 
 def test_a_role_without_the_right_makes_no_store(empty: Database, tmp_path: Path) -> None:
-    """One line, exit code 2."""
     root = empty.workspace(tmp_path)
     result = empty.ctxasm(root, "store", "init")
     assert result.code == 2
@@ -122,7 +116,6 @@ def test_a_role_without_the_right_makes_no_store(empty: Database, tmp_path: Path
 
 
 def test_a_gap_in_the_scripts_is_an_error(tmp_path: Path) -> None:
-    """An installation that lacks one must not skip it."""
     (tmp_path / "002_second.sql").write_text("SELECT 1;")
     with pytest.raises(ContextasmError, match="not the next migration"):
         load_migrations(tmp_path)
@@ -130,7 +123,6 @@ def test_a_gap_in_the_scripts_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
 def test_a_database_that_is_not_of_utf8_gets_no_store(server: Server, tmp_path: Path, encoding: str) -> None:
-    """It could not hold many texts, and its checksums of others differ."""
     name = f"of_{encoding.lower()}"
     server.run(f"CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
     odd = Database(server, name)

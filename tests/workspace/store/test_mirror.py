@@ -53,7 +53,6 @@ def texts(root: Path) -> list[str]:
 
 
 def test_a_pull_brings_what_changed_and_nothing_else(database: Database, tmp_path: Path) -> None:
-    """A page is written when a row of it changed."""
     database.add("one", created="'2025-01-05'")
     database.add("two", created="'2025-02-05'")
     assert [path.rpartition("/")[2] for path in pulled(database, tmp_path)] == [
@@ -68,7 +67,6 @@ def test_a_pull_brings_what_changed_and_nothing_else(database: Database, tmp_pat
 
 
 def test_a_deleted_memory_leaves_the_mirror_and_the_last_one_its_page(database: Database, tmp_path: Path) -> None:
-    """Deletion is a mark on the row: a row that was gone would be no difference."""
     database.add("one", id="'a'")
     database.add("two", id="'b'")
     pulled(database, tmp_path)
@@ -81,7 +79,6 @@ def test_a_deleted_memory_leaves_the_mirror_and_the_last_one_its_page(database: 
 
 
 def test_what_is_committed_late_is_not_missed(database: Database, tmp_path: Path) -> None:
-    """A row with an earlier number and time than those already pulled: the fault of difference by number or by time."""
     slow = database.server.connect(database.name, "kenji")
     slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
     database.add("quick")
@@ -94,7 +91,6 @@ def test_what_is_committed_late_is_not_missed(database: Database, tmp_path: Path
 
 
 def test_pages_are_filled_whatever_the_order_of_days_and_roles(database: Database, tmp_path: Path) -> None:
-    """Memories of many months in a mixed order, one a transaction, make no more pages than they need."""
     for role in ("luna", "kenji"):
         with open_session(database.config(role)) as session:
             for number in range(1_100):
@@ -134,7 +130,6 @@ def write_some(config: StoreConfig, writer: int) -> None:
 def test_every_memory_of_sixteen_writers_is_seen_by_a_mirror_that_reads_all_the_while(
     database: Database, tmp_path: Path
 ) -> None:
-    """None is lost, and the mirror that was brought up to date in passing equals one that is made at the end."""
     configs = [database.config(("luna", "kenji")[writer % 2]) for writer in range(WRITERS)]
     ended, pulls = threading.Event(), 0
 
@@ -206,7 +201,6 @@ STEPS = st.lists(
 def test_law_a_mirror_equals_one_that_is_made_of_what_is_committed(
     database: Database, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, str]]
 ) -> None:
-    """After each pull, whatever four writers store, change, delete, hide, take back and leave open in between."""
     database.run("TRUNCATE ctxasm.memory")
     folder = tmp_path_factory.mktemp("mirrors")
     writers = [OpenTransaction(database, ("luna", "kenji")[number % 2]) for number in range(4)]
@@ -229,7 +223,6 @@ def test_law_a_mirror_equals_one_that_is_made_of_what_is_committed(
 def test_a_pull_sees_one_state_of_the_store(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction changes two pages while a pull is between them: the mirror has neither change, then both."""
     for month in (1, 2):
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
     real = difference.page_texts
@@ -251,7 +244,6 @@ def test_a_pull_sees_one_state_of_the_store(
 def test_pulls_of_one_workspace_do_not_meet(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that read an older state could write its page over that of a later one, which would vouch for it."""
     database.add("one")
     real = page_files.write_page
     told: list[str] = []
@@ -287,7 +279,6 @@ mirror.pull(root, StoreConfig(1, {{"host": host, "dbname": name, "user": "luna"}
 
 
 def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database, tmp_path: Path) -> None:
-    """`kill -9` between the pages and the state."""
     database.add("one")
     pulled(database, tmp_path)
     database.add("two")
@@ -306,7 +297,6 @@ def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database
 def test_a_first_mirror_that_is_not_whole_is_not_read(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home_is_new: bool
 ) -> None:
-    """A disk that is full at the second page: the problem says that no memories are read, and none are."""
     for month in (1, 2, 3):
         database.add(f"lantern {month}", created=f"'2025-0{month}-05'")
     homes = ("teams/q1", "teams/other")
@@ -336,7 +326,6 @@ def test_a_first_mirror_that_is_not_whole_is_not_read(
 def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
     database: Database, tmp_path: Path, before: str
 ) -> None:
-    """Not even that of the role that had one there before."""
     for month in (1, 2):
         database.add(f"lantern {month}", created=f"'2025-0{month}-05'", role="kenji")
     database.add("kenji's own", private="true", role="kenji")
@@ -356,7 +345,6 @@ def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
 
 @pytest.mark.parametrize("damage", ["edited", "edited in secret", "emptied", "removed", "added", "linked"])
 def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
-    """By the next pull, though nothing changed in the store; and nothing is written through a link."""
     database.add("one")
     pulled(database, tmp_path)
     (page,) = (tmp_path / ".ctxasm/store").rglob("*.md")
@@ -381,7 +369,6 @@ def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_pat
 
 
 def test_a_folder_beside_the_pages_stays_and_stops_no_pull(database: Database, tmp_path: Path) -> None:
-    """Of whatever name; it is no page."""
     database.add("one")
     pulled(database, tmp_path)
     folder = tmp_path / ".ctxasm/store" / TEAM / "memories/2025-01.000000.kenji.md"
@@ -393,7 +380,6 @@ def test_a_folder_beside_the_pages_stays_and_stops_no_pull(database: Database, t
 
 @pytest.mark.parametrize("home", [TEAM, "teams/other"])
 def test_nothing_is_removed_through_a_link_in_place_of_a_home(database: Database, tmp_path: Path, home: str) -> None:
-    """Neither of a home of the store nor of one that the settings no longer name."""
     mine = tmp_path / "elsewhere/mine.md"
     mine.parent.mkdir()
     mine.write_text("mine")
@@ -408,7 +394,6 @@ def test_nothing_is_removed_through_a_link_in_place_of_a_home(database: Database
 def test_a_pull_that_waited_for_another_one_asks_nothing(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mirror is young by then."""
     hold = hold_lock_file
 
     @contextmanager
@@ -429,7 +414,6 @@ def test_a_pull_that_waited_for_another_one_asks_nothing(
 def test_a_page_that_is_damaged_and_has_no_row_any_more_leaves_the_mirror(
     database: Database, tmp_path: Path, forged: bool
 ) -> None:
-    """Rows that a superuser erased, and their file removed or changed: no pull fails, and nothing is made up."""
     database.add("one", created="'2025-01-05'")
     database.add("two", created="'2025-02-05'")
     pulled(database, tmp_path)
@@ -447,7 +431,6 @@ def test_a_page_that_is_damaged_and_has_no_row_any_more_leaves_the_mirror(
 def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the next pull; the one at hand does not fail."""
     database.add("one")
 
     def write_for_a_moment(path: Path, text: str) -> bool:
@@ -467,7 +450,6 @@ def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
 def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder of somebody else: the problem names it, and what to do."""
     database.add("one")
     pulled(database, tmp_path)
 
@@ -513,7 +495,6 @@ def test_a_damaged_state_costs_a_whole_pull_and_no_more(database: Database, tmp_
 
 
 def test_a_mirror_is_its_owners_alone(database: Database, tmp_path: Path) -> None:
-    """It may hold private memories."""
     database.add("one", private="true")
     pulled(database, tmp_path)
     for folder, _, files in os.walk(tmp_path / ".ctxasm/store"):
@@ -523,7 +504,6 @@ def test_a_mirror_is_its_owners_alone(database: Database, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("way", ["opened", "copied"])
 def test_a_mirror_that_others_can_read_is_closed_to_them(database: Database, tmp_path: Path, way: str) -> None:
-    """Rights that came with the workspace, or were given since."""
     database.add("one", private="true")
     root = tmp_path / "ws"
     root.mkdir()
@@ -546,7 +526,6 @@ def test_a_mirror_that_others_can_read_is_closed_to_them(database: Database, tmp
 def test_nothing_is_written_through_a_file_of_the_mirror(
     database: Database, tmp_path: Path, file: str, kind: str
 ) -> None:
-    """It is replaced, and the pull waits for no reader."""
     database.add("one")
     victim = tmp_path / "victim"
     if kind != "link to nothing":
@@ -567,7 +546,6 @@ def test_nothing_is_written_through_a_file_of_the_mirror(
 def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next pull fetches what is missing, and what changed since, and nothing twice."""
     for month in range(1, 6):
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
     fetched: list[str] = []
@@ -600,7 +578,6 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
 def test_law_pulls_that_break_anywhere_lead_to_the_mirror_that_one_pull_makes(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Whatever is stored, changed and deleted between them."""
     (tmp_path / "broken").mkdir()
     (tmp_path / "new").mkdir()
     draw = random.Random(seed)
@@ -634,7 +611,6 @@ def test_law_pulls_that_break_anywhere_lead_to_the_mirror_that_one_pull_makes(
 def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is told of a mirror is of its last whole pull."""
     database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/other', true)")
     database.add("one")
     pulled(database, tmp_path)
@@ -662,7 +638,6 @@ def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
 
 
 def test_pages_are_fetched_by_their_bytes(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that is too large for a batch is one by itself; texts count, in whichever letters."""
     sizes = {1: 40, 2: 40, 3: 300, 4: 10, 5: 10, 6: 90}
     for month, size in sizes.items():
         database.add("é" * (size // 2), created=f"'2025-0{month}-01'")
@@ -706,7 +681,6 @@ def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
     database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next pull finds no page, and could not know that an index has its text."""
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
     real = page_files.remove_pages
 
@@ -726,7 +700,6 @@ def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
 def test_no_index_has_a_text_of_a_page_that_can_not_be_removed(
     database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page is not read any more, and is a problem of each pull."""
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
 
     def refuse(_path: Path, **_options: bool) -> None:
@@ -749,7 +722,6 @@ def test_no_index_has_a_text_of_a_page_that_can_not_be_removed(
     ],
 )
 def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: Path, statement: str) -> None:
-    """Nor have the small files with its changes; the next search makes a new one."""
     database.run(statement, role="luna")
     assert database.ctxasm(searched, "store", "pull").code == 0
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
@@ -760,7 +732,6 @@ def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: 
 
 @pytest.mark.parametrize("way", ["right", "settings", "person", "damage"])
 def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, searched: Path, way: str) -> None:
-    """Whatever took it away."""
     role = "luna"
     if way == "right":
         database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
@@ -778,7 +749,6 @@ def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, 
 
 
 def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, searched: Path) -> None:
-    """It took seconds to make: new memories and other fields are added to it."""
     before = indexed(searched)
     database.add("a new bell")
     database.run("UPDATE ctxasm.memory SET importance = 0.9, tags = '{harbour}' WHERE id = 'n-7'", role="kenji")
@@ -788,7 +758,6 @@ def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, sea
 
 
 def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path: Path) -> None:
-    """And gets all of it again with the right."""
     database.add("one")
     pulled(database, tmp_path)
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
@@ -802,7 +771,6 @@ def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path:
 
 
 def test_another_role_gets_a_mirror_of_its_own_rights(database: Database, tmp_path: Path) -> None:
-    """In the same workspace: the private memories of the first one are gone."""
     database.add("open")
     database.add("mine", private="true")
     pulled(database, tmp_path)
@@ -826,7 +794,6 @@ def test_another_role_gets_a_mirror_of_its_own_rights(database: Database, tmp_pa
 def test_the_environment_that_is_in_force_tells_mirrors_apart(
     monkeypatch: pytest.MonkeyPatch, variable: str, first: str, then: str
 ) -> None:
-    """What the address gives itself is not the environment's to say."""
     config = StoreConfig(1, {}, (TEAM,))
     full = StoreConfig(1, {"host": "h", "port": "1", "dbname": "d", "user": "u"}, (TEAM,))
     monkeypatch.setenv(variable, first)
@@ -839,7 +806,6 @@ def test_the_environment_that_is_in_force_tells_mirrors_apart(
 def test_a_role_that_the_environment_names_gets_a_mirror_of_its_own_rights(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The address is the same for all."""
     config = database.config()
     config = config._replace(parts={key: text for key, text in config.parts.items() if key != "user"})
     database.add("open")
@@ -853,7 +819,6 @@ def test_a_role_that_the_environment_names_gets_a_mirror_of_its_own_rights(
 def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_mirror_is_young(
     database: Database, tmp_path: Path
 ) -> None:
-    """`max_age` is of the homes that the mirror has."""
     database.add("one")
     pull(str(tmp_path), database.config(homes=("teams/other",)), lambda: 1000.0, 60.0)
     assert texts(tmp_path) == []
@@ -862,7 +827,6 @@ def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_mirror_is_young
 
 
 def test_a_horizon_in_the_future_is_not_built_upon(database: Database, tmp_path: Path) -> None:
-    """It would hide every change that is to come."""
     database.add("old")
     pulled(database, tmp_path)
     database.run("UPDATE ctxasm.memory SET importance = 0.9", role="luna")
@@ -883,7 +847,6 @@ def shift_horizon(database: Database, root: Path, by: int) -> None:
 def test_a_state_of_another_server_history_or_role_is_not_built_upon(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: int
 ) -> None:
-    """Its horizon, later than every change here, would hide them."""
     database.add("old")
     real = Session.rows
 
@@ -902,7 +865,6 @@ def test_a_state_of_another_server_history_or_role_is_not_built_upon(
 
 
 def test_a_home_that_the_settings_no_longer_name_leaves_the_mirror(database: Database, tmp_path: Path) -> None:
-    """Nothing of it is left to be read by chance."""
     database.add("one")
     pulled(database, tmp_path)
     database.overlay(tmp_path, homes=("teams/other",)).pull()
@@ -910,7 +872,6 @@ def test_a_home_that_the_settings_no_longer_name_leaves_the_mirror(database: Dat
 
 
 def test_a_database_that_was_made_again_is_pulled_whole(database: Database, tmp_path: Path) -> None:
-    """Its transactions are numbered anew, so the old horizon means nothing."""
     database.add("old")
     pulled(database, tmp_path)
     name, server = database.name, database.server
@@ -924,7 +885,6 @@ def test_a_database_that_was_made_again_is_pulled_whole(database: Database, tmp_
 
 
 def test_no_server_is_asked_while_the_mirror_is_young(database: Database, tmp_path: Path) -> None:
-    """`max_age`; a clock that went back counts as old."""
     database.add("one")
     config = database.config()
     pull(str(tmp_path), config, lambda: 1000.0)
@@ -935,7 +895,6 @@ def test_no_server_is_asked_while_the_mirror_is_young(database: Database, tmp_pa
 
 
 def test_a_server_that_can_not_be_asked_leaves_the_mirror_as_it_is(database: Database, tmp_path: Path) -> None:
-    """The error names the store and no password."""
     database.add("one")
     pulled(database, tmp_path)
     config = database.config()
@@ -949,7 +908,6 @@ def test_a_server_that_can_not_be_asked_leaves_the_mirror_as_it_is(database: Dat
 def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """A watch builds in one thread and pulls in another; its contexts must not stay without memories."""
     watched = database.overlay(tmp_path)
     real_pull, real_state, begun = pull, load_state, threading.Event()
 

@@ -32,7 +32,6 @@ def transactions(database: Database) -> Iterator[list[Any]]:
 
 
 def test_a_page_is_closed_by_its_size_as_well(database: Database) -> None:
-    """200 texts of 64 KB are several pages."""
     database.run(MANY.format(TEAM, "big", "repeat('x', 65000)", "generate_series(1, 200) AS n"), role="luna")
     sizes = pages(database)
     assert len(sizes) > 1
@@ -40,7 +39,6 @@ def test_a_page_is_closed_by_its_size_as_well(database: Database) -> None:
 
 
 def test_one_writer_fills_one_page_after_the_other(database: Database) -> None:
-    """In one transaction and in many, and what is undone leaves no gap."""
     database.run(MANY.format(TEAM, "many", "'x' || n", "generate_series(1, 1500) AS n"), role="luna")
     database.add("one more", id="'many-more'")
     with pytest.raises(psycopg2.errors.UniqueViolation):
@@ -52,7 +50,6 @@ def test_one_writer_fills_one_page_after_the_other(database: Database) -> None:
 def test_transactions_that_are_open_at_once_fill_pages_of_their_own(
     database: Database, transactions: list[Any]
 ) -> None:
-    """None waits for another one, and no page gets more than it holds."""
     for number, connection in enumerate(transactions):
         statement = MANY.format(TEAM, f"w{number}", "repeat('y', 60000) || n", "generate_series(1, 60) AS n")
         connection.cursor().execute(statement)
@@ -66,7 +63,6 @@ def test_transactions_that_are_open_at_once_fill_pages_of_their_own(
 
 
 def test_pages_that_were_begun_at_once_are_filled_later(database: Database, transactions: list[Any]) -> None:
-    """Each writer that comes alone goes on where the first one ended."""
     for number, connection in enumerate(transactions):
         connection.cursor().execute(MANY.format(TEAM, f"w{number}", "'x'", "generate_series(1, 3) AS n"))
     for connection in transactions:
@@ -78,7 +74,6 @@ def test_pages_that_were_begun_at_once_are_filled_later(database: Database, tran
 
 
 def test_an_old_view_of_a_page_gives_no_slot_twice(transactions: list[Any]) -> None:
-    """A transaction that sees an old state is undone, as one that lost against another."""
     old, new, *_ = transactions
     old.set_session(isolation_level="REPEATABLE READ")
     old.cursor().execute("SELECT count(*) FROM ctxasm.memory")
@@ -89,7 +84,6 @@ def test_an_old_view_of_a_page_gives_no_slot_twice(transactions: list[Any]) -> N
 
 
 def test_texts_that_grow_stay_within_a_file(database: Database) -> None:
-    """512 of them, each as large as the table takes, are less than the 64 MB of a file that is read."""
     database.run(MANY.format(TEAM, "small", "'x'", "generate_series(1, 512) AS n"), role="luna")
     with pytest.raises(psycopg2.errors.CheckViolation):
         database.run("UPDATE ctxasm.memory SET text = repeat(U&'\\+01F600', 65536)", role="luna")
@@ -99,7 +93,6 @@ def test_texts_that_grow_stay_within_a_file(database: Database) -> None:
 
 
 def test_a_page_that_is_asked_for_and_full_is_another_one(database: Database) -> None:
-    """A file may have more memories than a page."""
     names = "INSERT INTO ctxasm.memory (home, id, text, created, page) SELECT"
     statement = f"{names} '{TEAM}', 'n-' || n, 'x', '2025-03-14', '2025-03.000007' FROM generate_series(1, 600) AS n"
     database.run(statement, role="luna")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
-from contextasm.text.memory_writer import memory_bullet
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import memory_bullet
 from contextasm.workspace.store.pages import (
     memory_of_row,
     page_name,
@@ -74,14 +74,12 @@ def read_page(text: str) -> list[Memory]:
 
 @given(st.lists(MEMORIES, min_size=1, max_size=6))
 def test_what_is_stored_is_read_back(memories: list[Memory]) -> None:
-    """All of a page, in its order; and what can't be is refused before it is stored."""
     stored = [memory for each in memories if (memory := storable(each))]
     assert read_page(page_text(stored)) == stored
 
 
 @given(MEMORIES)
 def test_a_row_holds_all_of_a_memory(memory: Memory) -> None:
-    """There and back, days as the database gives them."""
     row = [
         str(value) if hasattr(value, "isoformat") else "" if value is None else value for value in row_of_memory(memory)
     ]
@@ -92,7 +90,6 @@ def test_a_row_holds_all_of_a_memory(memory: Memory) -> None:
     "text", ["One.", "One.\n\nTwo, indented:\n    code", "Ends in {id=other}", "(a) [link](x)", "[x] done"]
 )
 def test_usual_texts_can_be_stored(text: str) -> None:
-    """With line breaks, braces and brackets."""
     memory = MEMORY._replace(text=text)
     assert storable(memory) == memory
 
@@ -103,7 +100,6 @@ MEMORY = Memory(
 
 
 def test_a_field_at_its_default_is_not_written() -> None:
-    """A page is as short as a page by hand."""
     assert memory_bullet(MEMORY) == "- [fact] Text {id=m-1 created=2025-03-14}"
     full = MEMORY._replace(importance=0.123456789, tags=("a", "b"), private=True)
     written = "- [fact] Text {id=m-1 importance=0.123456789 created=2025-03-14 tags=a,b private=true}"
@@ -112,7 +108,6 @@ def test_a_field_at_its_default_is_not_written() -> None:
 
 @pytest.mark.parametrize("id_", ['a"b', "a}b", "a\nb", " ", "a\u200bb", "a\x80"])
 def test_an_id_that_braces_can_not_hold_is_refused(id_: str) -> None:
-    """At the place of the memory."""
     with pytest.raises(ContextasmError, match="here: can't be stored"):
         storable_memory(MEMORY._replace(id=id_), "here")
 
@@ -127,14 +122,12 @@ _ROLE = st.one_of(
     [MEMORY._replace(text="\x93\x9c\x15"), MEMORY._replace(text="\u200b"), MEMORY._replace(status="größer")],
 )
 def test_what_would_be_read_as_nothing_is_refused(memory: Memory) -> None:
-    """A text that cleaning leaves empty is no memory, and a status is compared without case."""
     with pytest.raises(ContextasmError, match=r"here: the (text|status) has"):
         storable_memory(memory, "here")
 
 
 @given(_ROLE, _ROLE)
 def test_no_two_roles_share_a_page(one: str, other: str) -> None:
-    """Also on a disk that takes `A` for `a`, and no name leads anywhere else."""
     names = [page_name("2025-03.000001", role) for role in (one, other)]
     assert (names[0].lower() == names[1].lower()) == (one == other)
     assert all("/" not in name and page_of_name(name) == ("2025-03.", "000001") for name in names)
@@ -142,7 +135,6 @@ def test_no_two_roles_share_a_page(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("name", ["2025-03.md", "notes.md", "2025-03.x.luna.md", "2025-03.1.md", "2025-03.1.luna.txt"])
 def test_other_files_are_no_pages(name: str) -> None:
-    """Their memories get a page from the store."""
     assert page_of_name(name) is None
 
 
@@ -154,7 +146,6 @@ HIDDEN = ("\u200b", "a\ufeff", "\u200d", "\U000e0041")
     st.sampled_from(["key", "tier", "dedup", "superseded_by", "writer", "type", "tags", "files", "supersedes"]),
 )
 def test_a_value_that_is_hidden_leaves_the_page_and_the_rest_as_it_is(hidden: str, name: str) -> None:
-    """Whoever wrote it into the table: the memory is still what it was, and so are its neighbours."""
     value: Any = ("a", hidden, "b") if name in {"tags", "files", "supersedes"} else hidden
     bad = MEMORY._replace(status="deprecated")._replace(**{name: value})
     without: Any = ("a", "b") if isinstance(value, tuple) else "note" if name == "type" else ""
@@ -167,7 +158,6 @@ def test_a_value_that_is_hidden_leaves_the_page_and_the_rest_as_it_is(hidden: st
 
 
 def test_an_emoji_that_is_joined_can_be_a_value() -> None:
-    """It is read as it is."""
     memory = MEMORY._replace(tags=("❤️", "👩‍💻"))
     assert storable_memory(memory, "here") == memory
     assert read_page(page_text([memory])) == [memory]
@@ -175,14 +165,12 @@ def test_an_emoji_that_is_joined_can_be_a_value() -> None:
 
 @pytest.mark.parametrize("name", ["tags", "files", "key"])
 def test_a_value_that_is_refused_is_named(name: str) -> None:
-    """With the field, and with what can't be seen written out."""
     value: Any = "\u200b" if name == "key" else ("fine", "\u200b")
     with pytest.raises(ContextasmError, match=rf"'\\u200b' of its {name} would not be read as it is"):
         storable_memory(MEMORY._replace(**{name: value}), "here")
 
 
 def test_a_memory_that_512_times_over_is_no_file_is_refused() -> None:
-    """Its bytes count, with those of its lists and of the blanks before its lines."""
     for text in ("\N{GRINNING FACE}" * 30_001, "\n".join("a" * 30_100)):
         with pytest.raises(ContextasmError, match=r"the memory has 1[0-9,]+ bytes, 120,000 at most fit"):
             storable_memory(MEMORY._replace(text=text), "here")

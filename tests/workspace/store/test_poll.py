@@ -61,7 +61,6 @@ def watched(monkeypatch: pytest.MonkeyPatch, root: Path, *answers: Answer) -> tu
 
 
 def test_a_watch_asks_every_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """So what another machine stores is seen within two, the build included; NOTIFY is not needed."""
     told, waits = watched(monkeypatch, tmp_path, ((), ()), (["page"], ()), ((), ()))
     assert told == ["nudge"]
     assert set(waits) == {poll.INTERVAL}
@@ -71,14 +70,12 @@ def test_a_watch_asks_every_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_a_server_that_is_away_is_told_once_and_once_more_when_it_is_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """However many questions lie between."""
     told, _ = watched(monkeypatch, tmp_path, ((), AWAY), ((), AWAY), ((), AWAY), (["page"], ()), ((), ()))
     assert [told[0], told[2]] == ["can't be reached", "nudge"]
     assert (told[1].endswith("the store answers again"), len(told)) == (True, 3)
 
 
 def test_what_is_no_fault_of_the_server_is_left_to_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Files beside the store are a problem of each build, which tells of it."""
     beside = [Problem("store-files", "teams/q1/memories", 0, "1 file is not read")]
     assert watched(monkeypatch, tmp_path, ((), beside), (["page"], beside))[0] == ["nudge"]
 
@@ -87,7 +84,6 @@ def test_what_is_no_fault_of_the_server_is_left_to_the_build(monkeypatch: pytest
 def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
 ) -> None:
-    """A thread that ended without a word would leave the watch with old memories for good."""
     told, _ = watched(monkeypatch, tmp_path, error, error, (["page"], ()), ((), ()))
     assert [told[0].startswith("the store can't be asked: "), "\n" in told[0]] == [True, False]
     assert [told[1].endswith("the store answers again"), *told[2:]] == [True, "nudge"]
@@ -124,7 +120,6 @@ def told_at(
 def test_a_commit_of_another_role_is_told_by_the_next_question(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long its transaction was open: 2 s at most are one wait of a second, and a pull."""
     slow = database.server.connect(database.name, "kenji")
     slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
     events = {3: slow.commit, 5: lambda: database.add("quick", role="kenji"), 7: slow.close}
@@ -135,7 +130,6 @@ def test_a_commit_of_another_role_is_told_by_the_next_question(
 def test_what_another_process_of_the_workspace_pulled_is_told_too(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`remember` pulls what it stored, so nothing is left to the watch's own question. Other tables are no news."""
     watching, other = database.overlay(tmp_path), database.overlay(tmp_path)
 
     def store() -> None:

@@ -21,7 +21,6 @@ def run(server: Server, program: str, *words: str | Path, given: str = "") -> st
 
 
 def test_a_store_is_restored_into_another_cluster(database: Database, tmp_path: Path) -> None:
-    """With its rights and its memories; mirrors are pulled whole, and go on by difference."""
     database.add("seen by all", id="'open'")
     database.add("luna's own", id="'own'", private="true")
     root = database.workspace(tmp_path / "ws")

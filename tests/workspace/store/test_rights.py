@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextasm.config.values import is_name
+from contextasm.config.input.values import is_name
 from contextasm.model import AS_WRITTEN, Cleaning, Document
-from contextasm.text.cleaning import clean_text
-from contextasm.text.decode import decode_document
-from contextasm.text.memory_parser import parse_memories
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.store.migrations import migrate_store
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_text, readable_memory
 from tests.postgres import TEAM, Database, mirrored
@@ -56,7 +56,6 @@ def refusal(database: Database, role: str, statement: str) -> str:
     ],
 )
 def test_who_reads_what(filled: Database, role: str, seen: list[str]) -> None:
-    """A private memory is its writer's alone, and a home is its members'."""
     assert read(filled, role) == seen
     assert read(filled, role, "teams/other") == []
 
@@ -91,7 +90,6 @@ MATRIX = [
 
 @pytest.mark.parametrize(("role", "statement", "result"), MATRIX)
 def test_who_may_do_what(filled: Database, role: str, statement: str, result: str) -> None:
-    """Roles, homes and operations: rows that come back, or the refusal."""
     assert refusal(filled, role, statement) == result
 
 
@@ -110,7 +108,6 @@ def test_who_may_do_what(filled: Database, role: str, statement: str, result: st
     ],
 )
 def test_what_signs_a_memory_can_not_be_changed(filled: Database, change: str) -> None:
-    """Neither by its writer nor by another member: by rights of columns, and by a trigger where somebody gives more."""
     statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'open' RETURNING id"
     assert refusal(filled, "luna", statement) == refusal(filled, "kenji", statement) == DENIED
     filled.run("GRANT UPDATE ON ctxasm.memory TO kenji, luna")
@@ -123,17 +120,12 @@ def test_what_signs_a_memory_can_not_be_changed(filled: Database, change: str) -
 
 @pytest.mark.parametrize("change", ["home = 'teams/other'", "private = true"])
 def test_the_policy_of_changes_holds_without_the_trigger(filled: Database, change: str) -> None:
-    """Each line of defence holds alone: nobody moves a memory to where he could not have stored it.
-
-    A statement that reads no column is not held to the policy of reading.
-    """
     filled.run("GRANT UPDATE ON ctxasm.memory TO kenji", "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign")
     assert refusal(filled, "kenji", f"UPDATE ctxasm.memory SET {change}") == DENIED
     assert refusal(filled, "kenji", "UPDATE ctxasm.memory SET importance = 1 RETURNING id") == "1"
 
 
 def test_nobody_writes_in_the_name_of_another(filled: Database) -> None:
-    """Nor with a right that he should not have: the row is signed by the server."""
     statement = f"INSERT INTO ctxasm.memory (home, id, text, role) VALUES ('{TEAM}', 'n', 'x', 'kenji')"
     assert refusal(filled, "luna", statement) == DENIED
     filled.run("GRANT INSERT ON ctxasm.memory TO luna")
@@ -142,14 +134,12 @@ def test_nobody_writes_in_the_name_of_another(filled: Database) -> None:
 
 
 def test_only_its_writer_changes_a_text(filled: Database) -> None:
-    """Others may raise its importance, and not put words into its mouth."""
     statement = "UPDATE ctxasm.memory SET text = 'other' WHERE id = 'open' RETURNING id"
     assert refusal(filled, "kenji", statement) == DENIED
     assert refusal(filled, "luna", statement) == "1"
 
 
 def test_the_owner_of_the_tables_is_held_to_the_rights(filled: Database) -> None:
-    """`FORCE`: whoever made the store reads no more of it than a member."""
     filled.run(
         "CREATE ROLE owner LOGIN", *(f"ALTER TABLE ctxasm.{table} OWNER TO owner" for table in ("memory", "member"))
     )
@@ -161,7 +151,6 @@ def test_the_owner_of_the_tables_is_held_to_the_rights(filled: Database) -> None
 
 
 def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
-    """Another writer may use the same id; of open memories, ids are unique."""
     filled.add("open, too", role="kenji", id="'mine'")
     with pytest.raises(errors.UniqueViolation):
         filled.add("again", role="kenji", id="'open'")
@@ -204,7 +193,6 @@ def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
     ],
 )
 def test_a_row_that_no_page_could_hold_is_refused(database: Database, values: dict[str, str]) -> None:
-    """Also from clients that are not ours."""
     with pytest.raises((errors.CheckViolation, errors.InsufficientPrivilege, errors.NotNullViolation)):
         database.add(**{"text": "fine", **values})
 
@@ -240,7 +228,6 @@ ROWS = st.fixed_dictionaries(
 def test_a_row_that_the_table_takes_can_be_read_back_from_its_page(
     database: Database, rows: list[tuple[str, dict[str, object]]]
 ) -> None:
-    """Whatever Unicode a client sends that is not ours: the table refuses it, or every field and text is read equal."""
     connection = database.server.connect(database.name, "luna")
     connection.autocommit = True
     cursor = connection.cursor()
@@ -270,7 +257,6 @@ def test_a_row_that_the_table_takes_can_be_read_back_from_its_page(
 
 @pytest.mark.parametrize("white", WHITE)
 def test_white_space_that_a_page_would_lose_is_refused(database: Database, white: str) -> None:
-    """Around a text, and at the end of a line; within one it stays."""
     for text in (f"{white}a", f"a{white}", f"a{white}\nb", f"a\n{white}\nb"):
         with pytest.raises(errors.CheckViolation):
             database.add(text)
@@ -280,7 +266,6 @@ def test_white_space_that_a_page_would_lose_is_refused(database: Database, white
 
 @pytest.mark.parametrize("page", ["2025-03.000007", "2025-03.private.000007"])
 def test_no_page_has_private_and_open_memories(database: Database, page: str) -> None:
-    """So no two memories of a page have one id."""
     private = "private" in page
     database.add("fits", page=f"'{page}'", private=str(private))
     with pytest.raises(errors.CheckViolation):
@@ -305,7 +290,6 @@ def test_no_page_has_private_and_open_memories(database: Database, page: str) ->
     ],
 )
 def test_others_than_its_writer_change_little_of_a_memory(database: Database, change: str) -> None:
-    """They may reinforce it, supersede it or set its status: nothing that takes something of it away."""
     fields = {"type": "'fact'", "key": "'k'", "tags": "'{a}'", "supersedes": "'{b}'", "accessed": "'2025-03-01'"}
     database.add("one", id="'a'", **fields)
     statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'a' RETURNING id"
@@ -314,14 +298,12 @@ def test_others_than_its_writer_change_little_of_a_memory(database: Database, ch
 
 
 def test_others_than_its_writer_reinforce_a_memory(filled: Database) -> None:
-    """With what `remember` adds, and with a status."""
     change = "importance = 1, accessed = '2025-03-14', type = 'fact', key = 'k', tags = '{a}', status = 'superseded'"
     statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'open' RETURNING id"
     assert refusal(filled, "kenji", statement) == "1"
 
 
 def test_the_salt_of_locks_is_for_those_who_write(filled: Database) -> None:
-    """Outsiders could hold the lock of a text that they know, and nobody changes the salt."""
     seen = {role: len(filled.run("SELECT salt FROM ctxasm.salt", role=role)) for role in ("luna", "reader")}
     assert seen == {"luna": 1, "reader": 0}
     assert refusal(filled, "luna", "UPDATE ctxasm.salt SET salt = ''") == DENIED
@@ -334,7 +316,6 @@ def sql_of_docs(beginning: str) -> str:
 
 
 def test_a_text_is_erased_as_the_page_on_the_store_says(filled: Database, tmp_path: Path) -> None:
-    """By the role that stored it, and the next pull takes it out of a mirror; the owner's `DELETE` finds no row."""
     overlay = filled.overlay(tmp_path, "kenji")
     overlay.pull()
     assert "open" in "".join(mirrored(tmp_path).values())
@@ -348,7 +329,6 @@ def test_a_text_is_erased_as_the_page_on_the_store_says(filled: Database, tmp_pa
 
 
 def test_restored_rows_get_new_transaction_numbers(filled: Database) -> None:
-    """Those of another server may lie ahead, and every pull would find them changed."""
     ahead = "SELECT count(*) FROM ctxasm.memory WHERE changed > pg_current_xact_id()"
     filled.run(
         "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign",
@@ -362,7 +342,6 @@ def test_restored_rows_get_new_transaction_numbers(filled: Database) -> None:
 
 
 def test_a_home_in_letters_of_any_script_is_one_in_every_locale(database: Database) -> None:
-    """What settings can name the table takes, also where the database knows no letters but those of ASCII."""
     name = f"{database.name}_c"
     database.server.run(f"CREATE DATABASE {name} TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING 'UTF8'")
     plain = Database(database.server, name)

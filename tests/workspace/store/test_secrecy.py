@@ -71,20 +71,17 @@ def plans(database: Database, role: str, conditions: list[str]) -> Iterator[list
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.parametrize("role", ["kenji", "reader"])
 def test_a_guess_that_is_right_looks_like_one_that_is_wrong(secrets: Database, role: str, guess: str) -> None:
-    """Whatever way the server is made to go: rows that it passes over, blocks, estimates, and what it never does."""
     for told in plans(secrets, role, [guess.format(name) for name in (*SECRETS, "m-secreu", "m-othes")]):
         assert told[0] == told[2]
         assert told[1] == told[3]
 
 
 def test_the_owner_of_a_secret_sees_the_difference(secrets: Database) -> None:
-    """The questions above are ones that tell something."""
     told = next(plans(secrets, "luna", [f"id = '{name}'" for name in ("m-secret", "m-secreu")]))
     assert told[0] != told[1]
 
 
 def test_memberships_of_others_are_not_to_be_found_by_halving(secrets: Database) -> None:
-    """Neither roles nor homes."""
     connection = secrets.server.connect(secrets.name, "outsider")
     connection.autocommit = True
     cursor = connection.cursor()
@@ -103,13 +100,11 @@ def test_memberships_of_others_are_not_to_be_found_by_halving(secrets: Database)
 
 
 def test_the_server_keeps_no_samples_of_memories(secrets: Database) -> None:
-    """Estimates are made of them, for everybody."""
     sampled = "SELECT count(*) FROM pg_stats WHERE schemaname = 'ctxasm' AND tablename <> 'migration'"
     assert secrets.run(sampled) == [(0,)]
 
 
 def test_no_operator_of_a_role_gets_into_the_rights(secrets: Database) -> None:
-    """A search path may lead to anything."""
     secrets.run("CREATE SCHEMA kenji AUTHORIZATION kenji")
     secrets.run(
         "CREATE FUNCTION kenji.yes(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
@@ -124,7 +119,6 @@ def test_no_operator_of_a_role_gets_into_the_rights(secrets: Database) -> None:
 
 
 def test_a_member_gets_its_rights_with_its_row_and_loses_them_with_the_last(secrets: Database) -> None:
-    """`INSERT INTO ctxasm.member` is all that an owner does, and a role of nobody's can be dropped."""
     secrets.run(
         "CREATE ROLE guest LOGIN", "INSERT INTO ctxasm.member VALUES ('guest', 'teams/q1'), ('guest', 'teams/x')"
     )

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Memory
-from contextasm.text.private_parts import private_lines
+from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.workspace import atomic
 from contextasm.workspace.store import mirror, transfer
 from contextasm.workspace.store.connection import Session, open_session
@@ -69,7 +69,6 @@ def storable(memories: list[Memory]) -> list[Memory]:
 def test_export_read_import_export_gives_the_same_bytes(
     stores: tuple[Database, Database], tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
 ) -> None:
-    """Into the same store, where nothing changes, and into an empty one."""
     one, other = emptied(*stores)
     first, second, third = (tmp_path_factory.mktemp("export") for _ in range(3))
     with open_session(one.config()) as session:
@@ -122,7 +121,6 @@ def fill_store(database: Database, rows: list[tuple[Memory, str, bool]]) -> None
 def test_an_export_of_memories_of_several_roles_comes_in_again(
     stores: tuple[Database, Database], tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Memory, str, bool]]
 ) -> None:
-    """Also where two have one id. Into the same store, where nothing changes, and into an empty one: page for page."""
     one, other = emptied(*stores)
     first, second, third = (tmp_path_factory.mktemp("export") for _ in range(3))
     fill_store(one, rows)
@@ -140,7 +138,6 @@ def test_an_export_of_memories_of_several_roles_comes_in_again(
 def test_contexts_of_a_store_its_files_and_a_second_store_are_the_same(
     stores: tuple[Database, Database], tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Memory, str, bool]]
 ) -> None:
-    """Byte for byte, whoever stored what, private memories included."""
     one, other = emptied(*stores)
     fill_store(one, rows)
     root = one.workspace(tmp_path_factory.mktemp("one"))
@@ -168,7 +165,6 @@ tags: [release]
 
 
 def test_files_keep_their_ids_and_fields(database: Database, tmp_path: Path) -> None:
-    """Ids, also those that no file names; dates of headings; text as it is written, a secret in it included."""
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": SOME})
     settings_file = (root / "ctxasm.yaml").read_text()
     (root / "ctxasm.yaml").unlink()
@@ -188,7 +184,6 @@ def test_files_keep_their_ids_and_fields(database: Database, tmp_path: Path) -> 
 
 
 def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp_path: Path) -> None:
-    """By id; a memory of another writer keeps its text."""
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- one {id=a}\n- two {id=b}\n"})
     assert import_files(database.overlay(root), TEAM, in_private_parts) == (2, 0, 0)
     (root / TEAM / "memories/old.md").write_text("- one {id=a importance=0.9}\n- two {id=b}\n- three {id=c}\n")
@@ -212,7 +207,6 @@ def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp
 def test_a_file_that_can_not_be_imported_is_named_and_nothing_is_stored(
     database: Database, tmp_path: Path, text: str, words: str
 ) -> None:
-    """All or none."""
     files = {f"{TEAM}/memories/old.md": text, f"{TEAM}/memories/older.md": "- two {id=a}\n"}
     root = database.workspace(tmp_path, {**FILES, **files})
     result = database.ctxasm(root, "store", "import", TEAM)
@@ -221,7 +215,6 @@ def test_a_file_that_can_not_be_imported_is_named_and_nothing_is_stored(
 
 
 def test_an_export_stands_beside_no_other_memories(database: Database, tmp_path: Path) -> None:
-    """Nothing is written over, and a second export of the same is fine."""
     database.add("one")
     (tmp_path / "ws").mkdir()
     exported(database, tmp_path / "ws", tmp_path / "out")
@@ -232,7 +225,6 @@ def test_an_export_stands_beside_no_other_memories(database: Database, tmp_path:
 
 
 def test_an_exported_file_that_was_edited_stays_and_nothing_else_is_written(database: Database, tmp_path: Path) -> None:
-    """Not even the pages before it."""
     (tmp_path / "ws").mkdir()
     database.add("two", created="'2025-02-05'")
     exported(database, tmp_path / "ws", tmp_path / "out")
@@ -247,7 +239,6 @@ def test_an_exported_file_that_was_edited_stays_and_nothing_else_is_written(data
 @pytest.mark.parametrize("link", ["teams", TEAM, f"{TEAM}/memories", f"{TEAM}/memories/2025-03.private.000000.luna.md"])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, link: str, is_there: bool) -> None:
-    """Private memories would be written to wherever it leads; a link in place of DIR is what the person named."""
     root = database.workspace(tmp_path / "ws")
     database.add("one", private="true")
     (tmp_path / "real").mkdir()
@@ -269,7 +260,6 @@ def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, 
 def test_no_pull_comes_between_the_pages_of_an_export(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would take pages away, or exchange them for later ones."""
     root = database.workspace(tmp_path / "ws")
     for month in (1, 2):
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
@@ -292,7 +282,6 @@ def test_no_pull_comes_between_the_pages_of_an_export(
 def test_a_home_that_the_role_may_not_read_is_not_exported(
     database: Database, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    """An export of nothing would be taken for one of all; nor are the other homes written then."""
     root = database.workspace(tmp_path / "ws", homes=f"{TEAM}, teams/other")
     database.add("one")
     result = database.ctxasm(root, "store", "export", *words, "--to", tmp_path / "out")
@@ -303,7 +292,6 @@ def test_a_home_that_the_role_may_not_read_is_not_exported(
 
 
 def test_a_page_that_was_edited_is_not_exported(database: Database, tmp_path: Path) -> None:
-    """Without the server it can't be put right; with it, it is."""
     root = database.workspace(tmp_path / "ws")
     database.add("one")
     database.ctxasm(root, "store", "pull")
@@ -318,7 +306,6 @@ def test_a_page_that_was_edited_is_not_exported(database: Database, tmp_path: Pa
 
 
 def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: Database, tmp_path: Path) -> None:
-    """The same top 20, with the same scores to the digit, whoever wrote what in between."""
     words = ["harbor", "lantern", "demo", "friday", "booth", "bell"]
     for number in range(120):
         text = f"{words[number % 6]} and {words[number % 5]} in row {number}"
@@ -340,7 +327,6 @@ def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: D
 
 
 def test_an_import_takes_away_nothing_that_its_export_did_not_show(database: Database, tmp_path: Path) -> None:
-    """Luna's page names an id that kenji's is without, since he has a private memory of it, which comes in with it."""
     database.add("hers", id="'new'", supersedes="'{p}'")
     here, own = f"{TEAM}/memories/2025-03.000000.luna.md", f"{TEAM}/memories/own.md"
     exported = {here: "- [note] hers {id=new created=2025-03-14}\n", own: "- [note] his {id=p private=true}\n"}
@@ -351,7 +337,6 @@ def test_an_import_takes_away_nothing_that_its_export_did_not_show(database: Dat
 
 
 def test_of_equal_ids_the_import_finds_its_own(database: Database, tmp_path: Path) -> None:
-    """A private memory of luna's and an open one of kenji's share an id: luna's file is hers."""
     database.add("mine", id="'x'", private="true")
     database.add("for all", id="'x'", role="kenji")
     file = f"{TEAM}/memories/old.md"
@@ -363,7 +348,6 @@ def test_of_equal_ids_the_import_finds_its_own(database: Database, tmp_path: Pat
 
 @pytest.mark.parametrize(("stored", "file"), [("true", "- x {id=x}\n"), ("false", "- x {id=x private=true}\n")])
 def test_an_import_makes_no_memory_private_or_open(database: Database, tmp_path: Path, stored: str, file: str) -> None:
-    """A mark that is set or taken away in a file: a second memory with the id is not what it means."""
     database.add("x", id="'x'", private=stored)
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": file})
     with pytest.raises(ContextasmError, match=r"old\.md:1: x: is (not )?private in the store"):
@@ -373,7 +357,6 @@ def test_an_import_makes_no_memory_private_or_open(database: Database, tmp_path:
 
 
 def test_what_the_server_refuses_is_named_by_its_place(database: Database, tmp_path: Path) -> None:
-    """Of many new memories the one, and of many changed ones; nothing is stored."""
     database.add("one", id="'a'", importance="0.9")
     files = {f"{TEAM}/memories/old.md": "- one {id=a importance=0.1}\n", f"{TEAM}/memories/new.md": "- two {id=b}\n"}
     root = database.workspace(tmp_path, {**FILES, **files})
@@ -390,7 +373,6 @@ def test_what_the_server_refuses_is_named_by_its_place(database: Database, tmp_p
 
 @pytest.mark.parametrize("mark", ["", " private=true"])
 def test_two_memories_of_files_with_one_id_are_refused(database: Database, tmp_path: Path, mark: str) -> None:
-    """Both places are named; an open and a private one with one id are two memories."""
     both = {f"{TEAM}/memories/{name}.md": f"- {name} {{id=x{mark}}}\n" for name in ("one", "two")}
     root = database.workspace(tmp_path, {**FILES, **both})
     with pytest.raises(ContextasmError, match=r"two\.md:1: x: the id is taken by another memory, at .*one\.md:1"):
@@ -402,7 +384,6 @@ def test_two_memories_of_files_with_one_id_are_refused(database: Database, tmp_p
 
 
 def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, tmp_path: Path) -> None:
-    """Its id stays taken, and the line says by whom."""
     database.add("gone", id="'x'")
     database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'x'", role="luna")
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- gone {id=x}\n"})
@@ -414,7 +395,6 @@ def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, 
 def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither finds a row, and both insert: the later one is undone, and finds the rows of the other."""
     files = {**FILES, f"{TEAM}/memories/old.md": "- one {id=a}\n- two {id=b}\n"}
     overlays = [database.overlay(database.workspace(tmp_path / name, files)) for name in ("here", "there")]
     both, real = Barrier(2), Session.insert_rows
@@ -433,7 +413,6 @@ def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
 
 
 def test_an_export_with_equal_ids_comes_in_again_and_changes_nothing(database: Database, tmp_path: Path) -> None:
-    """Of two memories with one id the second has a name of the workspace's: it is no new memory."""
     root = database.workspace(tmp_path)
     database.add("kenji's", role="kenji", id="'v1'")
     database.add("luna's own", id="'v1'", private="true")
@@ -454,7 +433,6 @@ def test_an_export_with_equal_ids_comes_in_again_and_changes_nothing(database: D
 
 @pytest.mark.parametrize("name", ["x" * 300, "y/" * 3000 + "z"])
 def test_a_folder_that_can_not_be_is_one_line(database: Database, tmp_path: Path, name: str) -> None:
-    """Its name is too long for a file system."""
     root = database.workspace(tmp_path / "ws")
     database.add("one")
     result = database.ctxasm(root, "store", "export", "--to", tmp_path / name)
@@ -464,7 +442,6 @@ def test_a_folder_that_can_not_be_is_one_line(database: Database, tmp_path: Path
 def test_a_page_that_can_not_be_looked_at_is_one_line(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its path."""
     root = database.workspace(tmp_path / "ws")
     database.add("one")
     assert database.ctxasm(root, "store", "pull").code == 0

@@ -13,8 +13,8 @@ import pytest
 
 from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import database as index_database
-from contextasm.text.memory_writer import clean_lines
-from contextasm.text.private_parts import private_lines
+from contextasm.text.cleaning.private_parts import private_lines
+from contextasm.text.memories.writer import clean_lines
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import writing
@@ -37,7 +37,6 @@ def root(database: Database, tmp_path: Path) -> Path:
 
 
 def test_a_memory_is_stored_and_seen_at_its_place(database: Database, root: Path) -> None:
-    """The receipt names the line of the mirror, and no file of the workspace is written."""
     result = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday", "--type", "fact", "--tag", "demo")
     assert result.code == 0, result.err
     match = re.fullmatch(r"stored (m-\w+) teams/q1/memories/(2025-03\.000000\.luna\.md):1\n", result.out)
@@ -50,7 +49,6 @@ def test_a_memory_is_stored_and_seen_at_its_place(database: Database, root: Path
 
 
 def test_a_memory_that_says_the_same_is_reinforced_whoever_wrote_it(database: Database, root: Path) -> None:
-    """With its tags, and the role that stored it stays."""
     database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday")
     result = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday.", "--tag", "new", role="kenji")
     assert result.out.startswith("reinforced m-")
@@ -62,7 +60,6 @@ def test_a_memory_that_says_the_same_is_reinforced_whoever_wrote_it(database: Da
 
 
 def test_many_memories_are_stored_all_or_none(database: Database, root: Path) -> None:
-    """One of a batch that the store refuses stops the batch; equal ones of a batch become one."""
     lines = "one thing\nanother matter\none thing\n"
     result = database.inside(root, "remember", "-t", "q1", "-", "--json", stdin=lines)
     outcomes = [(each["outcome"], each["line"]) for each in json.loads(result.out)["memories"]]
@@ -76,7 +73,6 @@ def test_many_memories_are_stored_all_or_none(database: Database, root: Path) ->
 
 
 def test_a_superseded_memory_is_marked_also_one_of_another_writer(database: Database, root: Path) -> None:
-    """An unknown id is an error with the nearest one."""
     database.add("old", id="'old-1'")
     result = database.ctxasm(root, "remember", "-t", "q1", "new words", "--supersedes", "old-1", role="kenji")
     assert result.code == 0, result.err
@@ -86,14 +82,12 @@ def test_a_superseded_memory_is_marked_also_one_of_another_writer(database: Data
 
 
 def test_a_reader_stores_nothing(database: Database, root: Path) -> None:
-    """Exit code 2 and the server's reason."""
     result = database.ctxasm(root, "remember", "-t", "q1", "x", role="reader")
     assert (result.code, result.out) == (2, "")
     assert "row-level security" in result.err
 
 
 def test_equal_texts_of_eight_writers_at_once_become_one_memory(database: Database, tmp_path: Path) -> None:
-    """Each waits for the one before, and reinforces what that one stored."""
     folders = [tmp_path / str(number) for number in range(8)]
     for folder in folders:
         folder.mkdir()
@@ -112,7 +106,6 @@ def test_equal_texts_of_eight_writers_at_once_become_one_memory(database: Databa
 
 
 def test_writers_who_reinforce_at_once_lose_no_step(database: Database, tmp_path: Path) -> None:
-    """Each reads the row anew once it has it."""
     database.add("known fact", importance="0.1")
     overlay = database.overlay(tmp_path)
     overlay.pull()
@@ -126,7 +119,6 @@ def test_writers_who_reinforce_at_once_lose_no_step(database: Database, tmp_path
 
 
 def test_touch_sets_the_day_of_what_is_shown(database: Database, root: Path) -> None:
-    """In the store, and a later day stays."""
     database.add("shown", id="'a'")
     database.add("shown as well", id="'b'", accessed="'2025-04-01'")
     result = database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1", "--topic", "shown", "--touch")
@@ -137,7 +129,6 @@ def test_touch_sets_the_day_of_what_is_shown(database: Database, root: Path) -> 
 
 @pytest.mark.parametrize("words", [("edit", "a"), ("remember", "--file", f"{TEAM}/memories/x.md", "text")])
 def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[str, ...]) -> None:
-    """A change there would be lost."""
     database.add("one", id="'a'")
     result = database.ctxasm(root, *words, EDITOR="false")
     assert result.code == 2
@@ -146,7 +137,6 @@ def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[s
 
 
 def test_owners_that_are_no_homes_keep_their_files(database: Database, root: Path) -> None:
-    """Of one workspace, some memories are shared and some are not."""
     result = database.ctxasm(root, "remember", "-a", "luna", "my own")
     assert result.out.endswith(" agents/luna/memories/2025-03.md:1\n")
     assert (root / "agents/luna/memories/2025-03.md").read_text().startswith("- [note] my own")
@@ -170,14 +160,12 @@ def states(database: Database, column: str = "status") -> dict[str, str]:
 def test_of_equal_ids_the_memory_that_is_named_is_changed(
     database: Database, equal_ids: Path, name: str, role: str
 ) -> None:
-    """As `search` names them: the page of kenji's comes first."""
     result = database.ctxasm(equal_ids, "memory", "deprecate", name, "-t", "q1")
     assert result.code == 0, result.err
     assert states(database) == {"luna": "active", "kenji": "active", role: "deprecated"}
 
 
 def test_of_equal_ids_the_memory_that_says_the_same_is_reinforced(database: Database, equal_ids: Path) -> None:
-    """And not the other one, which the text has nothing to do with."""
     database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to luna alone")
     assert states(database, "importance") == {"luna": "0.6", "kenji": "0.5"}
     database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to all")
@@ -185,7 +173,6 @@ def test_of_equal_ids_the_memory_that_says_the_same_is_reinforced(database: Data
 
 
 def test_of_equal_ids_the_memory_that_is_shown_is_touched(database: Database, equal_ids: Path) -> None:
-    """A private one is not shown to everybody, and keeps its day then."""
     result = database.ctxasm(equal_ids, "build", "-q", "-a", "luna", "-t", "q1", "--touch")
     assert result.code == 0, result.err
     shown = "shown to luna alone" in result.out
@@ -193,7 +180,6 @@ def test_of_equal_ids_the_memory_that_is_shown_is_touched(database: Database, eq
 
 
 def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, root: Path) -> None:
-    """Without the server, the files are touched, a line tells of the store, and the exit code is 0."""
     database.add("in the store")
     (root / "agents/luna/memories").mkdir()
     (root / "agents/luna/memories/own.md").write_text("- in a file {created=2025-03-01}\n")
@@ -208,7 +194,6 @@ def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, roo
 
 
 def test_a_role_that_only_reads_touches_nothing_and_is_told(database: Database, root: Path) -> None:
-    """The context is built, and what lies in files is touched."""
     database.add("in the store")
     result = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--touch", role="reader")
     assert (result.code, "in the store" in result.out) == (0, True)
@@ -218,7 +203,6 @@ def test_a_role_that_only_reads_touches_nothing_and_is_told(database: Database, 
 
 
 def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> None:
-    """A table that another transaction holds: what reads says so and goes on, and what writes fails."""
     database.add("one", id="'a'")
     waits = {"PGOPTIONS": "-c lock_timeout=50ms"}  # They may name another role, so a mirror is for one value of them.
     assert database.ctxasm(root, "search", "-t", "q1", "one", **waits).code == 0
@@ -239,7 +223,6 @@ def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> No
 def test_waits_are_bounded_unless_the_person_says_otherwise(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """5 s for a lock, and what PGOPTIONS names instead."""
     limits = []
     for options in ("", "-c lock_timeout=7s"):
         monkeypatch.setenv("PGOPTIONS", options)
@@ -249,7 +232,6 @@ def test_waits_are_bounded_unless_the_person_says_otherwise(
 
 
 def test_an_outsider_can_not_keep_a_writer_waiting(database: Database, root: Path) -> None:
-    """Not by the lock of a text that he knows, computed without the salt of the store."""
     outsider = database.server.connect(database.name, "outsider")
     outsider.cursor().execute(f"SELECT pg_advisory_lock(hashtextextended('{TEAM}' || chr(10) || 'known', 0))")
     try:
@@ -260,7 +242,6 @@ def test_an_outsider_can_not_keep_a_writer_waiting(database: Database, root: Pat
 
 
 def test_a_role_that_may_not_connect_is_told_so(database: Database, root: Path) -> None:
-    """The server was reached: nothing is wrong with the network."""
     result = database.ctxasm(root, "remember", "-t", "q1", "x", role="nobody_knows")
     assert result.code == 2
     assert "the server does not let you in" in result.err
@@ -268,7 +249,6 @@ def test_a_role_that_may_not_connect_is_told_so(database: Database, root: Path) 
 
 
 def test_writers_of_each_others_memories_all_get_through(database: Database, tmp_path: Path) -> None:
-    """Each names the two memories in another order, one as a text and one to supersede."""
     for name in ("one", "two"):
         database.add(f"the {name} fact", id=f"'{name}'")
     overlay = database.overlay(tmp_path)
@@ -290,7 +270,6 @@ def test_writers_of_each_others_memories_all_get_through(database: Database, tmp
 
 @pytest.mark.parametrize("text", ["The word is herring {private=true}", "One\nis {private=true}\nand two"])
 def test_a_text_that_says_private_is_private_in_the_store(database: Database, root: Path, text: str) -> None:
-    """As it is in a file: other members never see it."""
     entry = json.dumps({"text": text})
     assert database.inside(root, "remember", "-t", "q1", "-", stdin=f"{entry}\n").code == 0
     assert database.run("SELECT private FROM ctxasm.memory") == [(True,)]
@@ -298,7 +277,6 @@ def test_a_text_that_says_private_is_private_in_the_store(database: Database, ro
 
 
 def test_nobody_switches_the_private_memory_of_another_role_off(database: Database, root: Path) -> None:
-    """Whoever guesses its id: it is shown on, and is superseded by its own writer alone."""
     database.add("luna is shy of squid", id="'mine'", private="true")
     database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
     assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
@@ -315,10 +293,6 @@ def test_nobody_switches_the_private_memory_of_another_role_off(database: Databa
 def test_no_guess_on_a_page_of_others_switches_a_private_memory_off(
     database: Database, root: Path, name: str, guess: str, first: str
 ) -> None:
-    """Whichever was stored first, also as the name of a second memory with the id, or of one that looks like that.
-
-    Digits are of every script. The page that guesses it is fetched again, and does not show it.
-    """
     for what in ("guess", "memory") if first == "guess" else ("memory", "guess"):
         if what == "guess":
             database.add("kenji knows", role="kenji", id="'theirs'", supersedes=f"'{{{guess}}}'")
@@ -330,7 +304,6 @@ def test_no_guess_on_a_page_of_others_switches_a_private_memory_off(
 
 
 def test_nobody_adds_a_guess_to_what_the_victim_supersedes(database: Database, root: Path) -> None:
-    """Its own pages show it all, so others say nothing there; what they said is told as not merged."""
     database.add("luna is fond of squid", id="'open'", supersedes="'{older}'")
     database.add("luna is shy of squid", id="'mine'", private="true")
     database.add("an old one", role="kenji", id="'old'")
@@ -352,7 +325,6 @@ def test_nobody_adds_a_guess_to_what_the_victim_supersedes(database: Database, r
 def test_of_equal_ids_the_memory_that_is_named_is_superseded(
     database: Database, equal_ids: Path, name: str, role: str
 ) -> None:
-    """By the name that the workspace reads it by."""
     result = database.ctxasm(equal_ids, "remember", "-t", "q1", "Something else altogether", "--supersedes", name)
     assert result.code == 0, result.err
     assert database.run("SELECT role::text FROM ctxasm.memory WHERE status = 'superseded'") == [(role,)]
@@ -362,7 +334,6 @@ def test_of_equal_ids_the_memory_that_is_named_is_superseded(
 def test_what_replaces_a_memory_hides_no_other_one_from_its_readers(
     database: Database, equal_ids: Path, tmp_path: Path, name: str, superseded: list[str]
 ) -> None:
-    """The row names the memory as its own row does, and an open row names no private one: to others `x` is open."""
     database.ctxasm(equal_ids, "remember", "-t", "q1", "Something else altogether", "--supersedes", name)
     assert database.run("SELECT supersedes FROM ctxasm.memory WHERE text LIKE 'Something%'") == [(superseded,)]
     kenjis = database.workspace(tmp_path / "kenji")
@@ -371,7 +342,6 @@ def test_what_replaces_a_memory_hides_no_other_one_from_its_readers(
 
 
 def test_equal_ids_of_an_open_and_a_private_memory_are_no_problem(database: Database, equal_ids: Path) -> None:
-    """The store allows them, and the role that sees both can't change the other's."""
     checked = database.ctxasm(equal_ids, "check")
     assert "duplicate-id" not in checked.out + checked.err
     built = database.ctxasm(equal_ids, "build", "--strict", "-a", "luna", "-t", "q1", "-q")
@@ -379,7 +349,6 @@ def test_equal_ids_of_an_open_and_a_private_memory_are_no_problem(database: Data
 
 
 def test_a_tag_that_nobody_sees_is_refused_and_named(database: Database, root: Path) -> None:
-    """By the command, and by the table for other clients: it would make a broken item of its memory."""
     result = database.ctxasm(root, "remember", "-t", "q1", "Some text", "--tag", "\u200b")
     assert result.code == 2
     assert "'\\u200b' of its tags would not be read as it is" in result.err
@@ -389,7 +358,6 @@ def test_a_tag_that_nobody_sees_is_refused_and_named(database: Database, root: P
 
 
 def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Database, root: Path) -> None:
-    """The guess was there first: its page is fetched again, though nothing changed on it."""
     database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
     assert "kenji knows" in database.ctxasm(root, "search", "kenji", "-t", "q1").out
     database.add("luna is shy of squid", id="'mine'", private="true")
@@ -398,7 +366,6 @@ def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Databa
 
 
 def test_rows_are_locked_in_one_order_wherever_they_lie(database: Database) -> None:
-    """Else two writers wait in a ring, and the server undoes one of them after a second."""
     for number in range(40):
         database.add(f"text {number}", id=f"'m-{number}'")
     for number in range(0, 40, 3):  # a changed row lies behind all others
@@ -412,7 +379,6 @@ def test_rows_are_locked_in_one_order_wherever_they_lie(database: Database) -> N
 def test_a_connection_that_breaks_in_the_commit_is_told_as_that(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may be stored or not, so nothing is tried again, and nobody says that nothing was stored."""
     commits = 0
     commit = Session.commit
 
@@ -436,7 +402,6 @@ def test_a_connection_that_breaks_in_the_commit_is_told_as_that(
 def test_a_transaction_that_is_undone_for_another_is_tried_again_and_not_for_ever(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch, lost: int
 ) -> None:
-    """Five times; each memory is stored and told of once, or none is."""
     database.add("a draft", id="'a'", status="'draft'")
     commit, commits = Session.commit, 0
 
@@ -458,7 +423,6 @@ def test_a_transaction_that_is_undone_for_another_is_tried_again_and_not_for_eve
 
 
 def test_a_text_may_replace_a_memory_with_the_same_text(database: Database, root: Path) -> None:
-    """It is stored anew: the old one is not reinforced and then superseded."""
     database.add("The bell rings at dawn", id="'old'")
     result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn", "--supersedes", "old")
     assert result.out.startswith("stored"), result.err
@@ -480,7 +444,6 @@ def changed_meanwhile(database: Database, monkeypatch: pytest.MonkeyPatch, state
 def test_a_memory_that_is_deprecated_meanwhile_is_not_reinforced(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mirror has it as an active one; the text is stored anew."""
     database.add("The bell rings at dawn", id="'old'")
     changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'deprecated' WHERE id = 'old'")
     result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
@@ -491,7 +454,6 @@ def test_a_memory_that_is_deprecated_meanwhile_is_not_reinforced(
 def test_a_memory_that_is_completed_meanwhile_stays_completed(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What replaces it takes no other status away."""
     database.add("The bell rings at dawn", id="'old'")
     changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'completed' WHERE id = 'old'")
     assert database.ctxasm(root, "remember", "-t", "q1", "It rings at noon", "--supersedes", "old").code == 0
@@ -499,7 +461,6 @@ def test_a_memory_that_is_completed_meanwhile_stays_completed(
 
 
 def test_a_writer_for_others_reinforces_no_private_memory_with_the_same_id(database: Database, equal_ids: Path) -> None:
-    """Also where the row is at hand, because the open memory with its id is reinforced in the same call."""
     overlay = database.overlay(equal_ids)
     workspace = Folder(equal_ids, overlay)
     entries = [NewMemory("shown to all"), NewMemory("shown to luna alone")]
@@ -514,7 +475,6 @@ def test_a_writer_for_others_reinforces_no_private_memory_with_the_same_id(datab
 
 
 def test_texts_are_locked_in_one_order(database: Database) -> None:
-    """Of their keys: who waits for one holds none with a later key, so no two writers wait in a ring."""
     texts = [f"text {number}" for number in range(30)]
     locks = (
         "SELECT pid, granted, (classid::bigint << 32) + objid::bigint FROM pg_locks"
@@ -537,7 +497,6 @@ def test_texts_are_locked_in_one_order(database: Database) -> None:
 def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 12 pages: that of the memory that is meant, and that of the new one, whose line the receipt names."""
     words = [" ".join(Random(number).choices(LETTERS, k=9)) for number in range(1_200)]
     rows = [[TEAM, f"m-{at}", text, "draft", f"2024-{1 + at // 100:02}-01"] for at, text in enumerate(words)]
     with open_session(database.config()) as session:
@@ -570,7 +529,6 @@ def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
 
 @pytest.mark.parametrize("other", ["kenji knows", "kenji has a home page"])
 def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database, root: Path, other: str) -> None:
-    """The page that guessed it was pulled before the private memory was stored, and has not changed since."""
     database.add(other, role="kenji", id="'theirs'", supersedes="'{mine,unknown}'")
     assert database.ctxasm(root, "store", "pull").code == 0
     assert "supersedes=mine,unknown" in "".join(mirrored(root).values())
@@ -584,7 +542,6 @@ def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database,
 def test_a_text_that_another_stores_meanwhile_is_found_as_the_row_has_it(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    """Blanks at the ends of lines make no second memory."""
     overlay, real = database.overlay(root), in_transaction
     stored = clean_lines(text)
 

@@ -1,0 +1,1 @@
+"""What a host loads and cuts of its own files."""

@@ -1,0 +1,201 @@
+"""Cuts: which parts of a text a host keeps, and the sections of what is lost.
+
+Pure arithmetic on texts. Positions are indices of Python strings; limits are in the host's units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.config.hosts.loader import Cut, Digest
+from contextasm.selection.tokens import LENGTHS
+from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.literals import fence_opening, literals
+
+Run = tuple[int, int]
+"""A part of a text: `text[start:stop]`."""
+
+_LISTED = re.compile(r"(?:#{1,6}|\s*[-*+]|\s*\d+[.)])\s+\S")
+
+
+class _Line(NamedTuple):
+    """A line that may be chosen, with the line of prose right above it."""
+
+    runs: tuple[Run, ...]
+    text: str
+    is_first: bool
+    """Whether it is chosen before others."""
+
+
+def digest_runs(text: str, digest: Digest, room: int, measure: Callable[[str], int]) -> Sequence[Run]:
+    """The lines of a whole text that a digest of `room` units holds, in their order; of a long line, its beginning.
+
+    A line is chosen where it is a heading, an item of a list, or holds one of the digest's words, and the line of prose
+    right above goes with it. Lines with the words that go first take the room first; a line that no longer fits is
+    passed over.
+    """
+    lines = [*_candidates(text, digest)]
+    chosen: list[_Line] = []
+    for line in (*(line for line in lines if line.is_first), *(line for line in lines if not line.is_first)):
+        units = measure(line.text) + bool(chosen)
+        if units <= room:
+            chosen.append(line)
+            room -= units
+    return sorted(run for line in chosen for run in line.runs)
+
+
+def _candidates(text: str, digest: Digest) -> Iterator[_Line]:
+    first, words = _pattern(digest.first), _pattern((*digest.first, *digest.words))
+    position = 0
+    above: tuple[tuple[Run, ...], str] = ((), "")
+    for line in text.split("\n"):
+        shown = " ".join(line.split())[: digest.line]
+        start = position + len(line) - len(line.lstrip())
+        runs = ((start, min(start + digest.line, position + len(line.rstrip()))),)
+        position += len(line) + 1
+        if not shown or fence_opening(line):
+            above = ((), "")
+        elif _LISTED.match(line) or words.search(shown):
+            unit = "\n".join(filter(None, (above[1], shown)))
+            yield _Line((*above[0], *runs), unit, bool(first.search(unit)))
+            above = ((), "")
+        else:
+            above = (runs, shown)
+
+
+def _pattern(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b" if words else r"(?!)", re.IGNORECASE)
+
+
+class LostSection(NamedTuple):
+    """The lost lines below one heading."""
+
+    first: int
+    """First line that is lost, at least in part; counted from 1."""
+    last: int
+    """Last line that is lost, at least in part."""
+    heading: str
+    """Words of the heading that the lines stand under; empty above the first one."""
+    text: str
+    """What is lost."""
+
+
+MEASURES: Mapping[str, Callable[[str], int]] = {
+    "chars": LENGTHS["chars"].units,
+    "codepoints": len,
+    "bytes": LENGTHS["bytes"].units,
+}
+"""Units in which hosts count, by the fields of `Cut`."""
+
+
+def trimmed_run(text: str, cut: Cut) -> Run:
+    """The part of a text that a host measures: without the blanks that it takes away."""
+    start = len(text) - len(text.lstrip()) if cut.trimmed == "both" else 0
+    return start, max(len(text.rstrip()) if cut.trimmed else len(text), start)
+
+
+def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
+    """The parts of a text that a cut leaves, in order; none of them is empty.
+
+    `lead` is what the host puts before the text and measures with it. Where several limits are exceeded, each cuts what
+    the ones before it left.
+    """
+    first, last = trimmed_run(text, cut)
+    whole = lead + text[first:last]
+    runs: Sequence[Run] = [(0, len(whole))] if whole else []
+    if cut.lines:
+        runs = _within(whole, runs, _line_end(whole, cut.lines))
+    for unit, measure in MEASURES.items():
+        if limit := getattr(cut, unit):
+            runs = _kept_ends(whole, runs, limit, cut, measure)
+    if runs == [(0, len(whole))]:
+        return [(0, len(text))] if text else []
+    shift = first - len(lead)
+    return common_runs([(first, last)], [(start + shift, stop + shift) for start, stop in runs])
+
+
+def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
+    """Length of the longest beginning of a text that measures `units` at most."""
+    low, high = 0, min(len(text), max(units, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if measure(text[:middle]) <= units else (low, middle - 1)
+    return low
+
+
+def lost_runs(text: str, kept: Sequence[Run]) -> Sequence[Run]:
+    """The parts between and behind the kept ones that are not blank."""
+    edges = [0, *(position for run in kept for position in run), len(text)]
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return [(start, stop) for start, stop in pairs if text[start:stop].strip()]
+
+
+def common_runs(first: Sequence[Run], second: Sequence[Run]) -> Sequence[Run]:
+    """The parts that are in both."""
+    pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
+    return [(start, stop) for start, stop in pairs if start < stop]
+
+
+def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
+    """The lost lines, section by section; a section is the lines below a heading, with it."""
+    sections: list[LostSection] = []
+    for first, start, end, words in _sections(text):
+        for lost_start, lost_stop in lost:
+            begin, stop = max(start, lost_start), min(end, lost_stop)
+            part = text[begin:stop]
+            if part.strip():
+                line = first + text.count("\n", start, begin)
+                last = line + part.rstrip("\n").count("\n")
+                sections.append(LostSection(line, last, words, part))
+    return sections
+
+
+def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
+    """First line, start and end of each section, and the words of its heading; headings in fences are none."""
+    mark = len(text) - len(text.removeprefix("\ufeff"))
+    lines = text[mark:].split("\n")
+    literal = {number for part in literals(lines) for number in range(part.first, part.stop)}
+    starts = [(1, 0, "")]
+    position = mark
+    for number, line in enumerate(lines):
+        if number not in literal and (title := heading(line)):
+            starts.append((number + 1, position, title[1]))
+        position += len(line) + 1
+    ends = [*(start for _, start, _ in starts[1:]), len(text)]
+    return [(number, start, end, words) for (number, start, words), end in zip(starts, ends, strict=True)]
+
+
+def _line_end(text: str, lines: int) -> int:
+    position = -1
+    for _ in range(lines):
+        position = text.find("\n", position + 1)
+        if position < 0:
+            return len(text)
+    return position + 1
+
+
+def _within(text: str, runs: Sequence[Run], end: int) -> Sequence[Run]:
+    return common_runs(runs, [(0, end)]) if end < len(text) else runs
+
+
+def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:
+    """The beginning and the end of what `runs` hold, and a digest between them, if that is more than the limit."""
+    rest = "".join(text[start:stop] for start, stop in runs)
+    if measure(rest) <= limit:
+        return runs
+    shared = max(limit - cut.marker, 0)
+    head = prefix_length(rest, shared * cut.head // 100, measure)
+    tail = prefix_length(rest[::-1], shared * cut.tail // 100, measure)
+    spans = [(0, head), (len(rest) - tail, len(rest))]
+    if cut.digest:
+        lines = digest_runs(rest, cut.digest, limit * cut.digest.share // 100, measure)
+        spans[1:1] = common_runs(lines, [(head, len(rest) - tail)])
+    kept: list[Run] = []
+    position = 0
+    for start, stop in runs:
+        offset = start - position
+        kept += common_runs([(start, stop)], [(a + offset, b + offset) for a, b in spans])
+        position += stop - start
+    return kept

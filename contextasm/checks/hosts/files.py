@@ -1,0 +1,210 @@
+"""Host files: which files of a folder a host loads by itself, and which parts of them it keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
+from contextasm.config.hosts.loader import Host, LoadRule
+from contextasm.model import ContextasmError, Document, Problem
+from contextasm.retrieval.reading.instruction_files import read_with_imports
+from contextasm.text.markdown.front_matter import front_matter
+from contextasm.workspace.folder import Folder, repository_top
+from contextasm.workspace.reading import file_bytes
+
+
+class UnreadFile(NamedTuple):
+    """A file that a host does not load though it looks like one of its own."""
+
+    path: str
+    why: str
+    """The reason, as a sentence that a colon goes before."""
+    is_retired: bool = False
+    """Whether the host has given the file up."""
+    is_on_demand: bool = False
+    """Whether the host loads the file later; else another file takes its place."""
+
+
+class HostReading(NamedTuple):
+    """The files that a host loads by itself when a session starts in a folder."""
+
+    host: Host
+    root: str
+    """Top of the repository, or the session's folder where there is none; paths are relative to it."""
+    folder: str
+    """The session's folder, relative to the root; empty for the root itself."""
+    files: Sequence[LoadedFile]
+    """In the order in which they are loaded."""
+    unread: Sequence[UnreadFile]
+    problems: Sequence[Problem]
+    """One for each file that can't be read."""
+    not_looked_at: Sequence[str]
+    """What the host may load besides."""
+
+
+def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> HostReading:
+    """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
+
+    Raises `ContextasmError` for a folder that is none, for a file that can't be read, and for one that the host loads
+    from no place outside the folder.
+    """
+    real = Path(os.path.realpath(folder))
+    root = repository_top(real) or real
+    reader = _FolderReader(host, Folder(root), os.path.relpath(real, os.path.realpath(root)))
+    loads, unread = reader.loads()
+    named = [(_outside_rule(host, path), _read_outside(host, path)) for path in _each_once(outside)]
+    for rule, file in named:
+        loads.append((rule, [file]))
+    places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
+    retired = [
+        UnreadFile(path, rule.why, is_retired=True)
+        for rule in host.unread
+        for path in reader.paths(rule.files, reader.session)
+        if reader.text(path).strip()
+    ]
+    return HostReading(
+        host,
+        reader.folder.root,
+        reader.session,
+        within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)]),
+        [*unread, *retired],
+        reader.problems,
+        [*places, *host.not_looked_at],
+    )
+
+
+def _each_once(paths: Sequence[str]) -> Iterable[str]:
+    """The paths as typed, without those that lead to the same file as one before."""
+    first: dict[str, str] = {}
+    for path in paths:
+        first.setdefault(os.path.realpath(path), path)
+    return first.values()
+
+
+class _FolderReader:
+    """The files of one folder that a host's rules name, each read once."""
+
+    def __init__(self, host: Host, folder: Folder, session: str) -> None:
+        self._host = host
+        self.folder = folder
+        self.session = "" if session == "." else session
+        self.problems: list[Problem] = []
+        self._texts: dict[str, str] = {}
+
+    def loads(self) -> tuple[list[tuple[LoadRule, Sequence[FoundFile]]], list[UnreadFile]]:
+        """The files of each rule, and those that give way to others or are loaded later."""
+        loads: list[tuple[LoadRule, Sequence[FoundFile]]] = []
+        passed: list[tuple[FoundFile, str]] = []
+        later: list[UnreadFile] = []
+        chosen: dict[str, str] = {}
+        for rule in self._host.loads:
+            files, second = self._found(rule) if rule.folders != "outside" else ([], [])
+            passed += second
+            later += [UnreadFile(file.path, why, is_on_demand=True) for file in files if (why := _scope(rule, file))]
+            files = [file for file in files if not _scope(rule, file)]
+            if files and rule.choice in chosen:
+                passed += [(file, chosen[rule.choice]) for file in files]
+            elif files:
+                loads.append((rule, files))
+                if rule.choice:
+                    chosen[rule.choice] = files[0].path
+        shown = {file.text for _, files in loads for file in files}
+        unread = [
+            UnreadFile(file.path, f"{winner} takes its place") for file, winner in passed if file.text not in shown
+        ]
+        return loads, [*unread, *later]
+
+    def _found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
+        """The files of a rule that are not blank, and those that give way to one of them, with its path."""
+        found: list[FoundFile] = []
+        passed: list[tuple[FoundFile, str]] = []
+        folders = self._folders() if rule.folders == "repository" else [self.session]
+        for folder in reversed(folders) if rule.nearest else folders:
+            files = [FoundFile(path, self.text(path)) for path in self.paths(rule.files, folder)]
+            files = [file for file in files if file.text.strip()]
+            if rule.first_only and files:
+                passed += [(file, files[0].path) for file in files[1:]]
+                files = files[:1]
+            found += files
+            if rule.nearest and found:
+                break
+        return found, passed
+
+    def _folders(self) -> list[str]:
+        """The root, and the folders from there down to the session's."""
+        names = self.session.split("/") if self.session else []
+        return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
+
+    def paths(self, patterns: Sequence[str], folder: str) -> Iterator[str]:
+        """The files of a folder that match, pattern by pattern."""
+        from glob import escape  # of `fnmatch`, whose signs are those of our patterns
+
+        prefix = f"{escape(folder)}/" if folder else ""
+        seen: set[str] = set()
+        for pattern in patterns:
+            for path in self.folder.list(prefix + pattern):
+                if path not in seen and not path.endswith("/"):
+                    seen.add(path)
+                    yield path
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty, with a problem, for one that can't be read."""
+        if path not in self._texts:
+            answer = self.folder.read(path)
+            self._texts[path] = decode_as_host(answer.data, self._host) if isinstance(answer, Document) else ""
+            if isinstance(answer, Problem):
+                self.problems.append(answer)
+        return self._texts[path]
+
+
+def decode_as_host(data: bytes, host: Host) -> str:
+    """The text as a host decodes it: UTF-8, with a sign in place of what is none.
+
+    A byte order mark is a character of it, and lines end as they lie there, but for a host that drops both.
+    """
+    text = data.decode("utf-8", "replace")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n") if host.python_text else text
+
+
+def _scope(rule: LoadRule, file: FoundFile) -> str:
+    """The reason why a file is loaded later, as a sentence; empty for one that is loaded when a session starts."""
+    if not rule.scoped:
+        return ""
+    value = front_matter(file.text.removeprefix("\ufeff").split("\n")).values.get(rule.scoped, ())
+    patterns = [part.strip() for part in ([value] if isinstance(value, str) else value)]
+    patterns = [pattern for pattern in patterns if pattern]
+    if all(pattern == "**" for pattern in patterns):  # none, or all files
+        return ""
+    return f"it is loaded on demand, with files that match {', '.join(patterns)}"
+
+
+def _outside_rule(host: Host, path: str) -> LoadRule:
+    rules = [rule for rule in host.loads if rule.folders == "outside"]
+    for rule in rules:
+        if os.path.basename(path) in rule.files:
+            return rule
+    what = f"{host.summary} loads no file of this name from outside the folder: {path}"
+    places = ", ".join(rule.place for rule in rules)
+    raise ContextasmError("--host-file", what, f"name one such as {places}" if places else "leave it out")
+
+
+def _read_outside(host: Host, path: str) -> FoundFile:
+    data = file_bytes(os.path.expanduser(path))
+    if not isinstance(data, bytes):
+        raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
+    return FoundFile(path, decode_as_host(data, host))
+
+
+def imported_texts(reading: HostReading) -> Mapping[str, str]:
+    """The texts of imported files by their paths under `reading.root`; empty where the host follows no imports.
+
+    An import that leads out of the root, or to no file, has no text.
+    """
+    paths = [file.path for file in reading.files if file.rule.imports]
+    if not any("@" in file.text for file in reading.files if file.rule.imports):
+        return {}
+    files = read_with_imports(Folder(Path(reading.root)), paths).files
+    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.imported_by}

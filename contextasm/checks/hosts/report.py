@@ -1,0 +1,75 @@
+"""Findings of `ctxasm check --host`: what a host's own limits keep from the model. Nothing is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from contextasm.checks.finding import Finding
+from contextasm.checks.hosts.cuts import LostSection
+from contextasm.checks.hosts.files import HostReading
+from contextasm.checks.hosts.loaded import LoadedFile
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.cleaning.clean import clean_text
+
+CUT, UNREAD, UNREADABLE = "host-cut", "host-unread", "host-unreadable"
+"""Ids of the findings. An id never changes its meaning."""
+
+_SHOWN_HEADINGS = 5
+"""Headings that a finding names; of more, it gives the number."""
+
+
+def check_host(reading: HostReading) -> list[Finding]:
+    """One finding for each part of a file that is lost, and for each file that is not loaded or can't be read.
+
+    A lost part and a file that can't be read are errors; a file that the host has given up is a warning; one that gives
+    way to another is a note, and one that is loaded later is nothing. What they quote is clean text.
+    """
+    findings = [*_cut_findings(reading), *_unread_findings(reading)]
+    return [
+        finding._replace(message=clean_text(finding.message).text, hint=clean_text(finding.hint).text)
+        for finding in findings
+    ]
+
+
+def _cut_findings(reading: HostReading) -> Iterator[Finding]:
+    for file in reading.files:
+        for sections in file.lost_parts:
+            yield Finding(CUT, "error", file.path, sections[0].first, _cut_message(reading, file, sections), _CUT_HINT)
+
+
+_CUT_HINT = "shorten the file, or move this part to where the model looks it up"
+
+
+def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[LostSection]) -> str:
+    lines = sections[-1].last - sections[0].first + 1
+    digest = file.rule.each.digest
+    if digest:
+        lines = sum(section.last - section.first + 1 for section in sections)
+    tokens = lost_tokens(sections)
+    headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
+    names = ", ".join(f"`{name}`" for name in headings[:_SHOWN_HEADINGS])
+    more = f" and {len(headings) - _SHOWN_HEADINGS} more" if len(headings) > _SHOWN_HEADINGS else ""
+    under = f" under {names}{more}" if headings else ""
+    part = f"{lines:,} line{'s' * (lines != 1)}{under}"
+    rest = ", but for single lines in a digest" if digest else ""
+    message = f"{reading.host.summary} cuts this file at {file.limit}: {part}, some {tokens:,} tokens, are never seen"
+    return f"{message}{rest}"
+
+
+def lost_tokens(sections: Sequence[LostSection]) -> int:
+    """Tokens of lost sections, by the estimate."""
+    return ESTIMATE.count("".join(section.text for section in sections))
+
+
+def _unread_findings(reading: HostReading) -> Iterator[Finding]:
+    name = reading.host.summary
+    for file in reading.unread:
+        if file.is_on_demand:
+            continue
+        message = f"{name} does not load this file: {file.why}"
+        if file.is_retired:
+            yield Finding(UNREAD, "warning", file.path, 0, message, "move its text to a file that is loaded")
+        else:
+            yield Finding(UNREAD, "note", file.path, 0, message, "")
+    for problem in reading.problems:
+        yield Finding(UNREADABLE, "error", problem.path, problem.line, problem.message, "see what is in its place")

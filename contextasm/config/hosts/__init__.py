@@ -1,0 +1,1 @@
+"""Hosts: a YAML file each, and their loader."""

@@ -1,0 +1,1 @@
+"""Values that a person gives: options, parameters, settings and YAML."""

@@ -1,0 +1,98 @@
+"""The options of a request as they are typed, and the process that they are typed in; nothing is resolved here.
+
+`Options` is the one table of these flags: `cli` makes the command line's parameters from it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from contextasm.config.input import values
+from contextasm.model import ContextasmError, Filters
+
+
+class Flag(NamedTuple):
+    """Spelling and help text of one field of `Options` on the command line."""
+
+    names: str
+    """Further names beside `--FIELD`, or, with a long name among them, all names; separated by blanks."""
+    metavar: str
+    help: str
+
+
+class Options(NamedTuple):
+    """The typed options, unchecked; None, empty or false for each that was not typed."""
+
+    agent: Annotated[str | None, Flag("-a", "NAME", "The agent.")] = None
+    team: Annotated[str | None, Flag("-t", "NAME", "The team; an empty name means no team.")] = None
+    topic: Annotated[str | None, Flag("", "TEXT", "The topic of the conversation; - reads standard input.")] = None
+    profile: Annotated[str | None, Flag("-p", "NAME|FILE", "The profile (see ctxasm profiles).")] = None
+    budget: Annotated[str | None, Flag("-b", "N", "Token budget of the whole document, such as 8k.")] = None
+    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (see ctxasm tokenizers).")] = None
+    date: Annotated[str | None, Flag("", "YYYY-MM-DD", "The date to use as today; `today` is the current date.")] = None
+    tz: Annotated[str | None, Flag("", "ZONE", "The time zone of the current date, such as Europe/Berlin.")] = None
+    layers: Annotated[tuple[str, ...], Flag("--layer", "ID=N", "Limit a layer to N tokens; repeatable.")] = ()
+    strategy: Annotated[str | None, Flag("", "NAME", "A named variant of the profile, such as coding.")] = None
+    scope: Annotated[str | None, Flag("", "ID,...", "Build only these layers and the required ones.")] = None
+    session: Annotated[str | None, Flag("", "ID", "The session to continue (default: the latest).")] = None
+    open: Annotated[tuple[str, ...], Flag("--open --active-file", "FILE", "A file that is open; repeatable.")] = ()
+    since: Annotated[str | None, Flag("", "YYYY-MM-DD", "Leave out entries dated before this day.")] = None
+    event_types: Annotated[tuple[str, ...], Flag("--event-type", "TYPE", "Only events of this type; repeatable.")] = ()
+    entity_types: Annotated[
+        tuple[str, ...], Flag("--entity-type", "TYPE", "Only entities of this type; repeatable.")
+    ] = ()
+    exclude: Annotated[tuple[str, ...], Flag("", "ID|GLOB", "Leave out this id or these files; repeatable.")] = ()
+    prefer: Annotated[tuple[str, ...], Flag("", "ID", "The id that wins a conflict; repeatable.")] = ()
+    deadline: Annotated[str | None, Flag("", "MS", "Leave out what is not found within MS milliseconds.")] = None
+    additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
+    variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
+    format: Annotated[str | None, Flag("-f", "NAME", "Output format: markdown, xml, json or messages.")] = None
+    privacy: Annotated[
+        str | None, Flag("", "MODE", "Secrets in texts: mask them, drop what holds one, or off, which shows them.")
+    ] = None
+    audience: Annotated[
+        str | None, Flag("", "NAME", "The readers: personal, or shared to leave out everything private.")
+    ] = None
+    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's mirror as it is.")] = False
+    workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
+
+
+class ProcessEnvironment(NamedTuple):
+    """Environment variables, current folder and clock of this process."""
+
+    environment: Mapping[str, str]
+    folder: Path
+    now: Callable[[], float]
+    """Seconds since 1970; called once, and only where no option or setting names the day."""
+
+
+def parse_filters(
+    since: str | None, event_types: Sequence[str], entity_types: Sequence[str], exclude: Sequence[str]
+) -> Filters:
+    """The filters of `--since`, `--event-type`, `--entity-type` and `--exclude`."""
+    day = values.parse_day(since, "--since").isoformat() if since else ""
+    return Filters(day, tuple(event_types), tuple(entity_types), tuple(exclude))
+
+
+def parse_deadline(deadline: str | None) -> float | None:
+    """Seconds of `--deadline`, which is typed in milliseconds; None for no deadline."""
+    if deadline is None:
+        return None
+    # Python reads no number of over 4,300 digits.
+    if not deadline.isdecimal() or not 0 < int(deadline[:20]) <= values.LARGEST:
+        raise ContextasmError(
+            "--deadline", f"{deadline[:20]} is not a number of milliseconds", "give one above 0, such as 500"
+        )
+    return int(deadline) / 1000
+
+
+def is_lock_required(environment: Mapping[str, str]) -> bool:
+    """Whether the environment asks for builds of approved files only (`config/approval.py`)."""
+    return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}
+
+
+UNUSED_IN_SEARCH = (
+    *("topic", "budget", "tokenizer", "layers", "session", "open", "since", "event_types", "entity_types", "exclude"),
+    *("prefer", "deadline", "additional", "variables", "format"),
+)
+"""Options of a build that mean nothing to a search."""

@@ -1,0 +1,150 @@
+"""Parameters of the functions of `api`: values of Python become options as a person would type them.
+
+Each parser takes the value and the parameter's name, and raises `ContextasmError` for a value that has another type.
+A single text is a list of one, as in settings; a value is never taken apart letter by letter.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from itertools import islice
+from typing import Any
+
+from contextasm.config.input.options import Options
+from contextasm.config.input.values import LARGEST, LARGEST_NUMBER
+from contextasm.model import ContextasmError
+from contextasm.text.names.matching import list_names, nearest
+
+MAX_ITEMS = 10_000
+"""Number of values of a list; more are refused, because a generator may never end."""
+
+
+def parse_text_parameter(value: object, name: str) -> str:
+    """A text that the command line could be given: it has no NUL character and no half of a surrogate pair."""
+    if not isinstance(value, str):
+        raise _refused(value, name, "a text")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError as error:
+        raise ContextasmError(name, f"character {error.start + 1} is not valid Unicode", "give UTF-8 text") from error
+    if "\0" in value:
+        raise ContextasmError(name, "contains a NUL character", "remove it")
+    return str.__str__(value)  # the text itself, where a class such as an enumeration writes itself in its own way
+
+
+def parse_texts_parameter(value: object, name: str) -> tuple[str, ...]:
+    """Several texts, or one; a set is sorted, because its order differs from run to run."""
+    return _several(value, name, parse_text_parameter, "a text, or a list of texts")
+
+
+def parse_path_parameter(value: object, name: str) -> str:
+    """A path, as a text or as an object of `pathlib`."""
+    if not isinstance(value, str | os.PathLike):
+        raise _refused(value, name, "a path")
+    path = parse_text_parameter(os.fspath(value), name)
+    if not path:
+        raise ContextasmError(name, "is empty", "give a path, or leave it out")
+    return path
+
+
+def parse_paths_parameter(value: object, name: str) -> tuple[str, ...]:
+    """Several paths, or one."""
+    return _several(value, name, parse_path_parameter, "a path, or a list of paths")
+
+
+def parse_number_parameter(value: object, name: str) -> str:
+    """A number, or the text of one, such as `8k`; whether it is in range is asked later."""
+    if isinstance(value, str):
+        return parse_text_parameter(value, name)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _refused(value, name, "a number")
+    if not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:  # Python writes no number of over 4,300 digits
+        raise ContextasmError(name, "the number is out of range", f"give one up to {LARGEST_NUMBER}")
+    return str(int(value)) if value == int(value) else str(float(value))
+
+
+def parse_count_parameter(value: object, name: str) -> int:
+    """A whole number from 1 on."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _refused(value, name, "a whole number")
+    if not 1 <= value <= LARGEST:
+        raise ContextasmError(name, "the number is out of range", f"give 1 to {LARGEST}")
+    return int(value)
+
+
+def parse_flag_parameter(value: object, name: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise _refused(value, name, "True or False")
+    return value
+
+
+def parse_day_parameter(value: object, name: str) -> str:
+    """A day, as a date, a time, whose day counts, or a text."""
+    return value.isoformat()[:10] if isinstance(value, date) else parse_text_parameter(value, name)
+
+
+def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
+    """The pairs of a mapping of names to texts or numbers, as `NAME=VALUE`."""
+    if not isinstance(value, Mapping):
+        raise _refused(value, name, "a mapping, such as {'NAME': 'VALUE'}")
+    pairs = [(parse_text_parameter(key, name), item) for key, item in value.items()]
+    if any(not key or "=" in key for key, _ in pairs):
+        raise ContextasmError(name, "has a name that is empty or has a `=` in it", "give another name")
+    return tuple(f"{key}={parse_number_parameter(item, f'{name}: {key}')}" for key, item in pairs)
+
+
+def _parse_scope(value: object, name: str) -> str:
+    return ",".join(parse_texts_parameter(value, name))
+
+
+_PARSERS: Mapping[str, Callable[[object, str], Any]] = {
+    "profile": parse_path_parameter,
+    "budget": parse_number_parameter,
+    "date": parse_day_parameter,
+    "layers": _parse_mapping,
+    "scope": _parse_scope,
+    "open": parse_paths_parameter,
+    "since": parse_day_parameter,
+    "event_types": parse_texts_parameter,
+    "entity_types": parse_texts_parameter,
+    "exclude": parse_texts_parameter,
+    "prefer": parse_texts_parameter,
+    "deadline": parse_number_parameter,
+    "variables": _parse_mapping,
+    "offline": parse_flag_parameter,
+    "workspace": parse_path_parameter,
+}
+"""The parsers of the fields of `Options` that are no plain text."""
+
+
+def options_of_parameters(given: Mapping[str, Any]) -> Options:
+    """The options as a person would type them; a value of None is left out.
+
+    Raises `TypeError` for a name that is none of an option, as Python does, and `ContextasmError` for a value of
+    another type.
+    """
+    if unknown := next((name for name in given if name not in Options._fields), None):
+        near = nearest(unknown, Options._fields)
+        guess = f"did you mean {near}? " if near else ""
+        known = list_names(Options._fields)
+        raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(there are: {known})")
+    values = {name: value for name, value in given.items() if value is not None}
+    return Options(**{name: _PARSERS.get(name, parse_text_parameter)(value, name) for name, value in values.items()})
+
+
+def _several(value: object, name: str, parse: Callable[[object, str], str], wanted: str) -> tuple[str, ...]:
+    if isinstance(value, str | os.PathLike):
+        return (parse(value, name),)
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes | bytearray | memoryview):
+        raise _refused(value, name, wanted)
+    parsed = tuple(parse(item, name) for item in islice(value, MAX_ITEMS + 1))
+    if len(parsed) > MAX_ITEMS:
+        raise ContextasmError(name, f"has more than {MAX_ITEMS:,} values", "give fewer; a generator may never end")
+    return tuple(sorted(parsed)) if isinstance(value, set | frozenset) else parsed
+
+
+def _refused(value: object, name: str, wanted: str) -> ContextasmError:
+    return ContextasmError(name, f"is of the type {type(value).__name__}", f"give {wanted}")

@@ -1,0 +1,141 @@
+"""Settings: values of the command line, the environment and `ctxasm.yaml`, each with its origin."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import NamedTuple
+
+from contextasm.config.input import values
+from contextasm.config.input.values import ParseValue
+from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
+from contextasm.model import AUDIENCES, PERSONAL, SHARED, ContextasmError, Document, Workspace
+from contextasm.rendering.formats import FORMATS
+from contextasm.selection.tokens import TOKENIZERS
+
+FILE = "ctxasm.yaml"
+
+PRIVACY = ("mask", "drop", "off")
+"""Treatments of secrets in texts: masked; masked, and optional fragments with one left out; shown."""
+
+LOCK_FILE = "ctxasm.lock"
+"""File with the digests of the files that instruct an agent."""
+
+RULE_FILES = "rules/*.yaml"
+"""Pattern of the files with rules."""
+
+
+def _parse_day_or_today(value: object, where: str) -> date | None:
+    return None if value == "today" else values.parse_day(value, where)
+
+
+def _parse_tokenizer(value: object, where: str) -> str:
+    return values.require_known(values.parse_text(value, where), TOKENIZERS, where, "tokenizer")
+
+
+def _parse_format(value: object, where: str) -> str:
+    return values.require_known(values.parse_text(value, where), FORMATS, where, "format")
+
+
+SETTINGS: dict[str, ParseValue] = {
+    "agent": values.parse_name,
+    "team": values.parse_name,
+    "profile": values.parse_text,
+    "strategy": values.parse_text,
+    "budget": values.parse_tokens,
+    "tokenizer": _parse_tokenizer,
+    "date": _parse_day_or_today,
+    "tz": values.parse_text,
+    "format": _parse_format,
+    "privacy": values.one_of(PRIVACY),
+    "audience": values.one_of(AUDIENCES),
+}
+"""The settings of options, of variables `CTXASM_*` and of `ctxasm.yaml`, with the parsers of their values."""
+
+FILE_SETTINGS: Mapping[str, ParseValue] = {**SETTINGS, "audience": values.one_of((SHARED,))}
+"""The settings of `ctxasm.yaml`: a file that may come from others never adds what is private to a context."""
+
+FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder", "upkeep", "memories")
+
+DEFAULTS: Mapping[str, object] = {
+    "agent": "",
+    "team": "",
+    "profile": "default",
+    "strategy": "",
+    "tokenizer": "estimate",
+    "date": None,
+    "tz": "",
+    "format": "markdown",
+    "privacy": PRIVACY[0],
+    "audience": PERSONAL,
+}
+
+
+class Setting(NamedTuple):
+    """A value and its origin."""
+
+    value: object
+    origin: str
+    """An option, a variable, `FILE:LINE`, `profile NAME` or `default`."""
+
+    @property
+    def words(self) -> str:
+        """The value as a person would write it."""
+        if isinstance(self.value, tuple):
+            return ", ".join(map(str, self.value))
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
+
+def load_settings_file(workspace: Workspace) -> YamlMapping:
+    """The workspace's `ctxasm.yaml`, empty where there is none.
+
+    Raises `ContextasmError` for a file that can't be read, and for an unknown key.
+    """
+    document = workspace.read(FILE)
+    if document is None:
+        return YamlMapping(FILE, 1)
+    if not isinstance(document, Document):
+        raise ContextasmError(FILE, document.message, "make it a file that can be read")
+    table = load_mapping(document.data, FILE)
+    table.refuse_unknown(FILE_KEYS)
+    return table
+
+
+def resolve_settings(
+    options: Mapping[str, str | None],
+    environment: Mapping[str, str],
+    settings_file: YamlMapping,
+    shared_by: str = "",
+) -> dict[str, Setting]:
+    """Each setting from the option, else the variable, else the file, else the default.
+
+    A budget that none of them sets is left to the profile. `shared_by` is the option or setting that makes a context
+    shared where no audience is named; empty for none. Raises `ContextasmError` for a value that can't be used.
+    """
+    settings: dict[str, Setting] = {}
+    for key, parse in SETTINGS.items():
+        variable = f"CTXASM_{key.upper()}"
+        option = options.get(key)
+        if option is not None:
+            settings[key] = Setting(parse(option, f"--{key}"), f"--{key}")
+        elif variable in environment:
+            settings[key] = Setting(parse(environment[variable], variable), variable)
+        elif key == "date" and "SOURCE_DATE_EPOCH" in environment:
+            settings[key] = Setting(_source_date_epoch_day(environment["SOURCE_DATE_EPOCH"]), "SOURCE_DATE_EPOCH")
+        elif settings_file.get(key) is not None:
+            where = settings_file.where(key)
+            settings[key] = Setting(FILE_SETTINGS[key](settings_file[key], f"{where}: {key}"), where)
+        elif key == "audience" and shared_by:
+            settings[key] = Setting(SHARED, shared_by)
+        elif key in DEFAULTS:
+            settings[key] = Setting(DEFAULTS[key], "default")
+    return settings
+
+
+def _source_date_epoch_day(seconds: str) -> date:
+    # In UTC (reproducible-builds.org, SOURCE_DATE_EPOCH).
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).date()
+    except (ValueError, OverflowError, OSError) as error:
+        hint = "give seconds since 1970, or unset it"
+        raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is no time", hint) from error

@@ -1,0 +1,293 @@
+"""Checked values: from YAML, a flag or the environment to the type that the program needs.
+
+Each function takes the value and where it stands, and raises `ContextasmError` there if the value can't be used.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection
+from datetime import date
+from typing import TypeGuard
+
+from contextasm.model import ContextasmError
+from contextasm.text.cleaning.clean import shown_name
+from contextasm.text.names.dates import parse_date
+from contextasm.text.names.matching import list_names, nearest
+
+ParseValue = Callable[[object, str], object]
+"""Takes a raw value and `WHERE: key`; gives the checked one."""
+
+_TOKENS = r"([0-9]+(?:\.[0-9]+)?)([kK]?)"
+_NAME = r"[\w-][\w.-]*"
+
+SCORE_PARTS = (
+    "similarity",
+    "importance",
+    "recency",
+    "confidence",
+    "credibility",
+    "coherence",
+    "salience",
+    "weight",
+    "rate",
+    "named",
+    "open",
+    "changed",
+)
+"""The parts of a score."""
+
+LARGEST = 10**9
+"""Tokens; anything larger is a slip of the finger."""
+
+LARGEST_NUMBER = 10**15
+"""Above it a float can't tell whole numbers apart for long."""
+
+LONGEST_TIMEOUT = 600
+"""Seconds; a longer wait is a slip of the finger."""
+
+_FEW_NAMES = 12
+"""A message that suggests a name lists the others, too, if there are no more than this."""
+
+
+def parse_tokens(value: object, where: str) -> int:
+    """A number of tokens, such as 4000 or `4k`."""
+    match = re.fullmatch(_TOKENS, str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
+    tokens = float(match[1]) * (1000 if match[2] else 1) if match else -1.0
+    if tokens > LARGEST:
+        raise ContextasmError(where, f"{value} is too large", f"give a number of tokens up to {LARGEST}")
+    if tokens < 0 or tokens != int(tokens):
+        raise ContextasmError(where, f"{value} is no number of tokens", "give one such as 4000 or 4k")
+    return int(tokens)
+
+
+def parse_budgets(value: str, where: str) -> tuple[int, ...]:
+    """Numbers of tokens with commas between them, such as `4k,8k`."""
+    return tuple(parse_tokens(budget, where) for budget in value.split(","))
+
+
+def parse_limit(value: object, where: str) -> int | None:
+    """A number of tokens, or null for no limit."""
+    return None if value is None else parse_tokens(value, where)
+
+
+def is_number(value: object, least: float, most: float) -> TypeGuard[float]:
+    """Whether a value is a number from `least` to `most`; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def parse_number(value: object, where: str) -> float:
+    """A number of either sign; infinity is none."""
+    if not is_number(value, -LARGEST_NUMBER, LARGEST_NUMBER):
+        raise ContextasmError(where, f"{describe_value(value)} where a number belongs", "write one, without quotes")
+    return value
+
+
+def parse_whole(value: object, where: str) -> int:
+    """A whole number of either sign."""
+    parse_number(value, where)
+    if isinstance(value, int):
+        return value
+    raise ContextasmError(where, f"{value} where a whole number belongs", "write it without a fraction")
+
+
+def parse_count(value: object, where: str) -> int:
+    """A whole number, 0 or more."""
+    if not is_number(value, 0, LARGEST) or not isinstance(value, int):
+        raise ContextasmError(where, f"{value} is no whole number", "give 0 or more")
+    return value
+
+
+def parse_percent(value: object, where: str) -> float | None:
+    """Per cents of the budget, over 1 to 100, or null for none."""
+    if value is None:
+        return None
+    if not is_number(value, 0, 100):
+        raise ContextasmError(where, f"{value} is no per cent", "give a number from 0 to 100")
+    if 0 < value <= 1:
+        raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
+    return float(value)
+
+
+def parse_fraction(value: object, where: str) -> float:
+    """A number from 0 to 1."""
+    if not is_number(value, 0, 1):
+        raise ContextasmError(where, f"{value} is no share", "give a number from 0 to 1")
+    return float(value)
+
+
+def parse_weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
+    """The weight of each part of a score, such as `{similarity: 0.5, importance: 0.3, recency: 0.2}`."""
+    if not isinstance(value, dict):
+        raise ContextasmError(where, f"{value} names no weights", "write {NAME: WEIGHT, ...}")
+    for part in value:
+        require_known(part, SCORE_PARTS, where, "part of a score")
+    weights = tuple((part, parse_fraction(value[part], f"{where}: {part}")) for part in SCORE_PARTS if part in value)
+    total = sum(weight for _, weight in weights)
+    if abs(total - 1) > 1e-9:
+        raise ContextasmError(where, f"the weights add up to {round(total, 9):g}", "have them add up to 1")
+    return weights
+
+
+def parse_counts(value: object, where: str) -> tuple[tuple[str, int], ...]:
+    """Whole numbers by name, such as `{root/decisions*: 3}`."""
+    return tuple((name, parse_count(count, f"{where}: {name}")) for name, count in _pairs(value, where))
+
+
+def parse_words(value: object, where: str) -> tuple[tuple[str, str], ...]:
+    """Words by name, such as `{root/conventions*: 1}`; a number counts as a word."""
+    return tuple((name, parse_text(str(word), f"{where}: {name}")) for name, word in _pairs(value, where))
+
+
+def parse_word(value: object, where: str) -> str:
+    """A word; a number counts as one."""
+    return parse_text(str(value) if isinstance(value, int) and not isinstance(value, bool) else value, where)
+
+
+def _pairs(value: object, where: str) -> list[tuple[str, object]]:
+    if not isinstance(value, dict):
+        raise ContextasmError(where, f"{value} is no mapping", "write {NAME: VALUE, ...}")
+    return [*value.items()]
+
+
+def parse_flag(value: object, where: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ContextasmError(where, f"{value} is neither true nor false", "write true or false")
+    return value
+
+
+def parse_text(value: object, where: str) -> str:
+    """Text of one line."""
+    if not isinstance(value, str) or "\n" in value:
+        raise ContextasmError(where, f"{value!r} is no text of one line", "put it in quotes")
+    return value
+
+
+def parse_texts(value: object, where: str) -> tuple[str, ...]:
+    """Texts of one line each: a list of them, or a single one."""
+    return tuple(parse_text(text, where) for text in (value if isinstance(value, list) else [value]))
+
+
+def parse_scalar(value: object, where: str) -> str:
+    """The text of a word, a number or a truth value, as a person would write it; never blank."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float):
+        what = f"{describe_value(value)} where text belongs"
+        raise ContextasmError(where, what, "write one value, in quotes if need be")
+    text = str(value)
+    if not text.strip():
+        raise ContextasmError(where, "an empty value", "give it one, or leave the line out")
+    return text
+
+
+def describe_value(value: object) -> str:
+    """The sort of a value, or the value itself, for a message."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    kinds = ((dict, "a mapping"), (list, "a list"), (type(None), "nothing"))
+    return next((kind for type_, kind in kinds if isinstance(value, type_)), f"`{value}`")
+
+
+def one_of(known: Collection[str]) -> ParseValue:
+    """A parser of one of the known names."""
+
+    def parse(value: object, where: str) -> str:
+        return require_known(parse_text(value, where), known, where)
+
+    return parse
+
+
+def some_of(known: Collection[str]) -> ParseValue:
+    """A parser of some of the known names, in the order given."""
+
+    def parse(value: object, where: str) -> tuple[str, ...]:
+        return tuple(require_known(name, known, where) for name in parse_texts(value, where))
+
+    return parse
+
+
+def require_known(name: str, known: Collection[str], where: str, kind: str = "value") -> str:
+    """A name that is known; the message for any other gives the nearest one, or a list of them."""
+    if name in known:
+        return name
+    near = nearest(name, known)
+    names = list_names(known)
+    hint = f"choose one of: {names}" if known else "leave it out: there is none to choose"
+    if near:
+        hint = f"did you mean {near}?{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
+    raise ContextasmError(where, f"unknown {kind} {name}", hint)
+
+
+NAME_HINT = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
+
+LONGEST_NAME = 255
+"""Bytes of the name of a folder; usual file systems have no longer ones."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of an agent or team."""
+    return bool(re.fullmatch(_NAME, text))
+
+
+def parse_name(value: object, where: str) -> str:
+    """The name of an agent or team: one path component (docs/architecture.md, Workspace); empty for none."""
+    if isinstance(value, str) and len(value.encode(errors="surrogateescape")) > LONGEST_NAME:
+        raise ContextasmError(
+            where, f"{shown_name(value)} is too long a name", f"give one of {LONGEST_NAME} bytes at most"
+        )
+    if not isinstance(value, str | int) or isinstance(value, bool) or (value and not is_name(str(value))):
+        raise ContextasmError(where, f"{shown_name(str(value))} can't be a name", NAME_HINT)
+    return str(value)
+
+
+def parse_day(value: object, where: str) -> date:
+    """A date, YYYY-MM-DD."""
+    day = parse_date(value) if isinstance(value, str) else None
+    if day is None:
+        raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+    return day
+
+
+LONGEST_PATH = 1000
+"""Characters of a path or pattern in settings: to compile a very long pattern takes minutes."""
+
+
+def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
+    """Paths or patterns that stay inside the workspace."""
+    paths = parse_texts(value, where)
+    for path in paths:
+        if len(path) > LONGEST_PATH:
+            raise ContextasmError(where, f"a path of {len(path):,} characters", f"keep it to {LONGEST_PATH:,}")
+        plain = posixpath.normpath(path.replace("\\", "/")) if path else ""
+        if path.startswith(("/", "\\", "~")) or plain in {"", ".", ".."} or plain.startswith("../"):
+            raise ContextasmError(where, f"{path} is no path inside the workspace", "give it relative to the workspace")
+        if path != plain:
+            raise ContextasmError(where, f"{path} is an odd spelling of {plain}", f"write {plain}")
+    return paths
+
+
+def parse_command(value: object, where: str) -> tuple[str, ...]:
+    """Program and arguments: a list, or one text that is taken apart as a shell would."""
+    if isinstance(value, str):
+        import shlex  # here: few settings name a program
+
+        try:
+            words = tuple(shlex.split(value))
+        except ValueError as error:
+            raise ContextasmError(where, f"{value} ends inside quotes", "close them, or write a list") from error
+    else:
+        words = parse_texts([] if value is None else value, where)
+    if not words or not words[0] or any("\0" in word for word in words):
+        raise ContextasmError(where, "names no program", "write [PROGRAM, ARGUMENT, ...]")
+    return words
+
+
+def parse_seconds(value: object, where: str) -> float:
+    """A time in seconds, above 0."""
+    if not is_number(value, 0, LONGEST_TIMEOUT) or not value:
+        hint = f"give a number above 0, up to {LONGEST_TIMEOUT}"
+        raise ContextasmError(where, f"{value} is no time in seconds", hint)
+    return float(value)

@@ -1,0 +1,1 @@
+"""The sections of `ctxasm.yaml`, a module each."""

@@ -1,0 +1,134 @@
+"""The key `memories` of `ctxasm.yaml`: a shared store. It is checked here, and nothing is connected to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from contextasm.config.input import values
+from contextasm.config.input.options import ProcessEnvironment
+from contextasm.config.input.values import ParseValue
+from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping
+from contextasm.config.keys.trust import is_trusted, trust_advice
+from contextasm.model import ContextasmError
+from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.settings import STORE_KEYS, StoreConfig
+
+_EXAMPLE = "give one such as postgresql://db.example/agents"
+
+_FORMS: Mapping[str, str] = {
+    "host": r"[A-Za-z0-9][A-Za-z0-9.-]*|[0-9A-Fa-f:]+(?:%[A-Za-z0-9]+)?",
+    "port": r"[0-9]{1,5}",
+    "dbname": r"[\w-][\w.-]*",
+    "user": r"[\w .@+~-]+",
+    "sslmode": r"disable|allow|prefer|require|verify-ca|verify-full",
+}
+"""Pattern of each part: no socket folder, no list of hosts, nothing that libpq takes for a further setting."""
+
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST_AGE = 7 * 86_400.0
+
+
+def _parse_address(value: object, where: str) -> Mapping[str, str]:
+    """The parts of an address by their `STORE_KEYS`. No message has a word of the address: it may be a password."""
+    if not isinstance(value, str) or "\n" in value:
+        raise ContextasmError(where, "is no address of a database", _EXAMPLE)
+    try:
+        return _checked_parts(value)
+    except ValueError as error:
+        if _holds_password(value):
+            hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
+            raise ContextasmError(where, "the address holds a password", hint) from None
+        what = str(error) if isinstance(error, _AddressError) else "is no address of a database"
+        raise ContextasmError(where, what, _EXAMPLE) from None
+
+
+class _AddressError(ValueError):
+    """An address that can't be used; the words hold nothing of it."""
+
+
+def _checked_parts(url: str) -> dict[str, str]:
+    """The parts of an address. Raises `ValueError` for anything that it may not hold, a password above all."""
+    split = urlsplit(url)
+    if split.scheme not in {"postgresql", "postgres"} or split.fragment:
+        raise _AddressError("is no address of a PostgreSQL database")
+    if split.password is not None:
+        raise _AddressError("the address holds a password")
+    given = [
+        ("host", unquote(split.hostname or "")),
+        ("port", "" if split.port is None else str(split.port)),
+        ("dbname", unquote(split.path.removeprefix("/"))),
+        ("user", unquote(split.username or "")),
+    ]
+    pairs = [pair for pair in given if pair[1]]
+    pairs += parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
+    for key, text in pairs:
+        if key not in STORE_KEYS:
+            raise _AddressError("the address has another part than " + ", ".join(STORE_KEYS))
+        if not re.fullmatch(_FORMS[key], text):
+            raise _AddressError(f"the {key} of the address can't be used")
+    if len(parts := dict(pairs)) < len(pairs):
+        raise _AddressError("a part of the address is given twice")
+    return parts
+
+
+_PASSWORD_PART = re.compile(r"(?i)(?:pass(?!file)\w*|pwd)\s*=|\buser=[^&]*:")
+
+
+def _holds_password(url: str) -> bool:
+    """Whether an address that can't be used has a password in it, or so it seems: by a name, or `:` before an `@`."""
+    text = url
+    while (plain := unquote(text)) != text:
+        text = plain
+    before_at = re.sub(r"^\w+://", "", text).rpartition("@")[0]
+    return ":" in before_at or bool(_PASSWORD_PART.search(text))
+
+
+def _parse_homes(value: object, where: str) -> tuple[str, ...]:
+    homes = values.parse_texts(value, where)
+    for home in homes:
+        kind, _, name = home.partition("/")
+        if kind not in {"agents", "teams"} or not values.is_name(name):
+            shown = home if re.fullmatch(r"[\w./ -]+", home) else "a home"  # no address, which may hold a password
+            raise ContextasmError(where, f"{shown} is no owner of memories", "write teams/NAME or agents/NAME")
+    if len(set(homes)) < len(homes) or not homes:
+        what = "a home is named twice" if homes else "names no home"
+        raise ContextasmError(where, what, "name each owner once, such as [teams/q1]")
+    return homes
+
+
+def _parse_age(value: object, where: str) -> float:
+    """Seconds of a time such as `5s` or `2m`; a number is in seconds."""
+    match = _DURATION.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
+    seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else -1.0
+    if not 0 <= seconds <= _LONGEST_AGE:
+        raise ContextasmError(where, "is no time up to a week", "write one such as 5s")
+    return seconds
+
+
+_KEYS: Mapping[str, ParseValue] = {"store": _parse_address, "homes": _parse_homes, "max_age": _parse_age}
+
+STORE_SETTINGS = tuple(_KEYS)
+"""The keys below `memories`."""
+
+
+def parse_store(file: YamlMapping) -> StoreConfig:
+    """The store that the file configures. Raises `ContextasmError` for anything that can't be used."""
+    where = f"{file.where('memories')}: memories"
+    hint = "write `store:` and `homes:` under it"
+    if not isinstance(file["memories"], dict):  # it may be the address, which no message shows
+        raise ContextasmError(where, "is no mapping", hint)
+    table = parse_mapping(file["memories"], where, hint)
+    checked = table.parsed(_KEYS)
+    for key, hint in (("store", _EXAMPLE), ("homes", "name the owners in the store, such as [teams/q1]")):
+        if key not in checked:
+            raise ContextasmError(where, f"`{key}` is missing", hint)
+    return StoreConfig(file.lines["memories"], checked.pop("store"), **checked)
+
+
+def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoreOverlay:
+    """The store of the workspace at `root`, its real path, as an overlay of it."""
+    distrust = "" if is_trusted(root, process.environment) else trust_advice(root)
+    return StoreOverlay(root, config, process.now, distrust, offline=offline)

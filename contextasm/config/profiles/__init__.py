@@ -1,0 +1,1 @@
+"""Profiles: the shipped ones, and how layers are loaded, overridden and chosen for a folder."""

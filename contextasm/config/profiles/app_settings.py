@@ -1,0 +1,129 @@
+"""Daily logs as other programs are set: Obsidian's and Logseq's own files name their folder and the form of the dates.
+
+These files may come from anybody: they are read like any other file of the workspace, and a folder that they name lies
+in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from contextasm.config.input import values
+from contextasm.config.profiles.layers import APP_FILES
+from contextasm.model import ContextasmError, Document, Layer, Profile
+from contextasm.text.json_reader import load_json
+from contextasm.text.names.date_forms import form_patterns, read_form
+from contextasm.text.names.templates import one_line
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git.revision import GitWorkspace
+
+DAILY_SOURCES = frozenset({"daily", "log-search"})
+
+
+class DailyFolder(NamedTuple):
+    """Place of the daily logs of a program."""
+
+    folder: str
+    """Empty for the workspace's own."""
+    form: str
+    """Form of the dates (`text/names/date_forms.py`)."""
+
+
+def with_app_settings(profile: Profile, workspace: Folder | GitWorkspace, digests: dict[str, str]) -> Profile:
+    """The profile, with the folder and the dates of each layer with an `app` as that program is set.
+
+    Where the program has no settings, the layer's own hold. Other sources leave the daily logs out. The SHA-256 of each
+    file that was read is added to `digests`, by path. Raises `ContextasmError` for a file that can't be read or used.
+    """
+    apps = dict.fromkeys(layer.query.app for layer in profile.layers if layer.query.app)
+    folders = {app: _daily_folder(app, workspace, digests) for app in apps}
+    return profile._replace(layers=tuple(_set_layer(layer, folders.get(layer.query.app)) for layer in profile.layers))
+
+
+def _set_layer(layer: Layer, daily: DailyFolder | None) -> Layer:
+    if not daily:
+        return layer
+    patterns = form_patterns(daily.folder, daily.form)
+    if DAILY_SOURCES.issuperset(layer.query.sources):
+        return layer._replace(query=layer.query._replace(paths=patterns, dates=(daily.form,)))
+    if isinstance(read_form(daily.form), str):
+        return layer
+    return layer._replace(query=layer.query._replace(except_paths=(*layer.query.except_paths, *patterns)))
+
+
+def _daily_folder(app: str, workspace: Folder | GitWorkspace, digests: dict[str, str]) -> DailyFolder | None:
+    path = APP_FILES[app]
+    read = workspace.read(path)
+    if read is None:
+        return None
+    if not isinstance(read, Document):
+        raise ContextasmError(path, read.message, "make it a file that can be read, or take it away")
+    digests[path] = sha256(read.data).hexdigest()
+    daily = _inside(_READERS[app](read.text, path), path, workspace)
+    if daily.folder:
+        values.parse_inner_paths(daily.folder, path)
+        if any(mark in daily.folder for mark in "*?[{"):
+            what = f"the folder {daily.folder} of daily notes has a wildcard in its name"
+            raise ContextasmError(path, what, "rename the folder, or set `path` of the layer and no `app`")
+    return daily
+
+
+def _inside(daily: DailyFolder, path: str, workspace: Folder | GitWorkspace) -> DailyFolder:
+    """The place without the slashes around its folder. Raises `ContextasmError` for a folder outside of the workspace.
+
+    Programs take `/Daily` for `Daily`, so an absolute path is one that leads to no folder of the workspace.
+    """
+    folder = daily.folder.strip("/")
+    is_absolute = daily.folder.startswith("/") and bool(folder) and not workspace.exists(folder)
+    if is_absolute or folder.startswith("~") or "\\" in folder or ".." in folder.split("/"):
+        what = f"the folder of daily notes, {one_line(daily.folder)}, is not inside this workspace"
+        raise ContextasmError(path, what, "choose a folder of the workspace there, such as Daily")
+    return daily._replace(folder=folder)
+
+
+def _obsidian(text: str, path: str) -> DailyFolder:
+    """The settings of Obsidian's core plug-in: `folder` and `format`, both optional."""
+    settings = load_json(text, path)
+    if not isinstance(settings, Mapping):
+        raise ContextasmError(path, "holds no settings", "set the daily notes in Obsidian again")
+    folder, form = (settings.get(key) or "" for key in ("folder", "format"))
+    if not isinstance(folder, str) or not isinstance(form, str):
+        raise ContextasmError(path, "names no folder and no format", "set the daily notes in Obsidian again")
+    return DailyFolder(folder.strip(), form.strip() or "YYYY-MM-DD")
+
+
+_EDN = re.compile(r';[^\n]*|"((?:[^"\\]|\\.)*)"|(:[^\s"(){}\[\],;]+)', re.DOTALL)
+_LOGSEQ_TOKENS = {
+    "yyyy": "YYYY",
+    "yy": "YY",
+    "dd": "DD",
+    "d": "D",
+    "do": "Do",
+    "EEEE": "dddd",
+    "EEE": "ddd",
+    "E": "ddd",
+}
+"""Tokens of Moment.js for those of a Logseq graph; the others are the same."""
+
+
+def _logseq(text: str, _path: str) -> DailyFolder:
+    """The settings of a Logseq graph: `:journals-directory` and `:journal/file-name-format`, both optional."""
+    found: dict[str, str] = {}
+    key = ""
+    for match in _EDN.finditer(text):
+        if match[2]:
+            key = match[2]
+        elif match[1] is not None:
+            found.setdefault(key, match[1])
+            key = ""
+    form = found.get(":journal/file-name-format") or "yyyy_MM_dd"
+    form = re.sub(r"[A-Za-z]+", lambda match: _LOGSEQ_TOKENS.get(match[0], match[0]), form)
+    return DailyFolder(found.get(":journals-directory", "journals").strip(), form)
+
+
+_READERS: Mapping[str, Callable[[str, str], DailyFolder]] = {"obsidian": _obsidian, "logseq": _logseq}

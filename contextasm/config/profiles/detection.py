@@ -1,0 +1,137 @@
+"""Detection: the profile for a folder that has no settings and no agents, by the files that other tools leave in it.
+
+The kinds of folders and their signs are data, in `kinds.yaml`. Names alone are looked at; no file of the user's is
+opened. The way up ends at the top of the git repository or at the home folder, whichever comes first: no folder above
+these is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from contextasm.config.input import values
+from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
+from contextasm.text.names.templates import is_pattern
+from contextasm.workspace.folder import MARKS, Folder, repository_top
+from contextasm.workspace.reading import file_bytes
+
+if TYPE_CHECKING:
+    from contextasm.workspace.git.revision import GitWorkspace
+
+_KINDS = Path(__file__).parent.parent / "kinds.yaml"
+
+
+class DetectedKind(NamedTuple):
+    """A kind that a folder is of."""
+
+    profile: str
+    sign: str
+    """The files that tell it, as in `SOUL.md`."""
+
+
+class Detection(NamedTuple):
+    """The kinds that a folder is of, at least one."""
+
+    kinds: tuple[DetectedKind, ...]
+    """In order of precedence: the profile of the first is taken."""
+
+    @property
+    def profile(self) -> str:
+        """The name of the profile that is taken."""
+        return self.kinds[0].profile
+
+    @property
+    def words(self) -> str:
+        """The profile that is taken, its reason, and the other kinds, for a receipt."""
+        taken, *others = self.kinds
+        named = ", ".join(f"-p {kind.profile} ({kind.sign})" for kind in others)
+        return f"profile {taken.profile}, for {taken.sign} is here" + (f"; also found: {named}" if others else "")
+
+
+class _Kind(NamedTuple):
+    profile: str
+    signs: tuple[str, ...]
+    is_outermost: bool
+
+
+@cache
+def _kinds() -> Sequence[_Kind]:
+    data = file_bytes(str(_KINDS), limit=MAX_CONFIG)
+    assert isinstance(data, bytes)
+    tables = load_mapping(data, _KINDS.name)["kinds"]
+    assert isinstance(tables, list)
+    return [_kind(table) for table in tables if isinstance(table, YamlMapping)]
+
+
+def _kind(table: YamlMapping) -> _Kind:
+    signs = values.parse_texts(table["signs"], _KINDS.name)
+    return _Kind(str(table["profile"]), signs, bool(table.get("outermost")))
+
+
+def detect(workspace: Folder | GitWorkspace) -> Detection | None:
+    """The kinds that the topmost folder of a workspace is of; None for none, and for one with settings or agents."""
+    if any(workspace.exists(mark) for mark in MARKS):
+        return None
+    kinds = tuple(
+        DetectedKind(kind.profile, _sign_words(sign))
+        for kind in _kinds()
+        if (sign := next((sign for sign in kind.signs if _has_sign(workspace, sign)), ""))
+    )
+    return Detection(kinds) if kinds else None
+
+
+def _has_sign(workspace: Folder | GitWorkspace, sign: str) -> bool:
+    return all(_has_path(workspace, path) for path in sign.split(" + "))
+
+
+def _has_path(workspace: Folder | GitWorkspace, path: str) -> bool:
+    if path.endswith("/"):
+        return workspace.exists(path[:-1]) and not workspace.is_file(path[:-1])
+    if not is_pattern(path):
+        return workspace.is_file(path)
+    return any(workspace.is_file(found) for found in workspace.list(path))
+
+
+def _sign_words(sign: str) -> str:
+    """A sign with the folder in place of a pattern."""
+    parts = [f"{part[: part.index('/')]}/" if is_pattern(part) else part.rstrip("/") for part in sign.split(" + ")]
+    return " + ".join(parts)
+
+
+def find_detected(start: Path, environment: Mapping[str, str], profile: str = "") -> Path | None:
+    """The folder, from `start` upwards, that is of a known kind; None where there is none.
+
+    The search ends at the top of the git repository or at the home folder; outside of both, `start` alone is looked at.
+    If `profile` is the one of a kind, other kinds do not count.
+
+    The nearest folder is taken, but one that is only of kinds with `outermost` does not end the search: a folder of
+    another kind above it is taken before it. Where there is none, the topmost such folder of the git repository is
+    taken, and outside of a repository the nearest.
+    """
+    folders, is_repository = _folders_upwards(start, environment.get("HOME", ""))
+    outermost: Path | None = None
+    is_wanted = profile in {kind.profile for kind in _kinds()}
+    among_outermost = {kind.profile for kind in _kinds() if kind.is_outermost}
+    for folder in folders:
+        detection = detect(Folder(folder)) if folder.is_dir() else None
+        found = {kind.profile for kind in detection.kinds} if detection else set()
+        found &= {profile} if is_wanted else found
+        if found - among_outermost:
+            return folder
+        if found and (is_repository or outermost is None):
+            outermost = folder
+    return outermost
+
+
+def _folders_upwards(start: Path, home: str) -> tuple[Sequence[Path], bool]:
+    """The folders to look at, from `start` on, and whether the last one is the top of a git repository."""
+    folders, top = (start, *start.parents), repository_top(start)
+    home = os.path.realpath(home) if os.path.isabs(home) else ""
+    for number, folder in enumerate(folders, 1):
+        if folder == top or os.path.realpath(folder) == home:
+            return folders[:number], folder == top
+    return (start,), False

@@ -1,0 +1,258 @@
+"""Layers as profiles and settings write them: flat keys in YAML, nested values in the model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from contextasm.config.input import values
+from contextasm.config.input.values import ParseValue
+from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.model import ContextasmError, Layer, Limits, Profile
+from contextasm.ranking.order import ORDERS
+from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
+from contextasm.selection.detail import LEVELS
+from contextasm.selection.overflow import STEPS
+from contextasm.text.names.templates import placeholders
+
+
+class LayerKey(NamedTuple):
+    """Place of a layer's YAML key in the model, and the parser of its value."""
+
+    part: str
+    """The field of `Layer` that holds the value's group; empty for a field of `Layer` itself."""
+    field: str
+    parse: ParseValue
+
+
+APP_FILES: Mapping[str, str] = {"obsidian": ".obsidian/daily-notes.json", "logseq": "logseq/config.edn"}
+"""File of the workspace in which a program keeps its settings of daily logs, by the name of the program."""
+
+
+def _parse_date_forms(value: object, where: str) -> tuple[str, ...]:
+    from contextasm.text.names.date_forms import read_form  # here: most names are YYYY-MM-DD
+
+    forms = values.parse_texts(value, where)
+    for form in forms:
+        if isinstance(fault := read_form(form), str):
+            raise ContextasmError(where, f"{form} {fault}", "write one such as YYYY_MM_DD or YYYY/MM/DD")
+    return forms
+
+
+LAYER_KEYS: Mapping[str, LayerKey] = {
+    "id": LayerKey("", "id", values.parse_name),
+    "heading": LayerKey("", "heading", values.parse_texts),
+    "source": LayerKey("query", "sources", values.some_of(SOURCES)),
+    "path": LayerKey("query", "paths", values.parse_inner_paths),
+    "except": LayerKey("query", "except_paths", values.parse_inner_paths),
+    "dates": LayerKey("query", "dates", _parse_date_forms),
+    "app": LayerKey("query", "app", values.one_of(APP_FILES)),
+    "item": LayerKey("display", "item_template", values.parse_text),
+    "group": LayerKey("display", "group_template", values.parse_text),
+    "headings": LayerKey("display", "headings", values.one_of(("nest", "keep"))),
+    "comments": LayerKey("display", "comments", values.one_of(("keep", "strip"))),
+    "order": LayerKey("ranking", "order", values.one_of(("given", *ORDERS))),
+    "keep": LayerKey("overflow", "keep", values.one_of(("start", "end"))),
+    "group_order": LayerKey("display", "group_order", values.parse_texts),
+    "tier": LayerKey("memories", "tier", values.parse_word),
+    "tiers": LayerKey("memories", "tier_of_key", values.parse_words),
+    "quota": LayerKey("memories", "key_quota", values.parse_counts),
+    "limits": LayerKey("memories", "field_limits", values.parse_counts),
+    "start_from": LayerKey("query", "start_from", values.parse_texts),
+    "depth": LayerKey("query", "depth", values.parse_count),
+    "max_candidates": LayerKey("query", "max_candidates", values.parse_count),
+    "types": LayerKey("query", "event_types", values.parse_texts),
+    "min_score": LayerKey("ranking", "min_score", values.parse_fraction),
+    "top": LayerKey("ranking", "top", values.parse_count),
+    "fallback_top": LayerKey("ranking", "fallback_top", values.parse_count),
+    "weights": LayerKey("ranking", "weights", values.parse_weights),
+    "min_match": LayerKey("query", "min_match", values.parse_fraction),
+    "max_age_days": LayerKey("query", "max_age_days", values.parse_count),
+    "fallback_days": LayerKey("query", "fallback_days", values.parse_count),
+    "private": LayerKey("", "private", values.parse_flag),
+    "required": LayerKey("limits", "required", values.parse_flag),
+    "max_tokens": LayerKey("limits", "max_tokens", values.parse_limit),
+    "share": LayerKey("limits", "share", values.parse_percent),
+    "grow": LayerKey("limits", "grow", values.parse_flag),
+    "ceiling": LayerKey("limits", "ceiling", values.parse_percent),
+    "reserve": LayerKey("limits", "reserve", values.parse_tokens),
+    "reserve_against": LayerKey("limits", "reserve_against", values.parse_texts),
+    "within": LayerKey("limits", "within", values.parse_name),
+    "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
+    "hidden": LayerKey("", "hidden", values.one_of(("strip", "keep", "fail"))),
+    "locked": LayerKey("", "locked", values.parse_flag),
+    "detail": LayerKey("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
+}
+"""The keys of a layer that set a value of the model."""
+
+ENABLED = "enabled"
+"""The key that switches a layer on or off. The model has no value for it: a build leaves such a layer out."""
+
+
+def layer_value(layer: Layer, key: str) -> object:
+    """The value that a layer has for a key of `LAYER_KEYS`."""
+    place = LAYER_KEYS[key]
+    return getattr(getattr(layer, place.part) if place.part else layer, place.field)
+
+
+def with_layer_values(layer: Layer, new_values: Mapping[str, object]) -> Layer:
+    """A layer with other values for some keys of `LAYER_KEYS`."""
+    changes: dict[str, Any] = {}
+    for key, value in new_values.items():
+        place = LAYER_KEYS[key]
+        if place.part:
+            changes[place.part] = changes.get(place.part, getattr(layer, place.part))._replace(**{place.field: value})
+        else:
+            changes[place.field] = value
+    return layer._replace(**changes)
+
+
+PATH_PLACEHOLDERS = ("agent", "team", "open", "changed")
+"""Names that a path may have in braces."""
+
+
+LIMITED_FIELDS = ("title", "text", "files", "tags")
+"""The fields of a memory that may have a limit."""
+
+
+RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
+"""Layer ids that can't be used, with the reason."""
+
+
+def in_scope(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
+    """The layers that a scope such as `L3,L4` names, and the required ones; all for None.
+
+    Raises `ContextasmError` for an unknown layer, and for a layer that starts from one outside the scope.
+    """
+    if scope is None:
+        return tuple(layers)
+    all_ids = [layer.id for layer in layers]
+    named_ids = {layer_id(name.strip(), all_ids, "--scope") for name in scope.split(",")}
+    selected = [layer for layer in layers if layer.limits.required or layer.id in named_ids]
+    selected_ids = {layer.id for layer in selected}
+    for layer in selected:
+        for start in layer.query.start_from:
+            if start not in selected_ids:
+                raise ContextasmError("--scope", f"{layer.id} starts from {start}", f"name {start} too")
+    return with_freed_rooms(layers, selected)
+
+
+def with_freed_rooms(layers: Iterable[Layer], present: Iterable[Layer]) -> tuple[Layer, ...]:
+    """The layers that are `present`; one within a layer that is not has the whole room of that one."""
+    limits = {layer.id: layer.limits for layer in layers}
+    kept = [*present]
+    ids = {layer.id for layer in kept}
+    return tuple(
+        layer._replace(limits=_freed_limits(layer.limits, limits[layer.limits.within]))
+        if layer.limits.within in limits and layer.limits.within not in ids
+        else layer
+        for layer in kept
+    )
+
+
+def _freed_limits(own: Limits, room: Limits) -> Limits:
+    both = [limit for limit in (own.max_tokens, room.max_tokens) if limit is not None]
+    return room._replace(max_tokens=min(both, default=None), priority=own.priority)
+
+
+def with_layer_changes(profile: Profile, tables: object, where: str, *, new: bool) -> Profile:
+    """A profile with the changes that a list of mappings makes to its layers; `new` allows ids it does not have.
+
+    Raises `ContextasmError` for an unknown key or id, and for a value that a key can't have.
+    """
+    if tables is None:
+        return profile
+    if not isinstance(tables, list) or not all(isinstance(table, YamlMapping) for table in tables):
+        raise ContextasmError(where, "is no list of layers", "write one `- id: ...` for each layer")
+    layers = {layer.id: layer for layer in profile.layers}
+    disabled = set(profile.disabled)
+    changed: set[str] = set()
+    for table in tables:
+        name = layer_id(table.get("id"), layers if not new else None, f"{table.where('id')}: id")
+        if name in changed:
+            raise ContextasmError(table.where("id"), f"{name} is changed twice", "keep one of them")
+        changed.add(name)
+        layers[name] = _changed_layer(table, layers.get(name, Layer(name)))
+        if ENABLED in table:
+            enabled = values.parse_flag(table[ENABLED], f"{table.where(ENABLED)}: {ENABLED}")
+            disabled = disabled - {name} if enabled else disabled | {name}
+        earlier = [*layers][: [*layers].index(name)]
+        for start in layers[name].query.start_from:
+            values.require_known(start, earlier, f"{table.where('start_from')}: start_from", "layer before it")
+        for other in layers[name].limits.reserve_against:
+            where_against = f"{table.where('reserve_against')}: reserve_against"
+            values.require_known(other, earlier, where_against, "layer before it")
+        _check_within(layers[name], {other: layers[other] for other in earlier}, table)
+    _check_shares(layers.values(), where)
+    return profile._replace(layers=tuple(layers.values()), disabled=tuple(sorted(disabled)))
+
+
+def _check_within(layer: Layer, earlier: Mapping[str, Layer], table: YamlMapping) -> None:
+    limits, where = layer.limits, f"{table.where('within')}: within"
+    if limits.reserve_against and not limits.reserve:
+        raise ContextasmError(table.where("reserve_against"), f"{layer.id} has no reserve", "add `reserve:`")
+    if not limits.within:
+        return
+    host = earlier[values.require_known(limits.within, [*earlier], where, "layer before it")]
+    if host.limits.required or host.limits.within:
+        raise ContextasmError(where, f"{host.id} has no room to share", "name a layer with a room of its own")
+    if limits.required or limits.reserve:
+        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required` and `reserve`")
+    other = next((other.id for other in earlier.values() if other.limits.within == host.id), "")
+    if other:
+        raise ContextasmError(where, f"{other} shares the room of {host.id} already", "name another layer")
+
+
+def _check_shares(layers: Iterable[Layer], where: str) -> None:
+    shares = {layer.id: layer.limits.share for layer in layers if layer.limits.share}
+    total = sum(shares.values())
+    if total > 100:
+        listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
+        what = f"the shares add up to {total:g} per cent ({listed})"
+        raise ContextasmError(where, what, f"lower some of them by {total - 100:g} in all")
+
+
+def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
+    """The id of a layer. Raises `ContextasmError` for a value that is none, or that is not in `allowed`, if given."""
+    key = values.parse_name("" if value is None else value, where)
+    if key in RESERVED:
+        raise ContextasmError(where, RESERVED[key], "take another id")
+    if not key:
+        raise ContextasmError(where, "is missing", "give the layer an id, such as L3")
+    return key if allowed is None else values.require_known(key, list(allowed), where, "layer")
+
+
+def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
+    table.refuse_unknown((*LAYER_KEYS, ENABLED))
+    new_values = {
+        key: LAYER_KEYS[key].parse(value, f"{table.where(key)}: {key}")
+        for key, value in table.items()
+        if key != ENABLED
+    }
+    layer = with_layer_values(base, new_values)
+    _check_placeholders(layer, table)
+    for name, _ in layer.memories.field_limits:
+        values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")
+    if layer.limits.grow and layer.limits.share is None:
+        raise ContextasmError(table.where("grow"), f"{layer.id} has no share to grow above", "add `share:`")
+    if table.get("fallback_top") and len(layer.query.sources) == 1:
+        what = f"{layer.id} has one source, so it never falls back"
+        raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")
+    has_no_path = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
+    for key in ("heading", "source", "path"):
+        if not layer_value(layer, key) and not (key == "path" and has_no_path):
+            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
+    if len(layer.heading) not in {1, len(layer.query.paths) or 1}:
+        what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.query.paths)} paths"
+        raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")
+    return layer
+
+
+def _check_placeholders(layer: Layer, table: YamlMapping) -> None:
+    for source in layer.query.sources:
+        templates = {
+            "path": (layer.query.paths, PATH_PLACEHOLDERS),
+            "item": ((layer.display.item_template,), ITEM_FIELDS.get(source, ())),
+            "group": ((layer.display.group_template,), GROUP_FIELDS.get(source, ())),
+        }
+        for key, (texts, allowed) in templates.items():
+            for name in (name for text in texts for name in placeholders(text)):
+                values.require_known(name, allowed, f"{table.where(key)}: {key}", "name in braces")

@@ -1,0 +1,185 @@
+"""Loading of profiles: YAML files with the layers of a context, their order and their limits.
+
+A profile is shipped with the package or is a file of the user's; `extends` starts from another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from contextasm.config.input import values
+from contextasm.config.input.values import ParseValue
+from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
+from contextasm.config.profiles.layers import with_layer_changes
+from contextasm.model import Conflicts, ContextasmError, Profile
+from contextasm.ranking.deduplicate import METHODS
+from contextasm.rendering.frame import MARKERS
+from contextasm.workspace.reading import file_bytes
+
+SHIPPED = Path(__file__).parent
+
+KEYS: dict[str, ParseValue] = {
+    "summary": values.parse_text,
+    "extends": values.parse_text,
+    "budget": values.parse_tokens,
+    "marker": values.one_of(MARKERS),
+    "fill": values.parse_percent,
+    "min_coherence": values.parse_fraction,
+    "merge": lambda value, _where: value,
+    "conflicts": lambda value, _where: value,
+    "layers": lambda value, _where: value,
+    "strategies": lambda value, _where: value,
+}
+"""The keys of a profile, with the parsers of their values."""
+
+STRATEGY_KEYS = ("summary", "budget", "marker", "layers")
+"""The keys that a strategy of a profile may change."""
+
+
+def shipped() -> list[str]:
+    """The names of the profiles shipped with the package."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+ReadProfile = Callable[[Path, str], bytes]
+"""Gives the bytes of a profile's file; raises `ContextasmError`, at the place given, for one that can't be read."""
+
+
+def read_file(path: Path, where: str) -> bytes:
+    """The bytes of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
+    data = file_bytes(str(path), limit=MAX_CONFIG)
+    if isinstance(data, bytes):
+        return data
+    raise ContextasmError(where, f"{path}: {data.message}", "name a profile's file that can be read")
+
+
+def load_profile(
+    name: str,
+    where: str,
+    folder: Path,
+    seen: Sequence[Path] = (),
+    read: ReadProfile = read_file,
+) -> Profile:
+    """The profile of this name, or of this file.
+
+    `where` is the origin of the name, for messages; a file's path is relative to `folder`, and `read` gives its bytes.
+    `seen` are the files that extend this profile. Raises `ContextasmError` for an unknown name, for a file that can't
+    be read, and for unknown keys and bad values in it.
+    """
+    path = _profile_path(name, where, folder)
+    if path in seen:
+        raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
+    table = _profile_table(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
+    table.refuse_unknown(KEYS)
+    parsed = _parse_keys(table)
+    base = Profile(path.stem, "", 16_000, "plain", ())
+    if "extends" in parsed:
+        extends_where = f"{table.where('extends')}: extends"
+        base = load_profile(str(parsed["extends"]), extends_where, path.parent, (*seen, path), read)
+    return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
+
+
+@lru_cache(maxsize=16)
+def _profile_table(text: str, path: str) -> YamlMapping:
+    # By content, for the next build of the process; what is made of it only reads it.
+    return load_mapping(text, path)
+
+
+def _text(data: bytes, path: Path, where: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except ValueError as error:
+        raise ContextasmError(where, f"{path}: not UTF-8", "name a profile's file that can be read") from error
+
+
+def _parse_keys(table: YamlMapping) -> dict[str, object]:
+    return {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+
+
+def _changed_profile(base: Profile, table: YamlMapping) -> Profile:
+    parsed = _parse_keys(table)
+    profile = with_layer_changes(base, parsed.get("layers"), f"{table.where('layers')}: layers", new=True)
+    return profile._replace(
+        summary=str(parsed.get("summary", base.summary)),
+        budget=values.parse_tokens(parsed.get("budget", base.budget), table.where("budget")),
+        marker=str(parsed.get("marker", base.marker)),
+        merge=_parse_merge_methods(table["merge"], f"{table.where('merge')}: merge")
+        if "merge" in table
+        else base.merge,
+        conflicts=_parse_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
+        fill=values.parse_percent(parsed.get("fill", base.fill), table.where("fill")) or 0,
+        min_coherence=values.parse_fraction(parsed.get("min_coherence", base.min_coherence), table.where("layers")),
+    )
+
+
+def _parse_merge_methods(value: object, where: str) -> tuple[str, ...]:
+    names = values.parse_texts(value, where)
+    return tuple(values.require_known(name, METHODS, where, "way to be the same") for name in names)
+
+
+def _parse_conflicts(value: object, table: YamlMapping) -> Conflicts | None:
+    where = f"{table.where('conflicts')}: conflicts"
+    if value is None:
+        return None
+    if not isinstance(value, YamlMapping):
+        raise ContextasmError(where, "is no mapping", "write `severity:` and `precedence:` under it")
+    value.refuse_unknown(("severity", "otherwise", "precedence"))
+    severity = value.get("severity", {})
+    if not isinstance(severity, dict):
+        raise ContextasmError(where, "severity names no types", "write {TYPE: 0.2, ...}")
+    return Conflicts(
+        severity=tuple((kind, values.parse_fraction(share, f"{where}: severity")) for kind, share in severity.items()),
+        otherwise=values.parse_fraction(value.get("otherwise", Conflicts().otherwise), f"{where}: otherwise"),
+        precedence=values.parse_texts(value.get("precedence", []), f"{where}: precedence"),
+    )
+
+
+def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
+    tables = table.get("strategies")
+    where = f"{table.where('strategies')}: strategies"
+    if tables is None:
+        return profile
+    if not isinstance(tables, YamlMapping) or not all(isinstance(value, YamlMapping) for value in tables.values()):
+        raise ContextasmError(where, "is no mapping", "write `NAME:` and below it what it changes")
+    strategies = dict(profile.strategies)
+    for name, changes in tables.items():
+        assert isinstance(changes, YamlMapping)
+        changes.refuse_unknown(STRATEGY_KEYS)
+        strategies[values.parse_name(name, where)] = _changed_profile(profile._replace(strategies=()), changes)
+    return profile._replace(strategies=tuple(strategies.items()))
+
+
+def with_strategy(profile: Profile, name: str, where: str) -> Profile:
+    """The profile with the changes of one of its strategies. Raises `ContextasmError` for an unknown one."""
+    strategies = dict(profile.strategies)
+    return strategies[values.require_known(name, strategies, where, "strategy")]
+
+
+def _profile_path(name: str, where: str, folder: Path) -> Path:
+    if is_profile_path(name):
+        return Path(os.path.realpath(folder / name))
+    return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
+
+
+def is_profile_path(name: str) -> bool:
+    """Whether a profile is named by its file, and not as one of the package."""
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
+def profile_files(name: str, folder: Path) -> Sequence[Path]:
+    """The readable files that a profile is made of, without those of the package; `folder` is where paths start."""
+    paths: list[Path] = []
+    while name and is_profile_path(name):
+        path = _profile_path(name, "", folder)
+        if path in paths:
+            break
+        paths.append(path)
+        try:
+            base = load_mapping(_text(read_file(path, ""), path, ""), str(path)).get("extends")
+        except ContextasmError:
+            break
+        name, folder = str(base or ""), path.parent
+    return paths

@@ -1,0 +1,166 @@
+"""The profile of a build, with the changes that settings and command line options make to its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextasm.config.input import values
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import Setting
+from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.profiles.layers import (
+    LAYER_KEYS,
+    in_scope,
+    layer_id,
+    layer_value,
+    with_freed_rooms,
+    with_layer_changes,
+)
+from contextasm.config.profiles.loader import SHIPPED, ReadProfile, load_profile, read_file, with_strategy
+from contextasm.model import ContextasmError, Document, Layer, Profile
+from contextasm.workspace.folder import MARKS, Folder
+
+if TYPE_CHECKING:
+    from contextasm.config.profiles.detection import Detection
+    from contextasm.workspace.git.revision import GitWorkspace
+
+
+def with_detected_profile(
+    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
+) -> tuple[dict[str, Setting], Detection | None]:
+    """The settings with the profile for a folder that names none and has no agents, and what it was taken for."""
+    if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
+        return settings, None
+    from contextasm.config.profiles.detection import detect  # here: most workspaces have settings or agents
+
+    if not (detection := detect(workspace)):
+        return settings, None
+    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0].sign}")}, detection
+
+
+def resolve_profile(
+    settings: Mapping[str, Setting],
+    settings_file: YamlMapping,
+    workspace: Folder | GitWorkspace,
+    process: ProcessEnvironment,
+    digests: dict[str, str],
+) -> Profile:
+    """The profile that the settings name, with the changes of `ctxasm.yaml` to its layers.
+
+    The SHA-256 of each file that it is made of is added to `digests`, by path: relative to the workspace, or absolute
+    outside of it. Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
+    """
+    profile = resolve_all_layers(settings, settings_file, workspace, process, digests)
+    return profile._replace(
+        layers=with_freed_rooms(
+            profile.layers, [layer for layer in profile.layers if layer.id not in profile.disabled]
+        ),
+        private_paths=tuple(
+            dict.fromkeys(path for layer in profile.layers if layer.private for path in layer.query.paths)
+        ),
+    )
+
+
+def resolve_all_layers(
+    settings: Mapping[str, Setting],
+    settings_file: YamlMapping,
+    workspace: Folder | GitWorkspace,
+    process: ProcessEnvironment,
+    digests: dict[str, str],
+) -> Profile:
+    """The profile that the settings name, with the changes of `ctxasm.yaml`, and with layers that are switched off.
+
+    Raises `ContextasmError` as `resolve_profile` does.
+    """
+    setting = settings["profile"]
+    is_from_file = setting.origin.startswith(settings_file.path)
+    name = str(setting.value)
+    if is_from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
+        values.parse_inner_paths(name, setting.origin)
+    folder = Path(workspace.root) if is_from_file else process.folder
+    read = _noting_digests(workspace.root, workspace_reader(workspace) if is_from_file else read_file, digests)
+    profile = load_profile(name, setting.origin, folder, read=read)
+    strategy = settings["strategy"]
+    if strategy.value:
+        profile = with_strategy(profile, str(strategy.value), strategy.origin)
+    if any(layer.query.app for layer in profile.layers):
+        from contextasm.config.profiles.app_settings import with_app_settings  # here: few profiles have such a layer
+
+        profile = with_app_settings(profile, workspace, digests)
+    where = f"{settings_file.where('layers')}: layers"
+    return with_layer_changes(profile, settings_file.get("layers"), where, new=False)
+
+
+def limit_layers(profile: Profile, options: Options) -> Profile:
+    """The profile with the layers of `--scope` and the limits of `--layer`. Raises `ContextasmError`."""
+    return profile._replace(layers=_with_max_tokens(in_scope(profile.layers, options.scope), options.layers))
+
+
+def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> ReadProfile:
+    def read_and_note(path: Path, where: str) -> bytes:
+        data = read(path, where)
+        if path.parent != SHIPPED:
+            name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+            digests[name] = sha256(data).hexdigest()
+        return data
+
+    return read_and_note
+
+
+def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
+    """The function that reads a file of a profile that the settings name; those of a git revision are read from it.
+
+    It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
+    """
+
+    def read(path: Path, where: str) -> bytes:
+        if path.parent == SHIPPED:
+            return read_file(path, where)
+        if not path.is_relative_to(workspace.root):
+            hint = "put the profile into the workspace, or name it with --profile"
+            raise ContextasmError(where, f"{path} is outside the workspace", hint)
+        if isinstance(workspace, Folder):
+            return read_file(path, where)
+        name = path.relative_to(workspace.root).as_posix()
+        document = workspace.read(name)
+        if not isinstance(document, Document):
+            what = document.message if document else "no such file"
+            raise ContextasmError(where, f"{name}: {what}", "name a profile's file that can be read")
+        return document.data
+
+    return read
+
+
+def _with_max_tokens(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
+    by_id = {layer.id: layer for layer in layers}
+    for limit in limits:
+        key, equals, number = limit.partition("=")
+        if not equals:
+            raise ContextasmError("--layer", f"{limit} has no =", "write ID=N, such as L3=1500")
+        layer = by_id[layer_id(key, by_id, "--layer")]
+        if layer.limits.required:
+            raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
+        max_tokens = values.parse_tokens(number, f"--layer {key}")
+        by_id[key] = layer._replace(limits=layer.limits._replace(max_tokens=max_tokens))
+    return tuple(by_id.values())
+
+
+def layer_settings(profile: Profile, settings_file: YamlMapping, options: Options) -> dict[str, Setting]:
+    """The values of layers that differ from the defaults, each with its origin; keys such as `layers.L3.max_tokens`."""
+    tables = settings_file.get("layers")
+    changes = [table for table in tables if isinstance(table, YamlMapping)] if isinstance(tables, list) else []
+    origins = {(table["id"], key): table.where(key) for table in changes for key in table}
+    limited_ids = {limit.partition("=")[0] for limit in options.layers}
+    settings: dict[str, Setting] = {}
+    for layer in profile.layers:
+        default = Layer(layer.id)
+        for key in LAYER_KEYS:
+            value = layer_value(layer, key)
+            if value != layer_value(default, key):
+                is_option = key == "max_tokens" and layer.id in limited_ids
+                origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
+                settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
+    return settings

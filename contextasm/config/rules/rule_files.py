@@ -1,0 +1,330 @@
+"""Rule files: YAML, checked once, becomes `Rule` values.
+
+Nothing is guessed and nothing is dropped: anything that is not understood ends the run, with file, line, rule and the
+nearest name. Files are found and read elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from math import prod
+
+from contextasm.config.input import values
+from contextasm.config.input.settings import RULE_FILES
+from contextasm.config.input.values import parse_scalar
+from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
+from contextasm.config.rules.facts import FIELDS
+from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
+from contextasm.rules.evaluate import MOST_WEIGHT
+from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
+
+LONGEST_PATTERN = 1000
+"""Characters of a regular expression."""
+
+LARGEST_PATTERN = 200_000
+"""Characters, repetitions written out: `regex` unrolls `(a{1000}){1000}` as it compiles, where no time limit holds."""
+
+_COUNT = r"(\)?)\{(\d+)"
+_VERBOSE = r"(?<!\\)(?:\\\\)*\(\?[\w-]*x"
+_REPEATED_REPETITION = r"(?<!\\)\((?:\?:)?(?:\\?[^\\()|\[\]]|\[\^?\]?[^\]]*\])(?:[*+]|\{\d*,\})\)(?:[*+]|\{\d*,\})"
+"""A group that is repeated without limit and holds nothing but a repetition: `(a+)+`, which says no more than `a+`."""
+
+
+def parse_pattern(value: object, where: str) -> str:
+    """A regular expression that compiles, and that does so in a short time."""
+    import regex
+
+    pattern = parse_scalar(value, where)
+    if len(pattern) > LONGEST_PATTERN:
+        raise ContextasmError(where, f"a pattern of {len(pattern)} characters", f"keep it to {LONGEST_PATTERN}")
+    if re.search(_VERBOSE, pattern):
+        raise ContextasmError(where, "a pattern with the flag `x`", "write it without blanks and comments")
+    if re.search(_REPEATED_REPETITION, pattern):
+        hint = "take the inner `+` or `*` away: such a search can take for ever"
+        raise ContextasmError(where, "a pattern that repeats a repetition", hint)
+    if _unrolled_length(pattern) > LARGEST_PATTERN:
+        raise ContextasmError(where, "a pattern that repeats too often", "make its counts smaller")
+    try:
+        regex.compile(pattern)
+    except (regex.error, RecursionError, OverflowError) as error:
+        hint = "put it right; in single quotes YAML leaves a backslash alone"
+        raise ContextasmError(where, f"bad pattern: {error}", hint) from error
+    return pattern
+
+
+def _unrolled_length(pattern: str) -> int:
+    """The most characters that the pattern can have with its repetitions written out: groups may be nested."""
+    counts = [(closing, max(1, int(count))) for closing, count in re.findall(_COUNT, pattern)]
+    groups = prod(count for closing, count in counts if closing)
+    return len(pattern) * groups * max((count for closing, count in counts if not closing), default=1)
+
+
+WhereOfLine = Callable[[int], str]
+"""Gives `FILE:LINE: rule NAME` of a line, for messages."""
+
+TARGETS = {
+    "always_include": ("path", "id", "tag"),
+    "exclude": ("path", "tag", "type"),
+    "boost": ("path", "tag", "type", "entity", "kg_entity"),
+}
+"""The kinds of targets of each action. `kg_entity` is another spelling of `entity`."""
+
+WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
+"""The values of `op`; `any_word` is the operator of `task_contains` alone."""
+
+RULE_KEYS = ("name", "priority", "enabled", "when", "then")
+CONDITION_KEYS = ("field", "op", "value", "task_contains")
+ACTIONS = (*TARGETS, "cap", "set_priority")
+
+_HEADING = r"(.+?\.\w+)#(.*)"
+_ROOTED = r"[/\\]|~/|[A-Za-z]:"
+
+
+def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
+    """The rules of `rules/*.yaml`, in file-name order, and those under `rules` in the workspace's config.
+
+    Raises `ContextasmError` for a file that can't be read and for anything in it that is not understood.
+    """
+    env = values.parse_texts(file.get("env", []), f"{file.where('env')}: env")
+    rules: list[Rule] = []
+    for path in workspace.list(RULE_FILES):
+        document = workspace.read(path)
+        if isinstance(document, Problem):
+            raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")
+        if document:
+            rules += _rules_of_file(document.data, path, env)
+    if "rules" in file:
+        rules += parse_rules(file["rules"], file.path, env, file.lines["rules"])
+    refuse_twins(rules)
+    return tuple(rules)
+
+
+@lru_cache(maxsize=16)
+def _rules_of_file(data: bytes, path: str, env: Sequence[str]) -> tuple[Rule, ...]:
+    # By content, for the next build of the process.
+    return parse_rules(load_config(data, path), path, env)
+
+
+def parse_rules(data: object, path: str, env: Collection[str] = (), line: int = 1) -> tuple[Rule, ...]:
+    """The rules of one file, whose data begins at `line`: a list of them, a single one, or nothing.
+
+    `env` names the environment variables that conditions may use. Raises `ContextasmError` for anything that is not
+    understood.
+    """
+    if data is None:
+        return ()
+    items = [(data, data.line)] if isinstance(data, YamlMapping) else _items(data, f"{path}:{line}")
+    rules = tuple(_rule(item, path, number, env) for number, item in enumerate(items, 1))
+    refuse_twins(rules)
+    return rules
+
+
+def refuse_twins(rules: Iterable[Rule]) -> None:
+    """Raise `ContextasmError` for a rule whose name is taken: records and messages know a rule by its name alone."""
+    by_name: dict[str, Rule] = {}
+    for rule in rules:
+        first = by_name.setdefault(rule.name, rule)
+        if first is not rule:
+            what = f"rule `{rule.name}`: the name is taken by the rule at {first.path}:{first.line}"
+            raise ContextasmError(f"{rule.path}:{rule.line}", what, "give each rule a name of its own")
+
+
+def _items(value: object, where: str) -> list[tuple[object, int]]:
+    """The items of a list, each with its line."""
+    items = parse_sequence(value, where)
+    return [*zip(items, items.lines, strict=True)]
+
+
+def _mapping(
+    value: object, line: int, where: WhereOfLine, known: Collection[str] = (), kind: str = "key"
+) -> YamlMapping:
+    """A mapping of known keys; of any keys where none are known."""
+    mapping = parse_mapping(value, where(line), f"write `{kind}: value` on a line of its own")
+    for key in mapping if known else ():
+        values.require_known(key, known, where(mapping.lines[key]), kind)
+    return mapping
+
+
+def _parsed(mapping: YamlMapping, key: str, where: WhereOfLine, parse: Callable[[object, str], T]) -> T:
+    return parse(mapping[key], where(mapping.lines[key]))
+
+
+def _where(path: str, name: str, line: int) -> str:
+    return f"{path}:{line}: rule `{name}`"
+
+
+def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]) -> Rule:
+    """A rule; one without a name is called after its file and its number there."""
+    value, line = item
+    default_name = f"{path}#{number}"
+    name = value.get("name") if isinstance(value, YamlMapping) else None
+    where = partial(_where, path, name if isinstance(name, str) else default_name)
+    parts = _mapping(value, line, where, RULE_KEYS)
+    then = _mapping(parts["then"], parts.lines["then"], where, ACTIONS, "action") if "then" in parts else None
+    if not then:
+        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(ACTIONS)}")
+    boosts = list(_boosts(then, where))
+    _refuse_repeated(((target, target_line) for target, _, target_line in boosts), where)
+    return Rule(
+        name=_parsed(parts, "name", where, values.parse_scalar) if "name" in parts else default_name,
+        path=path,
+        line=line,
+        priority=_parsed(parts, "priority", where, values.parse_number) if "priority" in parts else 0,
+        enabled=_parsed(parts, "enabled", where, values.parse_flag) if "enabled" in parts else True,
+        when=tuple(_conditions(parts, where, env)) if "when" in parts else (),
+        include=_refuse_repeated(_targets(then, "always_include", where), where),
+        exclude=_refuse_repeated(_targets(then, "exclude", where), where),
+        boost=tuple((target, weight) for target, weight, _ in boosts),
+        cap=tuple(_layers(then, "cap", where, values.parse_tokens)),
+        set_priority=tuple(_layers(then, "set_priority", where, values.parse_whole)),
+    )
+
+
+def _conditions(parts: YamlMapping, where: WhereOfLine, env: Collection[str]) -> Iterator[Condition]:
+    """A list of conditions, or a single one. A rule without conditions always fires."""
+    when, line = parts["when"], parts.lines["when"]
+    if when is None or when == {}:
+        return
+    for item, item_line in [(when, line)] if isinstance(when, YamlMapping) else _items(when, where(line)):
+        keys = _mapping(item, item_line, where, CONDITION_KEYS)
+        if "task_contains" not in keys:
+            yield _condition(keys, item_line, where, env)
+        elif len(keys) == 1:
+            yield Condition("task.text", "any_word", _words(keys, "task_contains", where), item_line)
+        else:
+            hint = "make `when` a list, one condition an item"
+            raise ContextasmError(where(item_line), "`task_contains` beside other keys", hint)
+
+
+def _condition(keys: YamlMapping, line: int, where: WhereOfLine, env: Collection[str]) -> Condition:
+    """A condition of `field`, `op` and `value`."""
+    for key in ("field", "op"):
+        if key not in keys:
+            hint = "write `{field: ..., op: ..., value: ...}`"
+            raise ContextasmError(where(line), f"a condition without `{key}`", hint)
+    field = _parsed(keys, "field", where, values.parse_scalar)
+    _check_field(field, where(keys.lines["field"]), env)
+    op = _parsed(keys, "op", where, values.parse_scalar)
+    values.require_known(op, WRITABLE, where(keys.lines["op"]), "operator")
+    op = ALIASES.get(op, op)
+    if op in {"exists", "not_exists"}:
+        if keys.get("value", True) is not True:
+            hint = "leave it out; `exists` and `not_exists` are opposites"
+            raise ContextasmError(where(keys.lines["value"]), f"`{op}` takes no value", hint)
+        return Condition(field, op, "", line)
+    if "value" not in keys:
+        raise ContextasmError(where(line), f"`{op}` without `value`", "add the value to compare the field with")
+    if op in {"in", "not_in"}:
+        return Condition(field, op, _words(keys, "value", where), line)
+    return Condition(field, op, _parsed(keys, "value", where, VALUE_PARSERS.get(op, values.parse_scalar)), line)
+
+
+def _parse_limit(value: object, where: str) -> str:
+    """The limit of a comparison: a number or a day."""
+    text = values.parse_scalar(value, where)
+    if number_or_day(text) is None:
+        raise ContextasmError(where, f"`{text}` is no number and no day", "write one, such as 3 or 2025-03-14")
+    return text
+
+
+VALUE_PARSERS: Mapping[str, Callable[[object, str], str]] = {
+    "regex": parse_pattern,
+    **dict.fromkeys(("gt", "gte", "lt", "lte"), _parse_limit),
+}
+"""Parsers of the values of operators that take no other text."""
+
+
+def _check_field(field: str, where: str, env: Collection[str]) -> None:
+    prefix, _, name = field.partition(".")
+    if prefix == "env" and name and name not in env:
+        raise ContextasmError(where, f"`{field}` is not open to rules", f"list `{name}` under `env` in the config")
+    if not (prefix in {"env", "var"} and name):
+        values.require_known(field, (*FIELDS, "env.NAME", "var.NAME"), where, "field")
+
+
+def _words(mapping: YamlMapping, key: str, where: WhereOfLine) -> tuple[str, ...]:
+    """A list of at least one word."""
+    place = where(mapping.lines[key])
+    words = tuple(values.parse_scalar(word, where(line)) for word, line in _items(mapping[key], place))
+    if not words:
+        raise ContextasmError(place, "an empty list", "add a value")
+    return words
+
+
+def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> Iterator[tuple[Target, int]]:
+    """The targets of an action, each with its line; plain text is a path."""
+    for item, line in _items(then[action], where(then.lines[action])) if action in then else ():
+        if isinstance(item, str):
+            yield _path(values.parse_scalar(item, where(line)), where(line), action), line
+        else:
+            yield _target(_mapping(item, line, where, TARGETS[action]), line, where, action), line
+
+
+def _boosts(then: YamlMapping, where: WhereOfLine) -> Iterator[tuple[Target, float, int]]:
+    """The targets that are boosted, each with its weight and its line."""
+    for item, line in _items(then["boost"], where(then.lines["boost"])) if "boost" in then else ():
+        parts = _mapping(item, line, where, (*TARGETS["boost"], "weight"))
+        if "weight" not in parts:
+            raise ContextasmError(where(line), "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
+        weight = _parsed(parts, "weight", where, values.parse_number)
+        if not 0 < weight <= MOST_WEIGHT:
+            hint = f"write a number above 0, up to {MOST_WEIGHT:.0f}"
+            raise ContextasmError(where(parts.lines["weight"]), f"a weight of {weight}", hint)
+        yield _target(parts, line, where, "boost"), weight, line
+
+
+def _refuse_repeated(targets: Iterable[tuple[Target, int]], where: WhereOfLine) -> tuple[Target, ...]:
+    """The targets of one action. A target that is named twice is a slip: a weight would count twice."""
+    lines: dict[Target, int] = {}
+    for target, line in targets:
+        if target in lines:
+            raise ContextasmError(where(line), f"`{target}` twice", "leave one out")
+        lines[target] = line
+    return tuple(lines)
+
+
+def _target(parts: YamlMapping, line: int, where: WhereOfLine, action: str) -> Target:
+    """The one target that an item names."""
+    kinds = [kind for kind in parts if kind != "weight"]
+    if len(kinds) != 1:
+        what = f"{len(kinds)} targets in one item of `{action}`"
+        raise ContextasmError(where(line), what, f"name one of {', '.join(TARGETS[action])}")
+    kind = kinds[0]
+    text = _parsed(parts, kind, where, values.parse_scalar)
+    if kind == "path":
+        return _path(text, where(parts.lines[kind]), action)
+    return Target("entity" if kind == "kg_entity" else kind, text)
+
+
+def _path(path: str, where: str, action: str) -> Target:
+    """A path or pattern inside the workspace; one to include may name a heading and is no pattern.
+
+    A word to include without a slash or a dot is a memory's id.
+    """
+    heading = ""
+    if action == "always_include" and not re.search(r"[/.\\]", path):
+        return Target("id", path)
+    if action == "always_include" and (match := re.fullmatch(_HEADING, path)):
+        path, heading = match[1], match[2].strip()
+        if not heading:
+            raise ContextasmError(where, "a `#` without a heading", "name it, or take `#` away")
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    if re.match(_ROOTED, path) or ".." in parts or not parts:
+        hint = "write it relative to the workspace's folder, without `..`"
+        raise ContextasmError(where, f"`{path}` is not in the workspace", hint)
+    if action == "always_include" and ("*" in path or path.endswith("/")):
+        hint = "name each one; files that may be missing go under `boost`"
+        raise ContextasmError(where, f"`{path}` means many files", hint)
+    path = "/".join([*parts, "**"] if path.endswith("/") else parts)
+    return Target("heading-path", path, heading) if heading else Target("path", path)
+
+
+def _layers(
+    then: YamlMapping, action: str, where: WhereOfLine, parse: Callable[[object, str], int]
+) -> Iterator[tuple[str, int]]:
+    """The layers that an action names, each with its number."""
+    if action in then:
+        layers = _mapping(then[action], then.lines[action], where, kind="layer")
+        yield from ((layer, _parsed(layers, layer, where, parse)) for layer in layers)

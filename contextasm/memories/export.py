@@ -1,0 +1,108 @@
+"""The memories of an owner as an audience may have them, to be handed to others."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import NamedTuple
+
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import load_settings_file, resolve_settings
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.profiles.overrides import resolve_profile, with_detected_profile
+from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
+from contextasm.retrieval.reading.audience import visible_workspace
+from contextasm.text.cleaning.clean import hidden_problems
+from contextasm.text.memories.fields import distinct_memories
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import secret_problem
+from contextasm.text.names.glob import glob_matches
+from contextasm.text.names.templates import fill_template
+from contextasm.workspace.editing.memories import PrivateLines
+from contextasm.workspace.folder import Folder
+
+
+class ExportedMemories(NamedTuple):
+    """Memories that may leave the workspace."""
+
+    memories: tuple[Memory, ...]
+    """In the order of their files, of every status, each with an id of its own."""
+    private: int
+    """Number of memories that are left out as private."""
+    problems: tuple[Problem, ...]
+    """Of fields that can't be read, hidden characters that are removed, and secrets that are masked."""
+
+
+def exported_memories(
+    workspace: Folder, owner: str, audience: str, options: Options, process: ProcessEnvironment
+) -> ExportedMemories:
+    """The memories of an owner, by the path of its folder, for an audience (`model.AUDIENCES`).
+
+    The profile of the options and settings says which files are private. Raises `ContextasmError` for a file that can't
+    be read: an export never lacks a file silently.
+    """
+    visible = _visible_workspace(workspace, _resolve_profile(workspace, options, process), audience)
+    memories: list[Memory] = []
+    problems: list[Problem] = []
+    private = 0
+    for path in visible.list(f"{owner}/memories/*.md"):
+        document = visible.read(path)
+        if isinstance(document, Problem):
+            raise ContextasmError(path, document.message, "put that right, and nothing has been written")
+        if document:
+            parsed, own_problems = parse_memories(document)
+            memories += parsed
+            private += _private_count(workspace, document, len(parsed))
+            problems += (*own_problems, *hidden_problems(document), *_masked(document))
+    distinct, duplicates = distinct_memories(memories)
+    return ExportedMemories(distinct, private, (*problems, *duplicates))
+
+
+def _private_count(workspace: Folder, visible: Document, count: int) -> int:
+    """The number of memories that a file holds beside the `count` ones that are visible."""
+    if not visible.lacks_private:
+        return 0
+    document = workspace.read(visible.path)
+    return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
+
+
+def private_line_finder(workspace: Folder, home: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
+    """A function that gives the private lines of an owner's files, for memories that become pages of a store.
+
+    They are those that a shared context lacks, but for files of a private layer that reads the pages, too: this layer
+    keeps them private where they are read.
+    """
+    profile = _resolve_profile(workspace, options, process)
+
+    def is_of_files(template: str) -> bool:
+        return not glob_matches(fill_template(template, {"agent": "*", "team": "*"}), f"{home}/memories/0.md")
+
+    layers = [
+        layer._replace(query=layer.query._replace(paths=tuple(filter(is_of_files, layer.query.paths))))
+        for layer in profile.layers
+        if layer.private
+    ]
+    profile = profile._replace(private_paths=tuple(filter(is_of_files, profile.private_paths)), layers=tuple(layers))
+    visible = _visible_workspace(workspace, profile, SHARED)
+
+    def private_lines(document: Document) -> frozenset[int]:
+        seen = visible.read(document.path)
+        gaps = seen.gaps if isinstance(seen, Document) else ()
+        return frozenset(line for gap in gaps if gap.reason == "private" for line in range(gap.first, gap.last + 1))
+
+    return private_lines
+
+
+def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnvironment) -> Profile:
+    settings_file = load_settings_file(workspace)
+    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    settings, _ = with_detected_profile(settings, settings_file, workspace)
+    return resolve_profile(settings, settings_file, workspace, process, {})
+
+
+def _visible_workspace(workspace: Folder, profile: Profile, audience: str) -> Workspace:
+    request = Request("", "", "", date.min, 0, "", "", audience=audience)
+    return visible_workspace(workspace, profile, request, load_yaml)
+
+
+def _masked(document: Document) -> list[Problem]:
+    return [secret_problem(document.path, secret, masked=True) for secret in document.secrets]

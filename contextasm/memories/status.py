@@ -1,0 +1,111 @@
+"""The life of a memory by command: draft, approved, deprecated; and completed. Other ways are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from contextasm.model import ContextasmError, Memory
+from contextasm.text.names.matching import list_names
+from contextasm.workspace.editing.files import locked, save_file
+from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
+from contextasm.workspace.editing.memories import MemoryEditor
+from contextasm.workspace.folder import Folder
+
+
+class StatusStep(NamedTuple):
+    """A change of status that a command makes."""
+
+    status: str
+    """The new status."""
+    origins: Collection[str]
+    """The statuses that it may be made from."""
+    same: Collection[str]
+    """The statuses that are as good as the new one."""
+
+
+STEPS: Mapping[str, StatusStep] = {
+    "approve": StatusStep("approved", ("draft", "review"), ("approved", "active")),
+    "deprecate": StatusStep("deprecated", ("approved", "active"), ("deprecated",)),
+    "complete": StatusStep("completed", ("approved", "active"), ("completed",)),
+}
+"""The steps by the name of their action (digest 5.2, 004-7: `active` counts as approved, `review` as a draft)."""
+
+
+class StatusChange(NamedTuple):
+    """Result of one step of a memory."""
+
+    memory: Memory
+    """As it stands now."""
+    before: str
+    """Its status before; the same where nothing has changed."""
+
+
+def change_status(
+    workspace: Folder, names: Sequence[str], action: str, owner: str = "", stored_ids: FolderOfIds | None = None
+) -> list[StatusChange]:
+    """Make the step `action` with each memory that is named by its id; all of them, or none.
+
+    `owner` is the folder of one owner; empty for all owners. `stored_ids` spares reading files.
+
+    Raises `ContextasmError` for an unknown id, for one that several owners use, and for a memory that can't make the
+    step.
+    """
+    step = STEPS[action]
+    with locked(workspace):
+        ids = WorkspaceIds(workspace, owner, stored_ids)
+        memories = [_only_memory(ids, name) for name in dict.fromkeys(names)]
+        for memory in memories:
+            _refuse_other_status(memory, step)
+        editors: dict[str, MemoryEditor] = {}
+        in_store = [memory for memory in memories if workspace.overlay and workspace.overlay.home(memory.path)]
+        changes = [_changed(workspace, editors, memory, step) for memory in memories if memory not in in_store]
+        changes += _changed_in_store(workspace, in_store, step)
+        for editor in editors.values():
+            for path, data in editor.changed.items():
+                save_file(workspace, path, data)
+    return sorted(changes, key=lambda change: [memory.id for memory in memories].index(change.memory.id))
+
+
+def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
+    """Raise `ContextasmError` for a memory that can't make a step."""
+    if memory.status not in {*step.origins, *step.same}:
+        what = f"is {memory.status}, and can't be {step.status}"
+        hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
+        raise ContextasmError(memory.id, what, hint, code=1)
+
+
+def _changed_in_store(workspace: Folder, memories: Sequence[Memory], step: StatusStep) -> list[StatusChange]:
+    """The memories of a shared store after the step, which is made in its table: by all of them, or by none."""
+    if not memories:
+        return []
+    from contextasm.workspace.store.overlay import StoreOverlay
+    from contextasm.workspace.store.writing import change_in_store
+
+    assert isinstance(workspace.overlay, StoreOverlay)
+
+    def change(memory: Memory) -> Memory:
+        _refuse_other_status(memory, step)  # it may have changed since the mirror was brought up to date
+        return memory if memory.status in step.same else memory._replace(status=step.status)
+
+    pairs = change_in_store(workspace, workspace.overlay, memories, change)
+    return [StatusChange(after, before.status) for before, after in pairs]
+
+
+def _only_memory(ids: WorkspaceIds, name: str) -> Memory:
+    memories = ids.find(name)
+    if len(memories) > 1:
+        places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
+        hint = "name one with -a NAME or -t NAME; nothing has been changed"
+        raise ContextasmError(name, f"is the id of several memories, at {places}", hint)
+    return memories[0]
+
+
+def _changed(workspace: Folder, editors: dict[str, MemoryEditor], memory: Memory, step: StatusStep) -> StatusChange:
+    """The memory after the step, which is made in the editor of its file."""
+    if memory.status in step.same:
+        return StatusChange(memory, memory.status)
+    editor = editors.setdefault(memory.path, MemoryEditor(workspace, memory.path))
+    as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
+    editor.set_fields(as_written, {"status": step.status}, as_written._replace(status=step.status))
+    return StatusChange(memory._replace(status=step.status), memory.status)

@@ -1,0 +1,152 @@
+"""Audience: the workspace as a shared context may see it, and a receipt for each private part that it lacks.
+
+Private parts are taken out where files are read, whatever the name they are read by: no source sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from contextasm.model import (
+    SHARED,
+    Build,
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Layer,
+    Location,
+    Parse,
+    Problem,
+    Profile,
+    Reason,
+    Request,
+    RetrievalResult,
+    Verdict,
+    Workspace,
+)
+from contextasm.text.cleaning.private_parts import withhold, withhold_file
+from contextasm.text.names.archived_paths import list_archived
+from contextasm.text.names.templates import fill_template, is_pattern
+
+PRIVATE = Reason("private")
+
+Results = Mapping[str, RetrievalResult]
+"""Results of retrieval, by layer id."""
+
+
+class SharedWorkspace:
+    """A workspace without its private parts (`model.Workspace`).
+
+    Nothing is shown of a file that a private layer names, nor of any other file with the same text.
+    """
+
+    def __init__(self, workspace: Workspace, private_paths: Iterable[str], parse: Parse | None) -> None:
+        """`private_paths` are paths and patterns of private layers, filled in. `parse` reads YAML."""
+        self._workspace = workspace
+        self._parse = parse
+        self._reads: dict[str, Document | Problem | None] = {}
+        self._paths = {path for pattern in private_paths for path in self._matching(pattern)}
+        reads = [workspace.read(path) for path in sorted(self._paths)]
+        self._texts = {_comparable(read) for read in reads if isinstance(read, Document)} - {""}
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """The paths that match, those of private files included."""
+        return self._workspace.list(pattern)
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document at a path without its private parts."""
+        if path not in self._reads:
+            read = self._workspace.read(path)
+            self._reads[path] = self._without_private(path, read) if isinstance(read, Document) else read
+        return self._reads[path]
+
+    def _without_private(self, path: str, document: Document) -> Document:
+        if path in self._paths or _comparable(document) in self._texts:
+            return withhold_file(document)
+        return withhold(document, self._parse)
+
+    def _matching(self, pattern: str) -> Sequence[str]:
+        """The files of a path or pattern, those in archives that had such a path included."""
+        listed = self._workspace.list(pattern) if is_pattern(pattern) else (pattern,)
+        return (*listed, *list_archived(self._workspace, pattern))
+
+
+def _comparable(document: Document) -> str:
+    # Encoding, line ends, front matter and a managed block make no other text.
+    return "\n".join(line.rstrip() for line in document.text.strip().split("\n"))
+
+
+def visible_workspace(workspace: Workspace, profile: Profile, request: Request, parse: Parse | None) -> Workspace:
+    """The workspace that the audience of a request may see: for a shared one, without what is private to any owner."""
+    if request.audience != SHARED:
+        return workspace
+    return SharedWorkspace(workspace, private_patterns(profile, request), parse)
+
+
+def private_patterns(profile: Profile, request: Request | None = None) -> Sequence[str]:
+    """Paths and patterns of the private layers of a profile, for every owner; without a request, no open files."""
+    templates = (
+        *profile.private_paths,
+        *(path for layer in profile.layers if layer.private for path in layer.query.paths),
+    )
+    return [path for template in dict.fromkeys(templates) for path in _all_owners(template, request)]
+
+
+def _all_owners(template: str, request: Request | None) -> Sequence[str]:
+    if template in {"{open}", "{changed}"}:
+        files = (request.open, request.changed) if request else ((), ())
+        return files[template == "{changed}"]
+    return (fill_template(template, {"agent": "*", "team": "*"}),)
+
+
+def for_audience(build: Build) -> Build:
+    """The build with the workspace that its audience may see; a shared one without a memory index, which knows all."""
+    if build.request.audience != SHARED:
+        return build
+    workspace = visible_workspace(build.workspace, build.profile, build.request, build.parse_yaml)
+    return build._replace(workspace=workspace, memory_index=None)
+
+
+def with_receipts(build: Build, results: Results) -> Results:
+    """The results, those of a shared context with an excluded fragment for each private part that is left out."""
+    if build.request.audience != SHARED:
+        return results
+    return {layer.id: _with_receipts(results[layer.id], layer) for layer in build.profile.layers}
+
+
+def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
+    documents = {document.path: document for document in result.documents if document.lacks_private}
+    fragments = [_excluded(fragment, layer, documents) for fragment in result.fragments]
+    told = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
+    receipts = (
+        receipt for path, document in documents.items() if path not in told for receipt in _receipts(document, layer)
+    )
+    problems = result.problems
+    if layer.private and layer.limits.required and (fragments or documents):
+        what = "is a private layer, so a shared context lacks it although it is required"
+        others = (problem for problem in problems if problem.code != "required-empty")
+        problems = (*others, Problem("required-private", layer.id, 0, what))
+    return result._replace(fragments=(*fragments, *receipts), problems=problems)
+
+
+def _excluded(fragment: Fragment, layer: Layer, documents: Mapping[str, Document]) -> Fragment:
+    """The fragment, excluded where its layer, its file or all of its lines are private."""
+    document = documents.get(fragment.location.path)
+    reason = fragment.verdict.excluded
+    if document and (document.withheld == "file" or (reason and reason.code == "blank")):
+        gaps = [gap for gap in document.gaps if gap.reason == PRIVATE.code]
+        location = Location(document.path, gaps[0].first, rows=gaps[-1].last - gaps[0].first + 1)
+        return fragment._replace(location=location).exclude(PRIVATE)
+    return fragment._replace(text="", statement="").exclude(PRIVATE) if layer.private else fragment
+
+
+def _receipts(document: Document, layer: Layer) -> Iterator[Fragment]:
+    for gap in document.gaps:
+        if gap.reason == PRIVATE.code:
+            yield Fragment(
+                f"{document.path}:{gap.first}",
+                Location(document.path, gap.first, rows=gap.last - gap.first + 1),
+                "",
+                FragmentDisplay(layer.heading[0]),
+                verdict=Verdict(excluded=PRIVATE),
+            )

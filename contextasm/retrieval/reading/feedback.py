@@ -1,0 +1,50 @@
+"""Feedback of a workspace: what `ctxasm feedback` wrote, and the credibility of memories that follows from it.
+
+Files are read through the workspace of the build, so that records and replay hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from contextasm.model import Document, Memory, Problem, RetrievalResult, Workspace, credibility
+from contextasm.retrieval.reading.files import FEEDBACK_FILES
+from contextasm.text.data.feedback import Feedback, Judgements, count_judgements, parse_feedback
+
+
+class WorkspaceFeedback(NamedTuple):
+    """The feedback of a workspace, with the files behind it."""
+
+    lines: Sequence[Feedback]
+    """One for each record."""
+    judgements: Mapping[str, Judgements]
+    """The judgements on each fragment that has any, by its id."""
+    documents: Sequence[Document]
+    problems: Sequence[Problem]
+    """Of files that can't be read, and of lines that are no feedback."""
+
+    def credibility(self, memory: Memory) -> float:
+        """The credibility of a memory, 0 to 1: its `confidence` (0.5 if it states none), moved by judgements."""
+        counts = self.judgements.get(memory.id, Judgements(0, 0))
+        return credibility(counts.useful, counts.wrong, memory.confidence)
+
+    def added_to(self, result: RetrievalResult) -> RetrievalResult:
+        """The result with the files and problems of the feedback."""
+        return result._replace(
+            documents=(*result.documents, *self.documents), problems=(*result.problems, *self.problems)
+        )
+
+
+def read_feedback(workspace: Workspace, last_day: date) -> WorkspaceFeedback:
+    """The feedback up to a day; a workspace without any gives an empty one."""
+    documents, problems = [], []
+    for path in workspace.list(FEEDBACK_FILES):
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+        elif read:
+            problems.append(read)
+    lines, line_problems = parse_feedback(documents, last_day.isoformat())
+    return WorkspaceFeedback(lines, count_judgements(lines), documents, (*problems, *line_problems))

@@ -1,0 +1,1 @@
+"""Texts as anybody may see them: decoded, without hidden characters, secrets and private parts."""

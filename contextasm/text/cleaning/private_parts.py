@@ -1,0 +1,263 @@
+"""Private parts of a document: found in its text, and left out of it for a shared context.
+
+A flag that can't be understood counts as set: what is marked at all is not shown to others by a slip.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from contextasm.model import ContextasmError, Document, Gap, Parse
+from contextasm.text.content_cache import MOST_CACHED
+from contextasm.text.json_reader import load_json
+from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.literals import closes_fence, fence_opening
+from contextasm.text.memories.fields import YES
+from contextasm.text.memories.parser import begins_bullet, bullet_end, line_behind_fence
+
+KEY = "private"
+"""Name of the flag in front matter, attributes and rows."""
+
+_ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
+_FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
+_FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
+_BEHIND_BRACES = " \t\r.,;:!?*_)]'\"\u3002\uff01\uff1f"
+_DATA_NAMES = (".yaml", ".yml", ".json")
+
+
+def withhold(document: Document, parse: Parse | None) -> Document:
+    """The document without its private parts: they are gaps of its text.
+
+    Private are a file whose front matter says so, memories and other blocks that end in `{private=true}`, lines of JSON
+    that hold `"private": true`, and a file of values in which any mapping does. `parse` reads YAML.
+    """
+    lines = (document.head or document.text).split("\n")
+    if says_private_in_front(lines, len(lines) if document.head else 0) or _is_private_data(document, parse):
+        return withhold_file(document)
+    text = document.text
+    numbers = _cached_private_lines(text) if len(text) <= MOST_CACHED else _private_lines(text.split("\n"))
+    return _without_lines(document, {document.line + number for number in numbers})
+
+
+def withhold_as(document: Document, visible: Document) -> Document:
+    """The document, decoded in another way, without the private lines that `visible`, the same file, lacks."""
+    if visible.withheld == "file":
+        return visible
+    gaps = [gap for gap in visible.gaps if gap.reason == KEY]
+    return _without_lines(document, {line for gap in gaps for line in range(gap.first, gap.last + 1)})
+
+
+def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
+    """The lines of the file, counted from 1, that a shared context lacks as private. `parse` reads YAML."""
+    return withheld_lines(withhold(document, parse))
+
+
+def withheld_lines(document: Document) -> frozenset[int]:
+    """The lines of a document's file, counted from 1, that it lacks as private."""
+    gaps = [gap for gap in document.gaps if gap.reason == KEY]
+    return frozenset(line for gap in gaps for line in range(gap.first, gap.last + 1))
+
+
+def _without_lines(document: Document, private: set[int]) -> Document:
+    """The document without these lines of its file."""
+    taken = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}
+    lines = document.text.split("\n")
+    for number in private:
+        if 0 <= number - document.line < len(lines):
+            lines[number - document.line] = ""
+    gaps = [Gap(first, last, KEY) for first, last in _runs(private - taken)]
+    return document._replace(
+        text="\n".join(lines),
+        gaps=tuple(sorted((*document.gaps, *gaps))),
+        hidden=tuple(run for run in document.hidden if run.line not in private),
+        secrets=tuple(secret for secret in document.secrets if secret.line not in private),
+        withheld="rows",
+    )
+
+
+def withhold_file(document: Document) -> Document:
+    """The document with nothing of its text, front matter and values left."""
+    blank = "\n" * document.whole.count("\n")
+    last = max([document.whole.rstrip("\n").count("\n") + 1, *(gap.last for gap in document.gaps)])
+    gaps = (Gap(1, last, KEY),)
+    return document._replace(text=blank, line=1, front={}, head="", gaps=gaps, hidden=(), secrets=(), withheld="file")
+
+
+def is_set(value: object) -> bool:
+    """Whether the value of a flag is anything but `false` or `no`; a mapping is no value of a flag."""
+    return not isinstance(value, Mapping) and YES.get(str(value).strip().casefold(), True)
+
+
+def without_private(value: object, lines: list[int]) -> object:
+    """The value with all private mappings in it left out, in place; the line of each is added to `lines`.
+
+    A value that is itself private becomes an empty list.
+    """
+    if isinstance(value, Mapping) and is_private_mapping(value):
+        lines.append(getattr(value, "line", 1))
+        return []
+    if isinstance(value, list):
+        value[:] = [item for item in value if not _is_left_out(item, lines)]
+    elif isinstance(value, dict):
+        for key in [key for key, item in value.items() if _is_left_out(item, lines)]:
+            del value[key]
+    return value
+
+
+def _is_left_out(item: object, lines: list[int]) -> bool:
+    if isinstance(item, Mapping) and is_private_mapping(item):
+        lines.append(getattr(item, "line", 1))
+        return True
+    without_private(item, lines)
+    return False
+
+
+def is_private_mapping(value: Mapping[Any, object]) -> bool:
+    """Whether a mapping holds the flag, set."""
+    return any(isinstance(key, str) and key.strip().casefold() == KEY and is_set(item) for key, item in value.items())
+
+
+def says_private_in_front(lines: Sequence[str], front: int) -> bool:
+    """Whether the front matter of a text, its first `front` lines, holds the flag.
+
+    For 0, one that never ends is read up to a blank line.
+    """
+    if lines[0].rstrip() != "---":
+        return False
+    end = front or next((n for n, line in enumerate(lines) if not line.strip()), len(lines))
+    flags = (_FRONT_FLAG.match(line) for line in lines[1:end])
+    return any(flag and is_set(flag[1]) for flag in flags)
+
+
+def _holds_private(value: object) -> bool:
+    lines: list[int] = []
+    without_private(value, lines)
+    return bool(lines)
+
+
+def _is_private_data(document: Document, parse: Parse | None) -> bool:
+    """Whether the text is YAML or JSON with a private mapping; also where it should be, and can't be parsed."""
+    text = document.whole
+    if not _ROW_FLAG.search(text):
+        return False
+    value: object = None
+    try:
+        value = load_json(text, document.path)
+    except ContextasmError:
+        try:
+            value = parse(text, document.path) if parse else None
+        except ContextasmError:
+            return document.path.casefold().endswith(_DATA_NAMES)
+    return _holds_private(value)
+
+
+@lru_cache(maxsize=256)
+def _cached_private_lines(text: str) -> tuple[int, ...]:
+    return tuple(_private_lines(text.split("\n")))
+
+
+def _private_lines(lines: Sequence[str]) -> Iterator[int]:
+    """Numbers of the private lines, counted from 0."""
+    at = 0
+    unclosed: set[str] = set()
+    while at < len(lines):
+        line = lines[at]
+        stop = at + 1
+        if end := _end_of_fence(lines, at, unclosed):
+            stop = end
+        elif begins_bullet(line):
+            stop = bullet_end(lines, at)
+            if any(map(_says_private, lines[at:stop])):
+                yield from range(at, stop)
+        elif _is_private_json(line):
+            yield at
+        elif _says_private(line):
+            stop = _end_of_section(lines, at) if heading(line) else _end_of_paragraph(lines, at)
+            yield from range(_start_of_paragraph(lines, at), stop)
+        at = stop
+
+
+def _end_of_fence(lines: Sequence[str], at: int, unclosed: set[str]) -> int:
+    """Line behind the fence that opens at a line; 0 for none, and for one that is never closed.
+
+    `unclosed` holds the ticks of such fences: no later fence of these ticks is closed, either.
+    """
+    fence = fence_opening(lines[at])
+    if not fence or fence[1] in unclosed:
+        return 0
+    end = line_behind_fence(lines, at, fence[1])
+    if end and closes_fence(lines[end - 1], fence[1]):
+        return end
+    unclosed.add(fence[1])
+    return 0
+
+
+def _says_private(line: str) -> bool:
+    """Whether braces that end a line, a full stop or the like behind them, hold the flag."""
+    bare = line.rstrip(_BEHIND_BRACES)
+    while bare.endswith("}"):
+        start = bare.rfind("{")
+        inner, _, behind = bare[max(start, 0) :].partition("}")
+        if start < 0 or behind.strip(_BEHIND_BRACES + "}"):
+            return False
+        if any(is_set(flag[1] or "") for flag in _FLAG.finditer(inner[1:])):
+            return True
+        bare = bare[:start].rstrip(_BEHIND_BRACES)
+    return False
+
+
+def _is_private_json(line: str) -> bool:
+    """Whether a line is an object of JSON with the flag, or with a text in it that holds a private part."""
+    if not line.lstrip().startswith("{") or (KEY not in line.casefold() and "\\u" not in line):
+        return False
+    with suppress(ContextasmError):
+        value = load_json(line, "line")
+        return any(True for text in _texts(value) for _ in _private_lines(text.split("\n"))) or _holds_private(value)
+    return False
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for item in items:
+        yield from _texts(item)
+
+
+def _end_of_section(lines: Sequence[str], at: int) -> int:
+    title = heading(lines[at])
+    level = title[0] if title else 0
+    stop = at + 1
+    while stop < len(lines):
+        if (title := heading(lines[stop])) and title[0] <= level:
+            break
+        fence = fence_opening(lines[stop])
+        stop = line_behind_fence(lines, stop, fence[1]) if fence else stop + 1
+    return stop
+
+
+def _end_of_paragraph(lines: Sequence[str], at: int) -> int:
+    return next((n for n in range(at, len(lines)) if _ends_paragraph(lines[n])), len(lines))
+
+
+def _start_of_paragraph(lines: Sequence[str], at: int) -> int:
+    if heading(lines[at]):
+        return at
+    return next((n + 1 for n in range(at, -1, -1) if _ends_paragraph(lines[n])), 0)
+
+
+def _ends_paragraph(line: str) -> bool:
+    return not line.strip() or begins_bullet(line) or bool(heading(line) or fence_opening(line))
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of consecutive numbers."""
+    for _, group in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        yield run[0], run[-1]

@@ -1,0 +1,173 @@
+"""Events of a session: parsed from its file, one JSON object a line, and each as text.
+
+A line that can't be read is a problem with its number, and the other lines are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
+from contextasm.text.cleaning.clean import MAX_REPORTED, clean_value, hidden_problem
+from contextasm.text.json_reader import load_json
+from contextasm.text.names.dates import moment
+
+_FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "data", "session", "sessionId"}
+"""The keys of an event that are not its content."""
+
+
+class Event(NamedTuple):
+    """One line of a session."""
+
+    path: str
+    line: int
+    id: str
+    """Empty for none."""
+    type: str
+    time: datetime | None
+    """UTC, without a zone; a time written without a zone counts as UTC."""
+    outcome: str
+    content: Mapping[str, object]
+    content_text: str
+    """The content, where it is a plain text; else empty."""
+    content_value: object = None
+    """The content, where it is a list, a number or a boolean; else None."""
+
+    @property
+    def day(self) -> str:
+        """The date, as YYYY-MM-DD; empty for none."""
+        return self.time.date().isoformat() if self.time else ""
+
+
+def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
+    """The events of a session in file order, and a problem for each line that is none, such as a torn last line."""
+    return _parse_lines(document.path, document.line, document.text, document.cleaning)
+
+
+@lru_cache(maxsize=64)
+def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[Sequence[Event], Sequence[Problem]]:
+    # Cached, for two layers may read one session. `first` is the line of the file at which the text begins.
+    events: list[Event] = []
+    problems: list[Problem] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        try:
+            value = load_json(line, path)
+        except ContextasmError as error:
+            torn = "; the last line may still be being written" if number == first + len(lines) - 1 else ""
+            problems.append(Problem("bad-event", path, number, f"{error.what}{torn}"))
+            continue
+        if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
+            problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
+            continue
+        hidden: list[Hidden] = []
+        clean_value(value, cleaning, number, hidden)
+        problems += (hidden_problem(path, run) for run in hidden[:MAX_REPORTED] if run.kind != "blank")
+        events.append(_event_of_object(path, number, value, problems))
+    return tuple(events), tuple(problems)
+
+
+def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
+    # Content may stand under `content` or `data`, or beside the type.
+    content = value.get("content", value.get("data"))
+    content_text = content if isinstance(content, str) else ""
+    content_value = None if isinstance(content, str | dict) else content
+    if not isinstance(content, dict):
+        content = {key: item for key, item in value.items() if key not in _FRAME_KEYS}
+    written = next((value[key] for key in ("timestamp", "time", "ts") if value.get(key) is not None), None)
+    time = moment(written)
+    if written is not None and time is None:
+        problems.append(Problem("bad-event", path, line, f"timestamp is {written}, no time in ISO form"))
+    outcome, name = value.get("outcome"), value.get("id")
+    return Event(
+        path=path,
+        line=line,
+        id=str(name) if isinstance(name, str | int) else "",
+        type=str(value["type"]).strip(),
+        time=time,
+        outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
+        content=content,
+        content_text=content_text,
+        content_value=content_value,
+    )
+
+
+def time_stamp(time: datetime | None) -> str:
+    """A time in brackets, ISO; empty for none."""
+    if time is None:
+        return ""
+    digits = "milliseconds" if time.microsecond else "seconds"
+    return f"[{time.isoformat(timespec=digits)}Z] "
+
+
+def event_text(event: Event) -> str:
+    """An event as text (digest 2.1): in the form of its type, else its type and its content as JSON."""
+    outcome = f" [{event.outcome}]" if event.outcome else ""
+    line, below = FORMS.get(event.type, _type_and_json)(event, outcome)
+    text = "\n".join([f"{time_stamp(event.time)}{line}", *([below.strip("\n")] if below.strip() else [])])
+    return "\n".join(part.rstrip() for part in text.split("\n"))
+
+
+def _first_filled(event: Event, *keys: str) -> str:
+    for key in keys:
+        value = event.content.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, int | float | dict | list) and value not in ({}, []):
+            return _compact_json(value)
+    return event.content_text if event.content_value is None else _compact_json(event.content_value)
+
+
+def _compact_json(value: object) -> str:
+    # Without blanks, as JavaScript's `JSON.stringify` writes it (digest 2.1).
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _file_read(event: Event, _outcome: str) -> tuple[str, str]:
+    return f"Read: {_first_filled(event, 'path')}", ""
+
+
+def _file_write(event: Event, outcome: str) -> tuple[str, str]:
+    return f"Wrote: {_first_filled(event, 'path')}{outcome}", ""
+
+
+def _shell_exec(event: Event, outcome: str) -> tuple[str, str]:
+    below = "" if event.content_text else _first_filled(event, "stdout", "stderr", "output")
+    return f"Executed: `{_first_filled(event, 'command')}`{outcome}", below
+
+
+def _error(event: Event, _outcome: str) -> tuple[str, str]:
+    return f"Error: {_first_filled(event, 'message')}", "" if event.content_text else _first_filled(event, "stack")
+
+
+def _turn(event: Event, _outcome: str) -> tuple[str, str]:
+    role = event.content.get("role")
+    return f"{role if isinstance(role, str) else 'turn'}: {_first_filled(event, 'text', 'content', 'message')}", ""
+
+
+def _tool_result(event: Event, outcome: str) -> tuple[str, str]:
+    name = next((value for key in ("tool", "name") if isinstance(value := event.content.get(key), str)), "")
+    return f"Result of {name or 'a tool'}{outcome}:", _first_filled(event, "output", "result", "text", "content")
+
+
+def _type_and_json(event: Event, _outcome: str) -> tuple[str, str]:
+    content = event.content_text or (dict(event.content) if event.content_value is None else event.content_value)
+    return f"{event.type}: {_compact_json(content)}", ""
+
+
+FORMS = {
+    "file_read": _file_read,
+    "file_write": _file_write,
+    "shell_exec": _shell_exec,
+    "error": _error,
+    "turn": _turn,
+    "tool_result": _tool_result,
+}
+"""Types of events that have a form of their own: the first line of the text, and the text below it."""

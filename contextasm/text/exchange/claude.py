@@ -1,0 +1,138 @@
+"""Memories of Claude Code: the folder `~/.claude/projects/PROJECT/memory`, or one file of it.
+
+The vendor documents `MEMORY.md`, the index, and topic files beside it. The front matter of a file of one fact is not
+documented; as such files are (2026): `name`, `description` and below `metadata` the `type` (user, feedback, project or
+reference) and the time `modified`, in older ones `type` at the top. Any other file is a list of notes: each bullet and
+paragraph is a memory. Of the index, entries that merely link to files are left out, and the others have the words of
+the links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from contextasm.model import ContextasmError, Parse
+from contextasm.text.cleaning.private_parts import KEY
+from contextasm.text.exchange.entry import (
+    LeftOutPart,
+    SourceEntry,
+    SourceFile,
+    derived_id,
+    fitting_type,
+    fitting_word,
+    fitting_words,
+    only_file,
+    required_object,
+    stated,
+    stated_day,
+    unread_keys,
+)
+from contextasm.text.exchange.front_fields import FRONT_FIELDS, unread_front, with_front_fields
+from contextasm.text.exchange.paragraphs import text_parts
+from contextasm.text.json_reader import load_json
+from contextasm.text.markdown.front_matter import front_matter
+
+_PREFIX = "claude-code"
+_INDEX = "memory"
+_LINK = re.compile(r"\[([^\[\]]*)\]\(\s*<?(?!\w+:)[^)\s>]{1,300}?\.md(?:#[^)\s>]{0,300})?>?\s*\)")
+"""A link to a file of memories."""
+_BETWEEN_LINKS = " \t\n,;.:|*+-\N{EN DASH}\N{EM DASH}"
+_FRONT_KEYS = ("name", "description", "type", "metadata")
+
+
+def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
+    """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
+    for file in files:
+        front, body = _parts(file, parse)
+        items = _fact(file, front, body) if front else _notes(file)
+        yield from with_front_fields(file, items)
+
+
+def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str]:
+    """The front matter of a file of one fact, and the text below it; for any other file both are empty."""
+    lines = file.text.split("\n")
+    found = front_matter(lines)
+    if not any(key in found.values for key in _FRONT_KEYS):
+        return {}, ""
+    value = parse("\n" + "\n".join(lines[1 : found.lines - 1]), file.name)
+    return (value, "\n".join(lines[found.lines :])) if isinstance(value, dict) else ({}, "")
+
+
+def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[SourceEntry | LeftOutPart]:
+    name = front.get("name") if isinstance(front.get("name"), str) else file.stem
+    metadata = front.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else dict[str, object]()
+    description = front.get("description")
+    text = body.strip() or (description if isinstance(description, str) else "")
+    fields = {
+        "type": fitting_type(metadata.get("type") or front.get("type")),
+        "created": stated_day(metadata, "modified", f"{file.name}: metadata"),
+    }
+    if text.strip():
+        yield SourceEntry(file.name, f"{_PREFIX}-{fitting_word(str(name)) or file.stem}", text, stated(fields))
+    else:
+        yield LeftOutPart(file.name, "file without a text")
+    used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata}
+    read = {*FRONT_FIELDS, *used} - {key for key in used if front.get(key) != used[key]}
+    yield from unread_keys(front, read, file.name)
+    yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified", KEY], f"{file.name}: metadata")
+
+
+def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
+    is_index = file.stem.casefold() == _INDEX
+    written = file.text.split("\n")
+    front = front_matter(written)
+    above = 0 if FRONT_FIELDS.isdisjoint(front.values) else front.lines
+    if above:
+        yield from unread_front(file)
+    for part in text_parts("\n".join(written[above:]), _index_kind if is_index else lambda _: ""):
+        first = above + part.line
+        where = f"{file.name}:{first}"
+        if part.left_out:
+            lines = [number for number, line in enumerate(part.text.split("\n"), first) if line.strip()]
+            yield from (LeftOutPart(f"{file.name}:{number}", part.left_out) for number in lines)
+        else:
+            text = _LINK.sub(r"\1", part.text).strip() if is_index else part.text
+            fields = {"tags": fitting_words([part.heading])}
+            yield SourceEntry(where, derived_id(_PREFIX, file.stem, part.heading, text), text, stated(fields))
+
+
+def _index_kind(text: str) -> str:
+    return "" if _LINK.sub("", text).strip(_BETWEEN_LINKS) else "link to a file"
+
+
+_KEYS = ("conversations_memory", "project_memories")
+
+
+def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
+    """A memory for each paragraph and bullet, tagged with the heading above it and with its project."""
+    file = only_file(files)
+    value = load_json(file.text, file.name)
+    for number, item in enumerate(value if isinstance(value, list) else [value]):
+        where = f"{file.name}: [{number}]" if isinstance(value, list) else file.name
+        data = required_object(item, where)
+        if not any(key in data for key in _KEYS):
+            hint = "name memories.json of the export; conversations hold no memories"
+            raise ContextasmError(where, f"has neither {_KEYS[0]} nor {_KEYS[1]}", hint)
+        yield from _parts_of_claude_export(data.get(_KEYS[0]), f"{where}: {_KEYS[0]}", "")
+        projects = data.get(_KEYS[1]) or {}
+        for project, text in required_object(projects, f"{where}: {_KEYS[1]}").items():
+            yield from _parts_of_claude_export(text, f"{where}: {_KEYS[1]}: {project}", project)
+        yield from unread_keys(data, _KEYS, where)
+
+
+def _parts_of_claude_export(text: object, where: str, project: str) -> Iterator[SourceEntry | LeftOutPart]:
+    if text is None:
+        return
+    if not isinstance(text, str):
+        raise ContextasmError(where, "is not text", "correct it, or choose the format that the file has")
+    tags = [f"project {fitting_word(project)}"] if project else []
+    for part in text_parts(text):
+        place = f"{where}: line {part.line}"
+        if part.left_out:
+            yield LeftOutPart(place, part.left_out)
+        else:
+            name = derived_id("claude-export", project, part.heading, part.text)
+            fields = {"tags": [*fitting_words([part.heading]), *tags]}
+            yield SourceEntry(place, name, part.text, stated(fields))

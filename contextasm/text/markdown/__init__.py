@@ -1,0 +1,1 @@
+"""The form of Markdown files: blocks, fences, comments, outline, front matter and log entries."""

@@ -1,0 +1,304 @@
+"""Blocks of a Markdown text, with the places where it may be cut and the order in which blocks are worth keeping.
+
+No Markdown parser: only parts that must not be torn are told apart, that is headings from their text, list items,
+tables, fenced code, paragraphs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from contextasm.model import Document, Location
+from contextasm.text.markdown.literals import fence_opening, has_fence_lead, indent_of, literal_at
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+
+
+class TextBlock(NamedTuple):
+    """A run of lines, with the headings above it and the blank lines below it."""
+
+    first: int
+    stop: int
+    """Half open: the block is `lines[first:stop]`."""
+    kind: str
+    """`text`, `table`, `fence`, `raw` for HTML, or `heading` where nothing follows the headings."""
+    levels: tuple[int, ...] = ()
+    """The levels of the headings that it begins with."""
+    body: int = 0
+    """The first line below those headings."""
+    fence: str = ""
+    """The line that closes the fence or the HTML where it is cut."""
+
+
+def heading(line: str) -> tuple[int, str] | None:
+    """Level and words of an ATX heading; None for any other line."""
+    if "#" not in line[:4] or not (match := _HEADING.match(line)):
+        return None
+    words = line[match.end() :].strip()
+    bare = words.rstrip("#")
+    return len(match[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
+
+
+def trimmed(text: str) -> tuple[int, str]:
+    """Number of blank lines that a text begins with, and the text without blank ends."""
+    lines = text.split("\n")
+    blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    return blank, "\n".join(lines[blank:]).rstrip()
+
+
+def list_mark(line: str) -> int:
+    """Length in characters of the list mark that a line begins with; 0 where it begins with none."""
+    match = _ITEM.match(line)
+    return match.end() if match else 0
+
+
+def list_lead(text: str) -> str:
+    """List mark and type that the text of a memory begins with, such as `- [fact] `; empty for none."""
+    match = _LEAD.match(text)
+    return match[0] if match else ""
+
+
+def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
+    """The blocks of a text given as lines. Together they hold every line once."""
+    at = 0
+    while at < len(lines):
+        first, levels = at, []
+        while at < len(lines) and (not lines[at].strip() or (title := heading(lines[at]))):
+            if lines[at].strip() and title:
+                levels.append(title[0])
+            at += 1
+        body = at
+        kind, at, fence = _block_body(lines, at) if at < len(lines) else ("heading", at, "")
+        while at < len(lines) and not lines[at].strip():
+            at += 1
+        yield TextBlock(first, at, kind, tuple(levels), body, fence)
+
+
+def _block_body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
+    """Kind, end and closing fence of the block that begins at line `at`."""
+    part = literal_at(lines, at)
+    if part and part.kind == "fence":
+        return "fence", part.stop, part.closing
+    if part and part.kind != "doubtful" and part.stop > at + 1:
+        return "raw", part.stop, part.closing
+    if "|" in lines[at] and at + 1 < len(lines) and _is_table_rule(lines[at + 1]):
+        stop = at + 2
+        while stop < len(lines) and "|" in lines[stop]:
+            stop += 1
+        return "table", stop, ""
+    stop = at + 1
+    while stop < len(lines) and lines[stop].strip() and not _interrupts_paragraph(lines, stop):
+        stop += 1
+    return "text", stop, ""
+
+
+def _is_table_rule(line: str) -> bool:
+    return "-" in line and not line.strip(" \t|:-")
+
+
+def _interrupts_paragraph(lines: Sequence[str], at: int) -> bool:
+    if _ITEM.match(lines[at]) or heading(lines[at]):
+        return True
+    part = literal_at(lines, at)
+    return part is not None and (part.kind == "fence" or (part.kind in {"comment", "raw"} and part.stop > at + 1))
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line is a rule, such as `---` or `* * *`; below a text, `---` is an underline, too."""
+    return bool(_RULE.match(line))
+
+
+def is_underline(line: str) -> bool:
+    """Whether a line makes a heading of a paragraph above it."""
+    return line[:4].strip(" ")[:1] in {"=", "-"} and bool(_UNDERLINE.match(line))
+
+
+def is_structural(line: str) -> bool:
+    """Whether a line is, or opens, a part that plain text has none of: a heading, an underline, a fence, raw HTML."""
+    if heading(line) or is_underline(line) or fence_opening(line):
+        return True
+    part = literal_at([line], 0)
+    return part is not None and (part.kind == "doubtful" or not part.is_closed)
+
+
+def has_structural_lead(line: str) -> bool:
+    """Whether any beginning of a line could be structural; false for nearly every line of running text."""
+    return line.lstrip(" \t")[:1] in {"#", "=", "-", "<"} or has_fence_lead(line)
+
+
+def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
+    """The sections of a text as lists of blocks, those worth most first.
+
+    `start`: each block by itself, in their order. `end`: the last section first, and each section from its heading on,
+    so that a part of it can be read; text above the first section is a run of entries, the last one first. A section
+    begins at a heading of the highest level in use, a single title at the very top left aside.
+    """
+    in_order = blocks(lines)
+    if keep == "start":
+        yield from ((block,) for block in in_order)
+        return
+    text_blocks = list(in_order)
+    levels = [block.levels for block in text_blocks]
+    if _has_title(levels):
+        levels[0] = levels[0][1:]
+    highest = min((level for block_levels in levels for level in block_levels), default=0)
+    starts = [n for n, block_levels in enumerate(levels) if highest in block_levels]
+    stop = len(text_blocks)
+    for start in reversed(starts):
+        yield text_blocks[start:stop]
+        stop = start
+    yield from ((block,) for block in reversed(text_blocks[:stop]))
+
+
+def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:
+    # A title is the first heading, at the very top, the only one of its level, and none is of a higher one.
+    all_levels = [level for block_levels in levels for level in block_levels]
+    return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
+
+
+def passage(document: Document, line: int, text: str) -> tuple[Location, str]:
+    """Location and text of a part of a document that begins at `line` of the file, without the lines of its gaps.
+
+    `text` is that part of the document's own text.
+    """
+    stop = line + text.count("\n")
+    gaps = [gap for gap in document.gaps if gap.last >= line and gap.first <= stop]
+    if not gaps:
+        return Location(document.path, line), text
+    lines = text.split("\n")
+    gone = frozenset(number - line for gap in gaps for number in range(max(gap.first, line), min(gap.last, stop) + 1))
+    shown = "\n".join(words for number, words in enumerate(lines) if number not in gone)
+    return without_lines(Location(document.path, line), len(lines), gone), shown
+
+
+def without_lines(location: Location, count: int, gone: frozenset[int]) -> Location:
+    """The location of a text of `count` lines without some of them, counted from 0."""
+    in_file = [location.file_line(number) for number in range(count) if number not in gone]
+    if not in_file:
+        return location._replace(gaps=())
+    gaps = tuple((one + 1, other - 1) for one, other in pairwise(in_file) if other > one + 1)
+    return location._replace(line=in_file[0], gaps=gaps)
+
+
+_START = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|<!--")
+_END = "-->"
+DIRECTIVES = ("<!-- ctxasm:",)
+"""Beginnings of comments that ctxasm itself reads or writes."""
+
+
+class Comment(NamedTuple):
+    """An HTML comment, by lines and characters counted from 0."""
+
+    line: int
+    start: int
+    last: int
+    """Its last line."""
+    end: int
+    """Behind its last character."""
+
+
+def comments(text: str) -> Iterator[Comment]:
+    """The comments of a text, in its order."""
+    if "<!--" not in text:
+        return
+    lines = text.split("\n")
+    code = _code_lines(lines)
+    at, start = 0, 0
+    open_ends = _OpenEnds()
+    while at < len(lines):
+        found = None if at in code else next((m for m in _START.finditer(lines[at], start) if not m[1]), None)
+        end = _comment_end(lines, code, at, found.start(), open_ends) if found else None
+        if found and end:
+            yield Comment(at, found.start(), *end)
+            at, start = end
+        elif found:
+            start = found.end()
+        else:
+            at, start = at + 1, 0
+
+
+class _OpenEnds:
+    """Where comments have been seen to have no end, so that no line is searched for each of many."""
+
+    paragraph = -1
+    """Line at which the paragraph ends that has none from here on."""
+    text = False
+    """Whether the rest of the text has none."""
+
+
+def _comment_end(
+    lines: Sequence[str], code: set[int], at: int, start: int, open_ends: _OpenEnds
+) -> tuple[int, int] | None:
+    """Line and character behind the comment that begins there; None where it is never closed."""
+    is_block = start < 4 and not lines[at][:start].strip(" ")
+    if open_ends.text or (not is_block and at < open_ends.paragraph):
+        return None
+    begin = start + 4
+    for last in range(at, len(lines)):
+        if not is_block and last > at and (not lines[last].strip() or last in code):
+            open_ends.paragraph = last
+            return None  # a paragraph ends there
+        end = lines[last].find(_END, begin)
+        if end >= 0:
+            return last, end + len(_END)
+        begin = 0
+    open_ends.text = True
+    return None
+
+
+def _code_lines(lines: Sequence[str]) -> set[int]:
+    """The lines of fenced and of indented code."""
+    code: set[int] = set()
+    at, is_list, is_after_blank = 0, False, True
+    has_open_comment = False
+    while at < len(lines):
+        is_searched = not (has_open_comment and lines[at].lstrip(" ").startswith("<!--"))
+        part = literal_at(lines, at) if is_searched else None
+        has_open_comment = has_open_comment or bool(part and part.kind == "comment" and not part.is_closed)
+        if part and part.kind in {"fence", "comment"}:
+            if part.kind == "fence":
+                code |= {*range(part.first, part.stop)}
+            is_comment = part.kind == "comment" and part.is_closed
+            at = part.stop if is_comment or part.kind == "fence" else at + 1
+            is_after_blank = False
+            continue
+        line = lines[at]
+        is_indented = indent_of(line) > 3 and bool(line.strip())
+        if is_indented and not is_list and (is_after_blank or at - 1 in code):
+            code.add(at)
+        if line.strip():
+            is_list = is_list if is_indented else bool(list_mark(line)) or (is_list and line[0] == " ")
+        is_after_blank = not line.strip()
+        at += 1
+    return code
+
+
+def without_comments(text: str) -> tuple[str, frozenset[int]]:
+    """The text without its comments, all lines in their places, and the lines of which nothing is left."""
+    lines = text.split("\n")
+    touched: set[int] = set()
+    for comment in reversed([*comments(text)]):
+        touched |= {*range(comment.line, comment.last + 1)}
+        head, tail = lines[comment.line][: comment.start], lines[comment.last][comment.end :]
+        for line in range(comment.line, comment.last + 1):
+            lines[line] = ""
+        lines[comment.last] = tail
+        lines[comment.line] = head + (tail if comment.line == comment.last else "")
+    return "\n".join(lines), frozenset(line for line in touched if not lines[line].strip())
+
+
+def without_block_comments(text: str) -> str:
+    """The text in which all lines are blank on which a comment of several lines stands that begins a line."""
+    lines = text.split("\n")
+    for comment in comments(text):
+        # Deeper it is part of a list item, which ends where a line without an indent begins another one.
+        if comment.start < 2 and comment.last > comment.line and not lines[comment.line][: comment.start].strip():
+            lines[comment.line : comment.last + 1] = [""] * (comment.last + 1 - comment.line)
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""Lines of a log: list items, single lines, paragraphs, and other blocks, each with its place in the file.
+
+Parsing only. A heading is told apart: it is no line of its own, but the lines below it are about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from textwrap import dedent
+from typing import NamedTuple
+
+from contextasm.model import Document, Location, Problem
+from contextasm.text.content_cache import cached_by_content
+from contextasm.text.markdown.blocks import TextBlock, blocks, list_mark, passage
+
+MAX_LINES = 20_000
+"""Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
+
+_ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
+_TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
+_WORD = re.compile(r"\w")
+
+
+class LogLine(NamedTuple):
+    """A piece of a log that says something by itself, usually one line."""
+
+    location: Location
+    text: str
+    """Text without list mark and indent. Its line number n is the file's line `location.file_line(n)`."""
+    is_heading: bool = False
+
+    @property
+    def path(self) -> str:
+        """Path of its file."""
+        return self.location.path
+
+    @property
+    def line(self) -> int:
+        """Line of the file at which it begins."""
+        return self.location.line
+
+
+@cached_by_content
+def parse_log(document: Document) -> tuple[LogLine, ...]:
+    """The lines of a log in file order, its headings among them.
+
+    A list item, a table and a fence are one each. A paragraph is parted where a line ends a sentence, and where one
+    begins with a time or with a name and a colon. What holds no letter and no figure is left out, and so is what
+    stands below the first `MAX_LINES` lines.
+    """
+    lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
+    parsed = (_log_line(document, lines[first:stop], first, heading) for first, stop, heading in _spans(lines))
+    return tuple(line for line in parsed if _WORD.search(line.text))
+
+
+def long_log_problem(document: Document) -> tuple[Problem, ...]:
+    """The problem of a log with text below its first `MAX_LINES` lines; none for any other."""
+    *_, rest = document.text.split("\n", MAX_LINES)
+    if document.text.count("\n") < MAX_LINES or not rest.strip():
+        return ()
+    message = f"has more than {MAX_LINES:,} lines: those below are not looked at for a topic"
+    return (Problem("too-large", document.path, document.line + MAX_LINES, message),)
+
+
+def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, bool]]:
+    # Half open, with whether it is a heading.
+    for block in blocks(lines):
+        yield from ((line, line + 1, True) for line in range(block.first, block.body) if lines[line].strip())
+        stop = block.stop
+        while stop > block.body and not lines[stop - 1].strip():
+            stop -= 1
+        starts = [block.body, *_inner_starts(lines, block, stop)]
+        yield from ((first, end, False) for first, end in zip(starts, [*starts[1:], stop], strict=True) if first < end)
+
+
+def _inner_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
+    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
+        return
+    for line in range(block.body + 1, stop):
+        mark = _TIME_OR_NAME.match(lines[line])
+        if _ENDS_SENTENCE.search(lines[line - 1]) or (mark and not (mark[1] or "").islower()):
+            yield line
+
+
+def _log_line(document: Document, lines: Sequence[str], first: int, is_heading: bool) -> LogLine:
+    location, text = passage(document, document.line + first, "\n".join(lines))
+    mark = list_mark(text.partition("\n")[0])
+    if mark:
+        first_line, line_end, rest = text[mark:].partition("\n")
+        text = first_line.strip() + line_end + dedent(rest)
+    if text.startswith("\n"):  # an item whose mark stands alone
+        location = location._replace(line=location.file_line(1))
+    return LogLine(location, dedent(text).strip(" \t\n"), is_heading)

@@ -1,0 +1,1 @@
+"""The form of memories: the fields of a bullet, reading and writing them."""

@@ -1,0 +1,1 @@
+"""Names of files: patterns, templates, dates and what a mistyped name may have meant."""

@@ -1,0 +1,239 @@
+"""Path matching: patterns of paths and of plain texts, and the files of a tree that match a pattern.
+
+Three forms of pattern exist, each as its users know it elsewhere:
+
+- `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` stands for any folders,
+  hidden names match no wildcard, and links to folders are not followed below `**`; one that leads out is listed itself.
+  A folder that can't be listed is listed with a `/` behind it, and a folder that has the name of a file as a file.
+  Layers' paths are such patterns.
+- `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` stands for any folders,
+  hidden names match, and `?` and brackets are plain characters.
+- `wildcard_matches` compares texts that need not be paths: `*` stands for any characters, `/` included. Filters and
+  keys of memories use it.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase, translate
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from contextasm.text.names.templates import is_pattern
+
+
+class TreeEntry(Protocol):
+    """One name of a folder; `os.DirEntry` is one."""
+
+    @property
+    def name(self) -> str:
+        """Name without its folder."""
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        """Whether the entry is a folder, or a link to one if links are followed."""
+
+
+class Tree(Protocol):
+    """Folders with their entries. Paths are relative to the topmost folder, whose own path is empty."""
+
+    def entries(self, folder: str) -> Iterable[TreeEntry] | None:
+        """The entries of a folder, hidden names left out; none where the folder does not exist.
+
+        None where there is something that can't be listed.
+        """
+
+    def exists(self, path: str) -> bool:
+        """Whether a path exists, be it a link that leads nowhere."""
+
+    def holds(self, folder: str) -> bool:
+        """Whether a folder, links followed, lies in the tree."""
+
+
+def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
+    """The files that match, in code point order; a folder on the way that leads out is listed in their stead.
+
+    So is a folder that can't be listed, with a `/` behind its path.
+    """
+    search = _Search(tree)
+    *folder_parts, last = pattern.split("/")
+    for part in folder_parts:
+        search.enter(part)
+    search.finish(last)
+    return sorted(search.found)
+
+
+def names_file(pattern: str) -> bool:
+    """Whether a pattern fits names of files alone, as `daily/*.md` does; of `**/*.js` and `docs/*`, folders have some.
+
+    A folder of such a name stands where a file belongs.
+    """
+    folders, _, name = pattern.rpartition("/")
+    return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
+
+
+@lru_cache(maxsize=256)
+def _compiled(name_pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(name_pattern))
+
+
+class _PathEntry(NamedTuple):
+    name: str
+    is_folder: bool
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as the protocol has it
+        return self.is_folder
+
+
+class _PathTree:
+    """The tree that a list of paths spells."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._folders: dict[str, dict[str, bool]] = {}
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            self._folders.setdefault(folder, {})[name] = False
+            while folder:
+                parent, _, name = folder.rpartition("/")
+                self._folders.setdefault(parent, {})[name] = True
+                folder = parent
+
+    def entries(self, folder: str) -> Iterator[_PathEntry]:
+        names = self._folders.get(folder, {}).items()
+        yield from (_PathEntry(name, is_folder) for name, is_folder in names if not name.startswith("."))
+
+    def exists(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self._folders.get(folder, {})
+
+    def holds(self, folder: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        return True
+
+
+def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
+    """Those of the paths that a tree of nothing but them would list for a pattern, in code point order."""
+    return list_matching(_PathTree(paths), pattern)
+
+
+class _Search:
+    """The way of a pattern down a tree: the folders that its parts so far lead to, each once.
+
+    There is no recursion: a tree may be deeper than Python's stack.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._folders = {""}
+        self._is_deep = False
+        """Whether `**` is one of the parts so far."""
+        self._is_complete = False
+        """Whether `**` is the last of them, so that the folders hold all folders below them."""
+        self.found: set[str] = set()
+        """Files that match, and folders that can't be searched."""
+
+    def enter(self, part: str) -> None:
+        """Take a part that has another one behind it."""
+        if part == "**":
+            self._enter_all()
+            return
+        self._is_complete = False
+        held = self._held()
+        if is_pattern(part):
+            self._folders = {path for path, entry in self._matching(held, part) if _leads_to_folder(entry)}
+        else:
+            self._folders = {_joined(folder, part) for folder in held}
+
+    def finish(self, part: str) -> None:
+        """Take the last part."""
+        if part == "**":
+            self._enter_all()
+        elif is_pattern(part):
+            takes_folders = not self._is_deep and names_file(part)
+            entries = self._matching(self._held(), part)
+            self.found.update(path for path, entry in entries if takes_folders or not _is_folder(entry))
+        else:
+            paths = (_joined(folder, part) for folder in self._held())
+            self.found.update(path for path in paths if self._tree.exists(path))
+
+    def _held(self) -> Sequence[str]:
+        """The folders without those that lead out."""
+        outside = {folder for folder in self._folders if not self._tree.holds(folder)}
+        self.found |= outside
+        return [folder for folder in self._folders if folder not in outside]
+
+    def _enter_all(self) -> None:
+        if self._is_complete:
+            return
+        self._is_deep = self._is_complete = True
+        left = list(self._held())
+        self._folders = {*left}
+        while left:
+            for path, entry in self._entries(left.pop()):
+                if _is_folder(entry):
+                    if path not in self._folders:
+                        self._folders.add(path)
+                        left.append(path)
+                elif _leads_to_folder(entry) and not self._tree.holds(path):
+                    self.found.add(path)  # as a named folder that leads out: whoever reads it learns why
+
+    def _matching(self, folders: Iterable[str], name_pattern: str) -> Iterator[tuple[str, TreeEntry]]:
+        matches = _compiled(name_pattern).match
+        entries = (pair for folder in folders for pair in self._entries(folder))
+        return ((path, entry) for path, entry in entries if matches(entry.name))
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, TreeEntry]]:
+        """Entries of a folder, each with its path; a folder that can't be listed is found."""
+        entries = self._tree.entries(folder)
+        if entries is None:
+            self.found.add(f"{folder or '.'}/")
+        for entry in entries or ():
+            yield _joined(folder, entry.name), entry
+
+
+def _is_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:  # it is gone, or its disk fails
+        return False
+
+
+def _leads_to_folder(entry: TreeEntry) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def wildcard_matches(pattern: str, text: str) -> bool:
+    """Whether a pattern fits a whole text: `*` any characters, `/` included, `?` one, `[...]` one of a set."""
+    return fnmatchcase(text, pattern)
+
+
+def glob_matches(pattern: str, path: str) -> bool:
+    """Whether a pattern fits a whole path: `*` any name or part of one, `**` any folders, also none."""
+    return _starred_match(path.split("/"), pattern.split("/"), "**", _name_matches)
+
+
+def _name_matches(name: str, pattern: str) -> bool:
+    return _starred_match(name, pattern, "*", operator.eq)
+
+
+def _starred_match(items: Sequence[str], pattern: Sequence[str], star: str, same: Callable[[str, str], bool]) -> bool:
+    """Whether items match a pattern whose stars stand for any run. Only the last star is tried again: no blow-up."""
+    at = part = tried = 0
+    back = -1
+    while at < len(items):
+        if part < len(pattern) and pattern[part] == star:
+            back, tried = part, at
+            part += 1
+        elif part < len(pattern) and same(items[at], pattern[part]):
+            at, part = at + 1, part + 1
+        elif back >= 0:
+            tried += 1
+            at, part = tried, back + 1
+        else:
+            return False
+    return all(item == star for item in pattern[part:])

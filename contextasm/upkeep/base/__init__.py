@@ -1,0 +1,1 @@
+"""The input of upkeep and the actions that it plans."""

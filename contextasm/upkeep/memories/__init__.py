@@ -1,0 +1,1 @@
+"""Plans for memories: states, duplicates and consolidation."""

@@ -1,0 +1,101 @@
+"""Planner of memories: what is over, said twice, scattered, incomplete or contradictory among the memories of an owner.
+
+A memory is part of one action at most but for conflicts, so that a plan that was carried out leaves nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from contextasm.model import Memory
+from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.similarity import text_fingerprint
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.base.upkeep_input import OwnerMemories, UpkeepInput
+from contextasm.upkeep.memories.consolidation import MAX_ACTIVE, consolidate, find_clusters
+from contextasm.upkeep.memories.duplicates import (
+    DuplicateGroup,
+    SimilarMemories,
+    group_duplicates,
+    other_texts,
+    reinforce,
+)
+from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, quoted
+from contextasm.upkeep.memories.states import Supersession, changed_fields, known_fields, plan_closed, plan_retired
+
+_SCHEMA_KEY = "root/"
+"""Beginning of keys that name a place in a schema, where many memories belong, and no subject (digest 5.2)."""
+
+
+def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
+    """The actions for the memories of each owner, by folder."""
+    for owner in upkeep.memory_files.owners:
+        yield from _plan_owner(upkeep, owner)
+
+
+def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
+    edits = OwnerEdits(owner, upkeep.workspace)
+    supersession = Supersession(owner.memories)
+    active = [
+        memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)
+    ]
+    taken: set[str] = set()
+    for planned in (
+        plan_closed(edits, supersession, active, upkeep.today, taken),
+        plan_retired(edits, supersession, taken),
+    ):
+        for action, memories in planned:
+            taken |= {memory.id for memory in memories}
+            yield action
+    rest = [memory for memory in active if memory.id not in taken]
+    yield from _plan_similar(upkeep, edits, rest)
+
+
+def _plan_similar(upkeep: UpkeepInput, edits: OwnerEdits, memories: Sequence[Memory]) -> Iterator[Action]:
+    """Actions for the memories that stay active: duplicates, clusters, missing fields and conflicts."""
+    written = {memory.id: memory for memory in memories}
+    ordered = sorted(map(known_fields, memories), key=lambda each: (not each.pin, each.created, each.path, each.line))
+    compared = [memory for memory in ordered if edits.file(memory).is_as_written(memory)]
+    similar = SimilarMemories(compared)
+    groups = group_duplicates(edits, ordered, similar, upkeep.today)
+    by_id = {group.kept.id: group for group in groups}
+    if len(groups) > MAX_ACTIVE:
+        for cluster, cluster_groups in find_clusters(edits, groups, similar):
+            alike = [written[id_] for id_ in other_texts(similar, cluster.members)]
+            action = consolidate(edits, cluster, written, alike, upkeep.summarizer, upkeep.today)
+            if action:
+                for group in cluster_groups:
+                    del by_id[group.kept.id]
+                yield action
+    yield from _plan_groups(edits, [*by_id.values()], written)
+    yield from _conflicts([group.kept for group in by_id.values()])
+
+
+def _plan_groups(
+    edits: OwnerEdits, groups: Sequence[DuplicateGroup], written: Mapping[str, Memory]
+) -> Iterator[Action]:
+    for group in groups:
+        if group.others:
+            yield reinforce(edits, group, written)
+    for group in groups:
+        memory = written[group.kept.id]
+        fields = changed_fields(memory, group.kept)
+        if fields and not group.others and edits.can_change(memory):
+            values = " and ".join(f"{name}={value}" for name, value in fields.items())
+            action = change_action("fill", [memory], f"{quoted(memory)} lacks {values}", needs_approval=False)
+            yield action._replace(edits=(edits.set_fields(memory, fields),))
+
+
+def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:
+    """For each key of which memories say different things, an action that changes nothing: a person has to choose."""
+    by_key: dict[str, list[Memory]] = {}
+    for memory in memories:
+        if memory.key and not memory.key.startswith(_SCHEMA_KEY):
+            by_key.setdefault(memory.key, []).append(memory)
+    for key, claims in by_key.items():
+        first = {text_fingerprint(memory.text): memory for memory in reversed(claims)}
+        if len(first) > 1:
+            ordered = sorted(first.values(), key=lambda memory: (memory.path, memory.line))
+            named = ", ".join(f"{memory.id} ({memory_place(memory)})" for memory in ordered)
+            reason = f"they say different things of {key}: choose, and deprecate the other one ({named})"
+            yield change_action("settle", ordered, reason, needs_approval=True)

@@ -1,0 +1,196 @@
+"""Memories whose time is over: retired ones leave their file, stale tasks are completed, and others expire.
+
+Nothing comes back by it: a memory that another one supersedes goes together with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from contextasm.model import Memory
+from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
+from contextasm.text.memories.writer import field_text, is_value
+from contextasm.text.names.dates import day_of_name
+from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
+from contextasm.workspace.editing.remember import DEFAULT_TYPE
+
+STALE_DAYS = 7
+"""A task that was created and last of use more days ago is stale (digest 1.6)."""
+
+RETIRED_STATUSES = ("deprecated", "superseded")
+"""Statuses of memories that leave their file; no build shows them."""
+
+
+def known_fields(memory: Memory) -> Memory:
+    """The memory with the fields that it lacks and that its place states: the day in the name of its file."""
+    if memory.created:
+        return memory
+    day = day_of_name(memory.path)
+    return memory._replace(created=str(day)) if day else memory
+
+
+def is_stale_task(memory: Memory, today: date) -> bool:
+    """Whether a memory is an active task whose days are both over; one without a day is not, since it may be new."""
+    is_task = memory.type.casefold() == "task" and memory.status in ACTIVE_STATUSES
+    return is_task and bool(memory.created) and age_in_days(memory, today) > STALE_DAYS
+
+
+def age_in_days(memory: Memory, today: date) -> int:
+    """Days since a memory was of use, or created, whichever is later; it has a day of creation."""
+    return (today - date.fromisoformat(max(memory.created, memory.accessed))).days
+
+
+def is_over(memory: Memory, today: date) -> bool:
+    """Whether an active memory is past its last day."""
+    return bool(memory.expires) and memory.expires < str(today) and memory.status in ACTIVE_STATUSES
+
+
+class Supersession:
+    """Which memories of an owner supersede which."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        """Of all memories of the owner, whatever their status."""
+        self._naming = {old: memory for memory in memories for old in memory.supersedes}
+        self._by_id = {memory.id: memory for memory in memories}
+        self._successors = {
+            old: new for old, new in superseded_by(memories).items() if old != new and old in self._by_id
+        }
+
+    def successor(self, memory: Memory) -> Memory | None:
+        """The active memory that supersedes it; None for none."""
+        new = self._successors.get(memory.id)
+        return self._by_id[new] if new else None
+
+    def named_successor(self, memory: Memory) -> Memory | None:
+        """A memory, active or not, that says that it supersedes this one; None for none."""
+        return self._naming.get(memory.id)
+
+    def followers(self, memory: Memory, taken: Collection[str] = ()) -> list[Memory]:
+        """The memories of active status, but itself and those `taken`, that would be shown again without it."""
+        found: dict[str, Memory] = {}
+        open_ids = [*memory.supersedes]
+        while open_ids:
+            old = self._by_id.get(open_ids.pop(0))
+            if old and old.id not in found and old.id != memory.id and old.status in ACTIVE_STATUSES:
+                found[old.id] = old
+                open_ids += old.supersedes
+        return [old for old in found.values() if old.id not in taken]
+
+
+def plan_retired(
+    edits: OwnerEdits, supersession: Supersession, taken: Collection[str]
+) -> Iterator[tuple[Action, Sequence[Memory]]]:
+    """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor.
+
+    Ids in `taken` are those of memories that are part of another action.
+    """
+    memories = edits.owner.memories
+    with_successor = [
+        memory for memory in memories if memory.status in ACTIVE_STATUSES and supersession.successor(memory)
+    ]
+    led = {follower.id for memory in with_successor for follower in supersession.followers(memory)}
+    for memory in memories:
+        successor = supersession.successor(memory)
+        if memory.id in taken:
+            continue
+        if memory.status in RETIRED_STATUSES:
+            successor = supersession.named_successor(memory)
+            by = f" by {memory_place(successor)}" if successor and memory.status == "superseded" else ""
+            reason, leaving = f"{quoted(memory)} is {memory.status}{by}", [memory]
+        elif successor and memory.status in ACTIVE_STATUSES and memory.id not in led:
+            reason = f"{quoted(memory)} is superseded by {memory_place(successor)}"
+            leaving = [memory, *supersession.followers(memory, taken)]
+        else:
+            continue
+        if all(map(edits.can_archive, leaving)):
+            edit, moves = edits.archive(leaving)
+            action = change_action("archive", leaving, reason, needs_approval=False)
+            yield action._replace(edits=edit, moves=moves), leaving
+
+
+def plan_closed(
+    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, taken: Collection[str]
+) -> Iterator[tuple[Action, Sequence[Memory]]]:
+    """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
+
+    A pinned memory stays as it is. Ids in `taken`, a set that grows meanwhile, are those of memories that are part of
+    another action.
+    """
+    for memory in memories:
+        known = known_fields(memory)
+        if is_over(known, today):
+            verb, status, why = "expire", "expired", f"held until {known.expires}"
+        elif is_stale_task(known, today):
+            verb, status, why = "complete", "completed", f"is a task not touched for {age_in_days(known, today)} days"
+        else:
+            continue
+        followers = supersession.followers(memory, taken)
+        if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
+            continue
+        fields = {"created": known.created} if known is not memory else {}
+        archived = edits.archive(followers)
+        action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
+        edit = edits.set_fields(memory, {**fields, "status": status})
+        yield (
+            action._replace(edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])),
+            [memory, *followers],
+        )
+
+
+_ONE_VALUE = ("key", "tier", "dedup")
+"""Fields of which a memory has one value or none."""
+
+
+class Audience(NamedTuple):
+    """Whom a memory is told, and until when: two memories that differ in it can't become one."""
+
+    is_private: bool
+    expires: str
+
+
+def memory_audience(memory: Memory) -> Audience:
+    """The audience of a memory."""
+    return Audience(memory.private or "private" in memory.tags, memory.expires)
+
+
+def can_merge(one: Memory, other: Memory) -> bool:
+    """Whether one memory can keep all that the fields of both say, which a file can hold."""
+    if memory_audience(one) != memory_audience(other):
+        return False
+    if one.type != other.type and DEFAULT_TYPE not in {one.type, other.type}:
+        return False
+    pairs = [(getattr(one, name), getattr(other, name)) for name in _ONE_VALUE]
+    if any(mine and theirs and mine != theirs for mine, theirs in pairs):
+        return False
+    return all(is_value(value) for value in changed_fields(one, merge_memories(one, other)).values())
+
+
+def merge_memories(kept: Memory, other: Memory) -> Memory:
+    """The memory `kept` with the tags, key and type of both, the higher importance, and the last day of use."""
+    last = max(other.accessed, other.created)
+    return kept._replace(
+        type=other.type if kept.type == DEFAULT_TYPE else kept.type,
+        importance=max(kept.importance, other.importance),
+        confidence=max(kept.confidence, other.confidence),
+        accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,
+        key=kept.key or other.key,
+        tier=kept.tier or other.tier,
+        dedup=kept.dedup or other.dedup,
+        tags=_union(kept.tags, other.tags),
+        files=_union(kept.files, other.files),
+        supersedes=_union(kept.supersedes, other.supersedes),
+    )
+
+
+def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return (*words, *(word for word in more if word not in words))
+
+
+def changed_fields(old: Memory, new: Memory) -> dict[str, str]:
+    """The fields in which two states of a memory differ, as they are written."""
+    if old == new:
+        return {}
+    return {name: field_text(value) for name, value in new._asdict().items() if value != getattr(old, name)}

@@ -1,0 +1,1 @@
+"""Revisions and the index of a git repository."""

@@ -1,0 +1,207 @@
+"""Git as a process: one way to run it, the current branch, and the files that differ from the last commit.
+
+A copied folder brings its own `.git/config`, which can name programs for many occasions. So git reads the repository
+and nothing else: no network, no locks, no question to the user, and no program that the repository names. The files of
+a revision are in `workspace/git/revision.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from contextasm.model import ContextasmError
+
+if TYPE_CHECKING:
+    import subprocess
+
+_HOOK_VARIABLES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""Variables with which a caller, such as a hook, points git at a repository (`git rev-parse --local-env-vars`).
+
+They are removed, so that the workspace's folder decides on the repository.
+"""
+
+_NOTHING_TO_COMPARE = ("not a git repository", "ambiguous argument 'head'", "bad revision 'head'")
+"""Words of git's messages, in lower case, where the folder is in no repository, or in one without a commit."""
+
+_SAFE_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""Variables that no setting of the repository overrides.
+
+Older versions of git fetch what a partial clone lacks, whatever `GIT_NO_LAZY_FETCH` says; the empty list of protocols
+prevents that.
+"""
+
+_SAFE_SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false")
+
+_FILTER_SETTINGS = {"clean": "", "smudge": "", "process": "", "required": "false"}
+"""Values with which a filter of `.gitattributes` runs no program."""
+
+_TIMEOUT = 10
+"""Seconds that the branch and the changed files may take."""
+
+WORKSPACE_PREFIXES = (
+    "agents/",
+    "teams/",
+    "rules/",
+    "memories/",
+    "knowledge/",
+    "sessions/",
+    "graph/",
+    "threads/",
+    "tools/",
+    "ctxasm.",
+)
+
+
+WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
+"""Files of the workspace itself, which nobody works on; other layers show them (docs/architecture.md, Workspace)."""
+
+
+def start_git(
+    root: str,
+    environment: Mapping[str, str],
+    *words: str,
+    stdin: int,
+    stderr: int,
+    index: str = "",
+    settings: Sequence[str] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a git command in the folder `root`; its output is a pipe.
+
+    `index` is the file of another index than the repository's own; empty for that one. `settings` are more settings of
+    git, as `KEY=VALUE`. Raises `OSError` where git can't be started.
+    """
+    import subprocess
+
+    options = [word for setting in (*_SAFE_SETTINGS, *settings) for word in ("-c", setting)]
+    variables = {name: value for name, value in environment.items() if name not in _HOOK_VARIABLES}
+    return subprocess.Popen(  # noqa: S603 - git, found as the shell finds it
+        ["git", "--no-replace-objects", *options, "-C", root, *words],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**variables, **_SAFE_VARIABLES, **({"GIT_INDEX_FILE": index} if index else {})},
+    )
+
+
+def run_git(
+    root: str,
+    environment: Mapping[str, str],
+    *words: str,
+    timeout: float | None = None,
+    index: str = "",
+    settings: Sequence[str] = (),
+) -> tuple[int, bytes, bytes]:
+    """Exit code, output and messages of a git command in the folder `root`; `index` and `settings` as in `start_git`.
+
+    `timeout` is in seconds; None for any time. Raises `OSError` where git can't be started, and
+    `subprocess.TimeoutExpired`.
+    """
+    import subprocess
+
+    streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with start_git(root, environment, *words, **streams, index=index, settings=settings) as process:
+        try:
+            output, messages = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, output, messages
+
+
+def changed_files(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Paths below `root` that differ from the last commit or are new, in code point order; empty without git.
+
+    Deleted files and the files that make the workspace are left out.
+    """
+    return tuple(
+        path
+        for path in changed_paths(root, environment)
+        if not path.startswith((*WORKSPACE_PREFIXES, "."))
+        and path not in WORKSPACE_FILES
+        and os.path.lexists(os.path.join(root, path))
+    )
+
+
+def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Paths below `root` that differ from the last commit, new and deleted ones included; empty without git.
+
+    `git diff HEAD` would list them, too, but it writes the index and looks into submodules by their own settings.
+    """
+    staged = _listed_by_git(root, environment, "diff-index", "--cached", "--name-only", "--relative", "-z", "HEAD")
+    kinds = ("--modified", "--deleted", "--others", "--exclude-standard")
+    unfiltered = _filter_settings(root, environment)
+    unstaged = _listed_by_git(root, environment, "ls-files", *kinds, "-z", settings=unfiltered)
+    return tuple(sorted({*staged, *unstaged}))
+
+
+def _filter_settings(root: str, environment: Mapping[str, str]) -> Sequence[str]:
+    """Settings that turn all filters off: git runs them on a file to find out whether it has changed.
+
+    Raises `ContextasmError` for a filter that can't be turned off.
+    """
+    keys = _listed_by_git(root, environment, "config", "--null", "--name-only", "--get-regexp", r"^filter\.")
+    names = {key.partition(".")[2].rpartition(".")[0] for key in keys}
+    for name in names:
+        if "=" in name:  # no option of git takes such a key
+            hint = "rename the filter in the settings of the repository"
+            raise ContextasmError("git", f"the filter {name} has `=` in its name", hint)
+    return [f"filter.{name}.{key}={value}" for name in sorted(names) for key, value in _FILTER_SETTINGS.items()]
+
+
+def current_branch(root: str, environment: Mapping[str, str]) -> str:
+    """Name of the branch that is checked out, `HEAD` for none; empty without git or without a commit."""
+    return "".join(_listed_by_git(root, environment, "rev-parse", "--abbrev-ref", "HEAD")).strip()
+
+
+def _listed_by_git(
+    root: str, environment: Mapping[str, str], *words: str, settings: Sequence[str] = ()
+) -> Sequence[str]:
+    """Items of git's output, one for each NUL; empty where git, a repository or a commit is missing.
+
+    Raises `ContextasmError` where git fails otherwise, such as in a repository whose objects are damaged.
+    """
+    import subprocess
+
+    try:
+        code, output, messages = run_git(root, environment, *words, timeout=_TIMEOUT, settings=settings)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ContextasmError("git", f"can't be run: {error.strerror}", "put that right and try again") from error
+    except subprocess.TimeoutExpired as error:
+        hint = "leave out the layer or the rule that asks for it"
+        raise ContextasmError("git", f"took over {_TIMEOUT} seconds", hint) from error
+    if code:
+        message = messages.decode(errors="replace")
+        if not message or any(nothing in message.lower() for nothing in _NOTHING_TO_COMPARE):
+            return ()
+        raise git_failure(words[0], code, message)
+    return [os.fsdecode(path) for path in output.split(b"\0") if path]
+
+
+def git_failure(command: str, code: int, messages: str) -> ContextasmError:
+    """The error of a git command that failed, in git's own words: its last line that names an error, else its first."""
+    lines = [line for line in messages.splitlines() if line] or [f"ended with {code}"]
+    what = next((line for line in reversed(lines) if line.startswith(("fatal:", "error:"))), lines[0])
+    return ContextasmError(f"git {command}", what, "put that right and try again; `git fsck` finds damage")
