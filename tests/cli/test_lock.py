@@ -11,7 +11,7 @@ import pytest
 from contextasm.text.data.lock_file import parse_lock
 from tests.command import SMALL, Result, fill, inside
 from tests.command import refused as refuses
-from tests.workspace.test_git import git
+from tests.workspace.git.test_git import git
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 TEAM = {f"teams/t/{name}.md": f"{name}.\n" for name in ("GOALS", "CONTEXT", "RULES")}

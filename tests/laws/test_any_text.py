@@ -16,7 +16,7 @@ from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from tests.command import fill, inside
 from tests.laws.test_monotony import loses_nothing
 from tests.laws.test_truncation import cut_to, fragments_of
-from tests.text.test_secret_masks import SAMPLES
+from tests.text.cleaning.test_secret_masks import SAMPLES
 from tests.workspaces import DEFAULT, Content, agent, ago, build, law, log, team
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

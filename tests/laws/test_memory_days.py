@@ -39,7 +39,7 @@ from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
-from tests.retrieval.test_memory_index import NO_INDEXES, indexes, same
+from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, same
 from tests.workspaces import DAY, DEFAULT
 
 FOLDER = "agents/a/memories"

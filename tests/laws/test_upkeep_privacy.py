@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command import SMALL, fill, inside
-from tests.upkeep.test_memories import ALIKE, many
+from tests.upkeep.memories.test_memories import ALIKE, many
 from tests.workspaces import law
 
 MARK = "zanzibar"

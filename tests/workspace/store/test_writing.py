@@ -23,7 +23,7 @@ from contextasm.workspace.store.errors import TransactionLostError
 from contextasm.workspace.store.rows import in_transaction, lock_texts, locked_rows
 from contextasm.workspace.store.writing import remember_in_store
 from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
-from tests.retrieval.test_memory_index import LETTERS
+from tests.retrieval.memory_index.test_memory_index import LETTERS
 
 errors: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed").errors
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contextasm.text.cleaning.secrets import scanner as secret_scanner
 from contextasm.text.cleaning.secrets.families import LONG_FAMILIES, SHORT_FAMILIES, argument_shapes
 from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
-from tests.text.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
+from tests.text.cleaning.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
 from tests.workspaces import law
 
 SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_MANY_LINES]

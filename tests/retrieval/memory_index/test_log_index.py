@@ -15,7 +15,7 @@ from contextasm.model import Build, Context, Document, IndexedPools, Problem, Re
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
-from tests.retrieval.test_memory_index import LETTERS, NO_INDEXES, TOPICS, indexes, pools, same
+from tests.retrieval.memory_index.test_memory_index import LETTERS, NO_INDEXES, TOPICS, indexes, pools, same
 from tests.workspaces import DAY, DEFAULT
 
 LOGS = "agents/a/daily"

@@ -8,7 +8,7 @@ import pytest
 
 from contextasm.model import Secret
 from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
-from tests.text.secret_samples import HEX, NEAR_MISSES, SHAPES, UPPER, drawn, jwt, pem
+from tests.text.cleaning.secret_samples import HEX, NEAR_MISSES, SHAPES, UPPER, drawn, jwt, pem
 
 
 def only(text: str) -> Secret:

@@ -24,7 +24,7 @@ from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, Rememb
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.state import state_folder
 from tests.command import fill, inside
-from tests.retrieval.test_memory_index import LETTERS
+from tests.retrieval.memory_index.test_memory_index import LETTERS
 from tests.workspaces import DAY
 
 FOLDER = "agents/a/memories"

@@ -1,7 +1,7 @@
 """`check --host` and `explain --host`: what a host loads by itself, and which lines of it never reach the model.
 
 The golden files in `cases/hosts` hold the findings and the table for one folder with every file too long.
-`UPDATE_CASES=1 pytest tests/checks/test_host.py` writes them.
+`UPDATE_CASES=1 pytest tests/checks/hosts/test_host.py` writes them.
 """
 
 from __future__ import annotations

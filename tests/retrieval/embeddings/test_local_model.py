@@ -17,7 +17,7 @@ from contextasm.model import EmbedderConfig, Problem
 from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
 from contextasm.workspace.processes import run_program
 from tests.command import Result, ctxasm, fill, inside, python
-from tests.retrieval.test_embeddings import CONCEPTS, FALLBACK, PIZZA, build, found, workspace
+from tests.retrieval.embeddings.test_embeddings import CONCEPTS, FALLBACK, PIZZA, build, found, workspace
 
 onnx = pytest.importorskip("onnx", reason="the test dependency onnx is not installed")
 if not (find_spec("onnxruntime") and find_spec("tokenizers")):

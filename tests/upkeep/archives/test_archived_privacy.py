@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import SAMPLE, SMALL, fill, inside
-from tests.upkeep.test_memories import ALIKE, many
+from tests.upkeep.memories.test_memories import ALIKE, many
 
 WORDS = "Teodor hides brass keys"
 OLD = "teams/q1/daily/2025-03-12-evening.md"

@@ -17,7 +17,7 @@ from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import database, updater
 from contextasm.retrieval.memory_index.index import INDEX_FOLDER
 from contextasm.workspace.folder import Folder
-from tests.retrieval.test_memory_index import built, indexes, medium, memory, pools, same
+from tests.retrieval.memory_index.test_memory_index import built, indexes, medium, memory, pools, same
 
 __all__ = ["medium"]
 

@@ -27,7 +27,7 @@ from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
-from tests.retrieval.test_memory_index import NO_INDEXES, indexes, same
+from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, same
 from tests.workspaces import DAY, DEFAULT
 
 SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga", "rto", "skel")]

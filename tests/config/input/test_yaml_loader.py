@@ -270,6 +270,6 @@ def test_trap_in_a_file_of_data_is_a_problem_and_the_build_goes_on(tmp_path: Pat
 
 
 def test_yaml_in_the_package_is_plain() -> None:
-    folder = Path(yaml_loader.__file__).parent / "profiles"
+    folder = Path(yaml_loader.__file__).parent.parent / "profiles"
     for path in folder.glob("*.yaml"):
         assert load_mapping(path.read_bytes(), path.name)

@@ -23,7 +23,7 @@ from contextasm.retrieval.pools.memory_pool import index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
-from tests.retrieval.test_memory_index import TOPICS, indexes
+from tests.retrieval.memory_index.test_memory_index import TOPICS, indexes
 from tests.workspaces import DAY
 
 PATTERNS = ("memories/*.md",)
