@@ -1,7 +1,8 @@
 """Application of a plan: the selected actions of one round become changes of files, and these are made as one.
 
 An action is done whole or not at all. One is left out if the bytes that it is about are no longer there, or if an
-earlier action changes the same bytes.
+earlier action changes the same bytes. What one action changes may make another one possible: rounds of a new plan and
+its application go on until nothing is left to do, and `--undo` takes them back as one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import gzip
 import os
 import stat
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeAlias
 
@@ -18,11 +19,20 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.upkeep.archives.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
-from contextasm.upkeep.base.action import Action, Edit, Move
+from contextasm.upkeep.actions import Action, Edit, Move
+from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
+from contextasm.upkeep.input import UpkeepInput
+from contextasm.upkeep.plan import make_plan, read_again
+from contextasm.upkeep.retention import RETENTION_VERBS
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import FileChange, Journal, make_changes
-from contextasm.workspace.editing.upkeep_files import current_content, refuse_unwritable_path
+from contextasm.workspace.editing.journal import (
+    FileChange,
+    Journal,
+    current_content,
+    make_changes,
+    refuse_unwritable_path,
+    withdraw,
+)
 
 _USUAL_MODE = 0o644
 
@@ -240,3 +250,54 @@ def _edited(data: bytes, edits: Sequence[Edit]) -> bytes:
         parts += (data[at : edit.start], edit.added)
         at = edit.start + len(edit.removed)
     return b"".join([*parts, data[at:]])
+
+
+MOST_ROUNDS = 10
+"""Rounds of one application; what is still to be done after them waits for the next one."""
+
+
+def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied:
+    """Apply every action that `selects` takes. The caller holds the workspace's lock.
+
+    What policies of retention shorten and evict comes after everything else: what leaves by itself makes room.
+    Raises `ContextasmError` where a file can't be written; nothing is changed then, unless the error says so.
+    """
+    done = Applied()
+    is_last = False
+    for _ in range(MOST_ROUNDS):
+        try:
+            upkeep = read_again(upkeep)
+            todo = [action for action in make_plan(upkeep).actions if action.changes_files and selects(action)]
+            early = [action for action in todo if action.verb not in RETENTION_VERBS]
+            is_last = is_last or not early
+            result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)
+        except BaseException as error:
+            if done.journal:
+                withdraw(upkeep.workspace.root, done.journal, error)
+            raise
+        done = Applied((*done.actions, *result.actions), result.left_out, result.journal)
+        if not result.actions:
+            if is_last:
+                break
+            is_last = True
+    return done
+
+
+def apply_named(upkeep: UpkeepInput, names: list[str]) -> Applied:
+    """Apply the actions with these ids, in the order of the plan. The caller holds the workspace's lock.
+
+    Raises `ContextasmError` for an id that the plan does not have; nothing is changed then.
+    """
+    upkeep = read_again(upkeep)
+    selected = named_actions(make_plan(upkeep).actions, names)
+    return apply_actions(upkeep.workspace.root, selected, upkeep.today)
+
+
+def named_actions(actions: tuple[Action, ...], names: list[str]) -> list[Action]:
+    """The actions with these ids. Raises `ContextasmError` for an id that none of them has."""
+    ids = {action.id for action in actions}
+    for name in names:
+        if name not in ids:
+            what = f"the plan has no action {name}"
+            raise ContextasmError("tidy", what, "run `ctxasm tidy` for the ids; they change with the files")
+    return [action for action in actions if action.id in names]

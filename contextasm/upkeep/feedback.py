@@ -21,8 +21,8 @@ from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.retrieval.registry import SCORE_PARTS
 from contextasm.text.data.feedback import Feedback
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import UpkeepInput
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.input import UpkeepInput
 
 FEEDBACK_DAYS = 30
 """Age in days up to which feedback counts: an older line may be on settings that have changed since."""

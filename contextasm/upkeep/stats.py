@@ -17,7 +17,7 @@ from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, sup
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.similarity import fold_text, is_same
-from contextasm.upkeep.memories.duplicates import similar_pairs
+from contextasm.upkeep.memories.merging import similar_pairs
 from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
 
 PROJECT = "project"

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError
+from contextasm.upkeep.actions import Action, Edit, Move
 from contextasm.upkeep.apply import apply_actions
-from contextasm.upkeep.archives.archive import (
+from contextasm.upkeep.archive import (
     ArchivedText,
     archive_path,
     archived_text,
@@ -25,7 +26,6 @@ from contextasm.upkeep.archives.archive import (
     line_ends,
     parse_archive,
 )
-from contextasm.upkeep.base.action import Action, Edit, Move
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import is_unfinished, recover, take_back
 from contextasm.workspace.folder import Folder
@@ -228,7 +228,7 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
 
 def test_a_failure_in_the_middle_takes_back_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextasm.workspace import atomic
-    from contextasm.workspace.editing import upkeep_files
+    from contextasm.workspace.editing import journal
 
     files = {f"memories/{number}.md": b"- One\n" for number in range(5)}
     root = root_of(fill(tmp_path, files))
@@ -242,7 +242,7 @@ def test_a_failure_in_the_middle_takes_back_what_was_done(tmp_path: Path, monkey
             raise ContextasmError(str(path), "can't be written: No space left on device", "free some space")
         return real(path, data, mode)
 
-    monkeypatch.setattr(upkeep_files, "write", failing)
+    monkeypatch.setattr(journal, "write", failing)
     actions = [action(Edit(f"memories/{n}.md", 0, b"- One\n", b"", is_archived=True)) for n in range(1, 5)]
     with pytest.raises(ContextasmError, match="No space"):
         apply_actions(root, actions, DAY, earlier)

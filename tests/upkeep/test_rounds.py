@@ -13,10 +13,10 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
-from contextasm.upkeep import tidy
+from contextasm.upkeep import apply as tidy
+from contextasm.upkeep.actions import Action, Edit
 from contextasm.upkeep.apply import Applied
-from contextasm.upkeep.base.action import Action, Edit
-from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.input import MemoryFiles, UpkeepInput
 from contextasm.upkeep.plan import Plan
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside

@@ -22,9 +22,9 @@ from contextasm.cli.owner import recover_first, require_recovered
 from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
+    from contextasm.upkeep.actions import Action
     from contextasm.upkeep.apply import Applied
-    from contextasm.upkeep.base.action import Action
-    from contextasm.upkeep.base.upkeep_input import UpkeepInput
+    from contextasm.upkeep.input import UpkeepInput
     from contextasm.workspace.outputs import OutputFile
 
 PATIENCE = 5.0
@@ -104,14 +104,14 @@ def _write_metrics(
     """Write the metrics of a plan, if there is a file for them, and of those of its actions that were applied."""
     if not target:
         return
-    from contextasm.upkeep.metrics import upkeep_series
+    from contextasm.upkeep.plan import upkeep_series
 
     write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
 
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
+    from contextasm.upkeep.apply import named_actions
     from contextasm.upkeep.plan import make_plan
-    from contextasm.upkeep.tidy import named_actions
 
     recover_first(upkeep.workspace, PATIENCE)
     plan = make_plan(upkeep)
@@ -130,7 +130,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
 
 
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    from contextasm.upkeep.tidy import apply_all, apply_named
+    from contextasm.upkeep.apply import apply_all, apply_named
     from contextasm.workspace.editing.files import locked
 
     if flags.json or not flags.quiet:

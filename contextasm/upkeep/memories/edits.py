@@ -17,8 +17,8 @@ from contextasm.text.memories.parser import begins_bullet, bullet_end, is_one_me
 from contextasm.text.memories.writer import bullet_with_fields, front_matter_with_fields
 from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.templates import one_line
-from contextasm.upkeep.base.action import Action, Edit, Move
-from contextasm.upkeep.base.upkeep_input import OwnerMemories
+from contextasm.upkeep.actions import Action, Edit, Move
+from contextasm.upkeep.input import OwnerMemories
 from contextasm.workspace.editing.files import EditableFile
 from contextasm.workspace.folder import Folder
 

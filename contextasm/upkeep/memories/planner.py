@@ -10,17 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.similarity import text_fingerprint
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import OwnerMemories, UpkeepInput
-from contextasm.upkeep.memories.consolidation import MAX_ACTIVE, consolidate, find_clusters
-from contextasm.upkeep.memories.duplicates import (
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.input import OwnerMemories, UpkeepInput
+from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, quoted
+from contextasm.upkeep.memories.merging import (
+    MAX_ACTIVE,
     DuplicateGroup,
     SimilarMemories,
+    consolidate,
+    find_clusters,
     group_duplicates,
     other_texts,
     reinforce,
 )
-from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, quoted
 from contextasm.upkeep.memories.states import Supersession, changed_fields, known_fields, plan_closed, plan_retired
 
 _SCHEMA_KEY = "root/"

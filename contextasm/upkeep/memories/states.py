@@ -13,7 +13,7 @@ from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
-from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
 from contextasm.workspace.editing.remember import DEFAULT_TYPE
 

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from contextasm.text.similarity import similarity
-from contextasm.upkeep.memories import duplicates as similar_texts
-from contextasm.upkeep.memories.duplicates import LIKE, similar_pairs
+from contextasm.upkeep.memories import merging as similar_texts
+from contextasm.upkeep.memories.merging import LIKE, similar_pairs
 
 
 def drawn_texts(count: int) -> list[str]:

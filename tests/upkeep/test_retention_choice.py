@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy
 from contextasm.records.uses import ItemUses
-from contextasm.upkeep.retention.items import (
-    RetainedItem,
-    choose_evictions,
-    eviction_scores,
-    is_little_used,
-    pinned_ids,
-)
+from contextasm.upkeep.retention import RetainedItem, choose_evictions, eviction_scores, is_little_used, pinned_ids
 
 UNKNOWN = ItemUses(0, None, 0)
 SEEN = ItemUses(0, None, 5)
